@@ -18,10 +18,10 @@ import orjson
 
 from bench.stage import fresh_house
 from mainspring.contracts.context import Actor
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
-from mainspring.wiring import House
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.wiring import Application
 from mainspring.workspace.automations import FIRST_MEMBER
 
 ROWS = 100_000
@@ -77,7 +77,9 @@ def measure() -> dict[str, dict[str, float]]:
 
 async def _measure() -> dict[str, dict[str, float]]:
     async with fresh_house() as house:
-        visitor = Visitor(Actor(house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER))
+        visitor = CapabilityCaller(
+            Actor(house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+        )
 
         async def call(capability: str, **arguments: Any) -> Any:
             return await house.gate.direct(visitor, capability, arguments)
@@ -111,14 +113,14 @@ async def _measure() -> dict[str, dict[str, float]]:
         return found
 
 
-async def _bare_appends(house: House) -> list[float]:
+async def _bare_appends(house: Application) -> list[float]:
     """The same rows by one statement each, into a dataset that nobody knows."""
-    dataset, taken = new_id(), []
+    dataset, taken = generate_id(), []
     for first in range(0, BATCH * 5, BATCH):
         rows = some_rows(first)
         began = time.perf_counter()
         texts = [orjson.dumps(row).decode() for row in rows]
-        ids = [new_id() for _ in rows]
+        ids = [generate_id() for _ in rows]
         async with house.database.transaction() as tx:
             await tx.execute(
                 _APPEND.replace("g.n,", f"{first} + g.n,"), house.workspace_id, dataset, ids, texts
@@ -127,7 +129,7 @@ async def _bare_appends(house: House) -> list[float]:
     return taken
 
 
-async def _bare_page(house: House, board: UUID, position: int) -> list[dict[str, Any]]:
+async def _bare_page(house: Application, board: UUID, position: int) -> list[dict[str, Any]]:
     async with house.database.acquire() as connection:
         dataset = await connection.fetchval(
             "SELECT id FROM board_datasets WHERE workspace_id = $1 AND board_id = $2",

@@ -21,14 +21,14 @@ from bench import kept
 from bench.floor import drain_bare, fill
 from bench.server import family
 from bench.stage import fresh_house, plan_of, saved
-from mainspring.surfaces.cli.settling import settle
-from mainspring.wiring import House, build_worker
+from mainspring.surfaces.cli.settling import tune_gc
+from mainspring.wiring import Application, build_worker
 
 SIZES = {1: 4_000, 5: 2_000}
 BAR, SIZE_BAR = 0.5, 4_096
 
 
-async def drain_engine(house: House, runs: int) -> float:
+async def drain_engine(house: Application, runs: int) -> float:
     """Seconds from the start of a worker to the last run's end."""
     worker = build_worker(house)
     began = time.perf_counter()
@@ -58,7 +58,7 @@ async def measure(steps: int, runs: int, rounds: int) -> dict[str, float]:
         async with fresh_house() as house:
             automation = await saved(house, plan_of(steps))
             await fill(house, automation, runs)
-            settle()
+            tune_gc()
             before = cpu_seconds(house)
             done, seconds = await drain_bare(house, steps)
             floors.append(done / seconds)
@@ -66,7 +66,7 @@ async def measure(steps: int, runs: int, rounds: int) -> dict[str, float]:
         async with fresh_house() as house:
             automation = await saved(house, plan_of(steps))
             await fill(house, automation, runs)
-            settle()
+            tune_gc()
             before, own = cpu_seconds(house), time.process_time()
             engines.append(runs / await drain_engine(house, runs))
             engine_cpu.append((cpu_seconds(house) - before) * 1000 / runs)
@@ -82,7 +82,7 @@ async def measure(steps: int, runs: int, rounds: int) -> dict[str, float]:
     }
 
 
-def cpu_seconds(house: House) -> float:
+def cpu_seconds(house: Application) -> float:
     """Processor time of this process and of every process of its Postgres, so far."""
     assert house.database.server is not None
     assert house.database.server.pid is not None

@@ -12,38 +12,38 @@ from decimal import Decimal
 from uuid import UUID
 
 from mainspring.contracts.context import RunRef
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.gate.record import INSERT_CALLS, CallRecord, call_columns
 from mainspring.runs import queue
-from mainspring.runs.arrivals import NewRun, Request, insert_runs
+from mainspring.runs.arrivals import NewRun, RunRequest, insert_runs
 from mainspring.runs.record import END_RUNS, INSERT_STEPS, end_columns, event_row, step_columns
-from mainspring.runs.rows import ClaimedRun, End, StepRow, Unit
+from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd, StepRow
 from mainspring.store.events import append_events
-from mainspring.wiring import House
+from mainspring.wiring import Application
 
 GROUP = 128
 
 
-async def fill(house: House, automation: tuple[UUID, int], runs: int) -> None:
+async def fill(house: Application, automation: tuple[UUID, int], runs: int) -> None:
     """Puts runs into the queue, the same way for the floor and for the engine."""
     automation_id, version = automation
     for start in range(0, runs, 1000):
-        request = Request(house.workspace_id, automation_id)
+        request = RunRequest(house.workspace_id, automation_id)
         new = [
-            NewRun(new_id(), request, version, "fast", {}, None, False, None, None, 0)
+            NewRun(generate_id(), request, version, "fast", {}, None, False, None, None, 0)
             for _ in range(min(1000, runs - start))
         ]
         async with house.database.transaction() as tx:
             await insert_runs(tx, new)
 
 
-async def drain_bare(house: House, steps: int) -> tuple[int, float]:
+async def drain_bare(house: Application, steps: int) -> tuple[int, float]:
     """Writes what a drain of the queue writes; answers the runs and the seconds."""
     connection = await house.database.dedicated(
         settings={"enable_seqscan": "off", "plan_cache_mode": "force_generic_plan"}
     )
-    place = queue.Place("floor", "floor", 0, ("fast",), GROUP)
+    place = queue.WorkerRegistration("floor", "floor", 0, ("fast",), GROUP)
     worker = await queue.register(connection, place, 3600)
     done, began = 0, time.perf_counter()
     while claimed := await queue.claim(connection, ["fast"], GROUP, worker):
@@ -57,7 +57,7 @@ async def drain_bare(house: House, steps: int) -> tuple[int, float]:
     return done, seconds
 
 
-async def _write(connection: object, units: list[Unit]) -> None:
+async def _write(connection: object, units: list[RunCommit]) -> None:
     async with connection.transaction():  # type: ignore[attr-defined]
         calls = [(unit.run.workspace_id, call) for unit in units for call in unit.calls]
         columns, _ = call_columns(calls, Limits().call_result_bytes)
@@ -71,7 +71,7 @@ async def _write(connection: object, units: list[Unit]) -> None:
             await append_events(connection, events)  # type: ignore[arg-type]
 
 
-def _unit(run: ClaimedRun, number: int, *, last: bool) -> Unit:
+def _unit(run: ClaimedRun, number: int, *, last: bool) -> RunCommit:
     name = f"step_{number}"
     value = {"said": "1 of many"}
     call = CallRecord(
@@ -84,5 +84,7 @@ def _unit(run: ClaimedRun, number: int, *, last: bool) -> Unit:
         0,
         run.started_at,
     )
-    end = End("succeeded", None, "answer_only", value, cost_usd=Decimal(0)) if last else None
-    return Unit(run, [StepRow(name, "", 1, "succeeded", 0, run.started_at, value)], [call], end)
+    end = RunEnd("succeeded", None, "answer_only", value, cost_usd=Decimal(0)) if last else None
+    return RunCommit(
+        run, [StepRow(name, "", 1, "succeeded", 0, run.started_at, value)], [call], end
+    )

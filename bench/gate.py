@@ -22,16 +22,16 @@ from bench.stage import NOOP, fresh_house
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.context import Actor, CallContext, RunRef
 from mainspring.contracts.grant import Grant
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.registry import Registry
 from mainspring.contracts.roles import Role
-from mainspring.gate.ask import Ask
-from mainspring.gate.budget import Purse
+from mainspring.gate.ask import CapabilityCall
+from mainspring.gate.budget import RunBudget
 from mainspring.gate.call import Gate
-from mainspring.gate.direct import Visitor
-from mainspring.gate.policy import Posture
-from mainspring.store.walls import Walled
-from mainspring.wiring import House
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.policy import RunPolicy
+from mainspring.store.walls import WorkspaceDatabase
+from mainspring.wiring import Application
 from mainspring.workspace.automations import FIRST_MEMBER
 
 CALLS = 200
@@ -101,9 +101,9 @@ async def _measured() -> dict[str, float]:
             await gate.aclose()
 
 
-async def _compared(house: House, gate: Gate) -> dict[str, float]:
+async def _compared(house: Application, gate: Gate) -> dict[str, float]:
     space = house.workspace_id
-    visitor = Visitor(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
+    visitor = CapabilityCaller(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
     ask = _ask(space)
 
     async def bare() -> object:
@@ -114,7 +114,7 @@ async def _compared(house: House, gate: Gate) -> dict[str, float]:
             await tx.execute(_STATEMENT, space)
 
     async def walled() -> None:
-        async with Walled(house.database, space).transaction() as tx:
+        async with WorkspaceDatabase(house.database, space).transaction() as tx:
             await tx.execute(_STATEMENT, space)
 
     return await _rounds(
@@ -129,11 +129,13 @@ async def _compared(house: House, gate: Gate) -> dict[str, float]:
     )
 
 
-def _ask(space: Any) -> Ask:
-    run = RunRef(new_id(), new_id(), "a")
+def _ask(space: Any) -> CapabilityCall:
+    run = RunRef(generate_id(), generate_id(), "a")
     grants = (Grant("bench.noop", {"say": [_ARGUMENTS["say"], "another"]}),)
     actor = Actor(space, "run", run.id)
-    return Ask("bench.noop", _ARGUMENTS, actor, run, 1, Posture(grants), Purse(Decimal(1)))
+    return CapabilityCall(
+        "bench.noop", _ARGUMENTS, actor, run, 1, RunPolicy(grants), RunBudget(Decimal(1))
+    )
 
 
 def _nobody() -> Any:

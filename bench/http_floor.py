@@ -17,15 +17,15 @@ from uuid import UUID
 import uvicorn
 import uvloop
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.gate.record import dumps
 from mainspring.runs import queue
-from mainspring.runs.arrivals import NewRun, Request, insert_runs
+from mainspring.runs.arrivals import NewRun, RunRequest, insert_runs
 from mainspring.runs.record import END_RUNS, INSERT_STEPS, end_columns, event_row, step_columns
-from mainspring.runs.rows import ClaimedRun, End, StepRow, Unit
+from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd, StepRow
 from mainspring.settings import Settings
 from mainspring.store.batch import GroupWriter
-from mainspring.store.database import Database, Dedicated
+from mainspring.store.database import Database, DedicatedConnection
 from mainspring.store.events import append_events
 from mainspring.workspace.automations import FIRST_WORKSPACE
 
@@ -43,15 +43,20 @@ class Floor:
         self._accepting = GroupWriter(database, self._insert)
         self._recording = GroupWriter(database, self._write)
 
-    async def _insert(self, connection: Dedicated, bodies: Sequence[bytes]) -> list[UUID]:
-        request = Request(FIRST_WORKSPACE, self._automation, trigger_type="webhook")
-        new = [NewRun(new_id(), request, 1, "fast", {}, None, False, None, None, 0) for _ in bodies]
+    async def _insert(self, connection: DedicatedConnection, bodies: Sequence[bytes]) -> list[UUID]:
+        request = RunRequest(FIRST_WORKSPACE, self._automation, trigger_type="webhook")
+        new = [
+            NewRun(generate_id(), request, 1, "fast", {}, None, False, None, None, 0)
+            for _ in bodies
+        ]
         async with connection.transaction():
             await insert_runs(connection, new)
         self._news.set()
         return [run.id for run in new]
 
-    async def _write(self, connection: Dedicated, units: Sequence[Unit]) -> list[bool]:
+    async def _write(
+        self, connection: DedicatedConnection, units: Sequence[RunCommit]
+    ) -> list[bool]:
         async with connection.transaction():
             steps = [(unit, step) for unit in units for step in unit.steps]
             await connection.execute(INSERT_STEPS, *step_columns(steps))
@@ -66,7 +71,7 @@ class Floor:
         connection = await self._database.dedicated(
             settings={"enable_seqscan": "off", "plan_cache_mode": "force_generic_plan"}
         )
-        place = queue.Place("floor", "floor", 0, ("fast",), 128)
+        place = queue.WorkerRegistration("floor", "floor", 0, ("fast",), 128)
         worker = await queue.register(connection, place, 3600)
         going: set[asyncio.Task[None]] = set()
         while True:
@@ -82,9 +87,9 @@ class Floor:
         value = {"said": "hello"}
         for number in range(self._steps):
             last = number == self._steps - 1
-            end = End("succeeded", None, "answer_only", value, cost_usd=Decimal(0))
+            end = RunEnd("succeeded", None, "answer_only", value, cost_usd=Decimal(0))
             step = StepRow(f"step_{number}", "", 1, "succeeded", 0, run.started_at, value)
-            await self._recording.write(Unit(run, [step], [], end if last else None))
+            await self._recording.write(RunCommit(run, [step], [], end if last else None))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":

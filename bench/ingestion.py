@@ -22,16 +22,16 @@ import orjson
 from bench.stage import fresh_house
 from mainspring.contracts.context import Actor, CallContext, HttpRequest, Transaction
 from mainspring.contracts.event import EventType
-from mainspring.contracts.ids import new_id
-from mainspring.contracts.integration import Integration, Item, Poll, Portion
+from mainspring.contracts.ids import generate_id
+from mainspring.contracts.integration import Integration, Item, ItemBatch, Poll
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
-from mainspring.gate.ingestion.items import Origin
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.ingestion.items import IngestionOrigin
 from mainspring.gate.ingestion.writing import ingest_items
-from mainspring.wiring import House, build_house, build_registry
+from mainspring.wiring import Application, build_application, build_registry
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.pages.keep import Writer
+from mainspring.workspace.pages.keep import PageWriter
 
 MESSAGES = 10_000
 PORTION = 100
@@ -96,14 +96,14 @@ class Post:
 
     async def read(
         self, ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
+    ) -> ItemBatch:
         del given
         place = 0 if cursor is None else int(cursor["at"])
         url = f"http://{self.pair}/messages?at={place}"
         answer = await ctx.http.send(HttpRequest("GET", url, {}, {}))
         items = [item_of(one) for one in orjson.loads(answer.body)]
         end = place + len(items)
-        return Portion(items, {"at": end}, more=end < MESSAGES)
+        return ItemBatch(items, {"at": end}, more=end < MESSAGES)
 
     def integration(self) -> Integration:
         manifest = {
@@ -145,7 +145,7 @@ class Counting:
         return await self._tx.fetchrow(query, *args)
 
 
-async def _bare(house: House, post: Post) -> float:
+async def _bare(house: Application, post: Post) -> float:
     """The same pages with one statement for each portion, and nothing else."""
     space = house.workspace_id
     began = time.perf_counter()
@@ -156,7 +156,7 @@ async def _bare(house: House, post: Post) -> float:
                 _ADD,
                 space,
                 FIRST_MEMBER,
-                [new_id() for _ in some],
+                [generate_id() for _ in some],
                 [f"bare-{one['id']}" for one in some],
                 [one["subject"] for one in some],
                 [one["body"] for one in some],
@@ -169,18 +169,20 @@ async def _bare(house: House, post: Post) -> float:
     return seconds
 
 
-async def _polled(house: House) -> tuple[float, int]:
+async def _polled(house: Application) -> tuple[float, int]:
     """Everything that is new, by the capability that automations call; seconds and pages."""
     actor = Actor(house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
     began, count = time.perf_counter(), 0
     while True:
-        found = await house.gate.direct(Visitor(actor), "poll_integration", {"source": "post"})
+        found = await house.gate.direct(
+            CapabilityCaller(actor), "poll_integration", {"source": "post"}
+        )
         count += found["ingested_count"]
         if not found["more"]:
             return time.perf_counter() - began, count
 
 
-async def _written(house: House) -> tuple[int, ...]:
+async def _written(house: Application) -> tuple[int, ...]:
     row = await house.database.fetchrow(
         "SELECT (SELECT count(*) FROM pages) AS pages, (SELECT count(*) FROM events) AS told, "
         "(SELECT count(*) FROM page_timeline) AS notes, "
@@ -190,12 +192,12 @@ async def _written(house: House) -> tuple[int, ...]:
     return tuple(int(value) for value in row.values())
 
 
-async def _queries(house: House, post: Post, workspace_id: UUID) -> tuple[float, float]:
+async def _queries(house: Application, post: Post, workspace_id: UUID) -> tuple[float, float]:
     """Statements for each message: of one that is new, and of one that is known."""
     some = post.messages[:PORTION]
     fresh = [replace(item_of(one), source_ref=f"counted:{one['id']}") for one in some]
-    by = Writer(workspace_id, "member", FIRST_MEMBER, "post")
-    origin, found = Origin("post", "post", {RECEIVED: frozenset()}), []
+    by = PageWriter(workspace_id, "member", FIRST_MEMBER, "post")
+    origin, found = IngestionOrigin("post", "post", {RECEIVED: frozenset()}), []
     for _ in range(2):
         async with house.database.transaction() as tx:
             counted = Counting(tx)
@@ -209,7 +211,7 @@ async def _measure() -> dict[str, dict[str, float]]:
     async with post.serving(), fresh_house(egress_allow=frozenset({post.pair})) as plain:
         database = plain.database
         registry = build_registry(Limits(), database=database, integrations=[post.integration()])
-        house = build_house(plain.settings, Limits(), registry, database, plain.workshop)
+        house = build_application(plain.settings, Limits(), registry, database, plain.workshop)
         try:
             floor = await _bare(house, post)
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -50,7 +50,7 @@ async def _ours(home: Path) -> None:
     from mainspring.surfaces.mcp.mount import PATH, McpMount
     from mainspring.surfaces.rest.app import build_api
     from mainspring.surfaces.rest.serve import serve
-    from mainspring.wiring import build_registry, open_house, rooms_of
+    from mainspring.wiring import application_services, build_registry, open_application
     from mainspring.workspace.automations import FIRST_MEMBER
     from mainspring.workspace.tokens import ensure_owner_token
 
@@ -59,9 +59,9 @@ async def _ours(home: Path) -> None:
     # The rate limit is for others; here we are the flood.
     free = {"direct_burst": 1_000_000, "direct_per_second": 1_000_000}
     settings = Settings(home=home, port=0, limits=free)
-    async with open_house(settings, registry=registry) as house:
+    async with open_application(settings, registry=registry) as house:
         file = await ensure_owner_token(house.database, home, house.workspace_id, FIRST_MEMBER)
-        rooms = rooms_of(house)
+        rooms = application_services(house)
         token = file.read_text().strip()
         await serve(
             build_api(rooms, beside={PATH: McpMount(rooms)}),

@@ -18,10 +18,10 @@ from uuid import UUID
 
 from bench.stage import fresh_house
 from mainspring.store.database import Database
-from mainspring.store.walls import Walled
-from mainspring.wiring import House
+from mainspring.store.walls import WorkspaceDatabase
+from mainspring.wiring import Application
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.pages.search import Finder, Question
+from mainspring.workspace.pages.search import PageQuery, PageSearch
 
 PAGES = 50_000
 # What a hybrid question may take at the median.
@@ -82,7 +82,7 @@ def _vocabulary(dice: random.Random) -> tuple[list[str], list[float]]:
     return words, list(accumulate(1 / (rank + 10) for rank in range(len(words))))
 
 
-async def _fill(house: House, dice: random.Random) -> list[str]:
+async def _fill(house: Application, dice: random.Random) -> list[str]:
     words, weights = _vocabulary(dice)
     titles: list[str] = []
     for start in range(0, PAGES, 2_000):
@@ -117,12 +117,12 @@ async def _times(ask: Callable[[str], Awaitable[Any]], questions: Sequence[str])
     return spent
 
 
-def _asking(house: House, finder: Finder, verb: str) -> Callable[[str], Awaitable[Any]]:
-    inside = Walled(house.database, house.workspace_id)
+def _asking(house: Application, finder: PageSearch, verb: str) -> Callable[[str], Awaitable[Any]]:
+    inside = WorkspaceDatabase(house.database, house.workspace_id)
 
     async def ask(question: str) -> Any:
         async with inside.transaction() as tx:
-            asked = Question(question, None, 20)
+            asked = PageQuery(question, None, 20)
             return await getattr(finder, verb)(tx, house.workspace_id, asked)
 
     return ask
@@ -141,8 +141,10 @@ async def _measure() -> dict[str, dict[str, float]]:
 
         found["bare full text"] = _row(await _times(bare, questions), {})
         floor = found["bare full text"]
-        found["search"] = _row(await _times(_asking(house, Finder(), "search"), questions), floor)
-        found["query"] = _row(await _times(_asking(house, Finder(), "query"), questions), floor)
+        found["search"] = _row(
+            await _times(_asking(house, PageSearch(), "search"), questions), floor
+        )
+        found["query"] = _row(await _times(_asking(house, PageSearch(), "query"), questions), floor)
         # The index is made once over all vectors, as a restore does.
         await database.execute("DROP INDEX page_vectors_near")
         await database.execute(_VECTORS)
@@ -150,7 +152,7 @@ async def _measure() -> dict[str, dict[str, float]]:
         await database.execute(_NEAR)
         built = time.perf_counter() - begun
         await database.execute("VACUUM ANALYZE page_vectors")
-        embedded = _asking(house, Finder(Hashed()), "query")
+        embedded = _asking(house, PageSearch(Hashed()), "query")
         found["query with vectors"] = _row(await _times(embedded, questions), floor)
         found["query with vectors"]["index_seconds"] = built
         return found

@@ -29,14 +29,14 @@ from bench.floor import fill
 from bench.leaving import leave_in_order
 from bench.stage import fresh_house, plan_of, saved
 from mainspring.runs import queue
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.fleet import read_signals
 from mainspring.runs.health import read_vitals
 from mainspring.runs.history import list_runs
-from mainspring.runs.numbers import EndedRuns, read_house
+from mainspring.runs.numbers import EndedRunMetrics, read_installation_metrics
 from mainspring.store.events import EventTable
 from mainspring.store.partitions import ensure_partitions
-from mainspring.wiring import House, build_scheduler
+from mainspring.wiring import Application, build_scheduler
 
 DRAINED: Final = 300
 TIMES: Final = (1, 10, 100, 1_000)
@@ -116,7 +116,7 @@ class Counted:
         self.pages += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
 
 
-async def pages_of(house: House, work: Callable[[Any], Awaitable[Any]]) -> int:
+async def pages_of(house: Application, work: Callable[[Any], Awaitable[Any]]) -> int:
     async with house.database.transaction() as tx:
         # Once to warm up what a first look leaves behind, such as hints about who is dead.
         await work(Counted(tx))
@@ -125,7 +125,7 @@ async def pages_of(house: House, work: Callable[[Any], Awaitable[Any]]) -> int:
     return counted.pages
 
 
-async def looks(house: House, worker: int, automation: UUID) -> dict[str, float]:
+async def looks(house: Application, worker: int, automation: UUID) -> dict[str, float]:
     """The pages of everything that is asked again and again."""
     space = house.workspace_id
 
@@ -141,8 +141,8 @@ async def looks(house: House, worker: int, automation: UUID) -> dict[str, float]
     async def runs(tx: Any) -> None:
         await list_runs(tx, space, most=LISTED)
 
-    wanted = await house.dispatcher.prepare(Request(space, automation))
-    log, ended = EventTable(house.limits), EndedRuns()
+    wanted = await house.dispatcher.prepare(RunRequest(space, automation))
+    log, ended = EventTable(house.limits), EndedRunMetrics()
 
     async def dispatch(tx: Any) -> None:
         await house.dispatcher.take(tx, [wanted])
@@ -157,7 +157,7 @@ async def looks(house: House, worker: int, automation: UUID) -> dict[str, float]
         "next due": next_due,
         "health": read_vitals,
         "metrics": read_signals,
-        "numbers": read_house,
+        "numbers": read_installation_metrics,
         "ended runs": ended.look,
         "list of runs": runs,
         "dispatch": dispatch,
@@ -169,11 +169,11 @@ async def looks(house: House, worker: int, automation: UUID) -> dict[str, float]
     return found
 
 
-async def figures(house: House, automation: tuple[UUID, int]) -> dict[str, float]:
+async def figures(house: Application, automation: tuple[UUID, int]) -> dict[str, float]:
     """All that is measured at one size."""
     await house.database.execute("VACUUM ANALYZE")
     async with house.database.transaction() as tx:
-        place = queue.Place("scale", "scale", 0, ("fast",), 32)
+        place = queue.WorkerRegistration("scale", "scale", 0, ("fast",), 32)
         worker = await queue.register(tx, place, 3600)
     await fill(house, automation, 64)
     found = await looks(house, worker, automation[0])
@@ -192,7 +192,7 @@ async def figures(house: House, automation: tuple[UUID, int]) -> dict[str, float
     return found
 
 
-async def worked_in(house: House, automation: tuple[UUID, int]) -> None:
+async def worked_in(house: Application, automation: tuple[UUID, int]) -> None:
     """A database in which nothing was ever done has no pages to touch, and measures nothing."""
     await fill(house, automation, DRAINED)
     await drain_engine(house, DRAINED)

@@ -23,8 +23,8 @@ from typing import Any
 import uvloop
 
 from bench.stage import fresh_house, saved
-from mainspring.contracts.ids import new_id
-from mainspring.wiring import House, build_scheduler
+from mainspring.contracts.ids import generate_id
+from mainspring.wiring import Application, build_scheduler
 from mainspring.workspace.automations import set_state
 
 FEW, MANY = 1_000, 100_000
@@ -62,13 +62,13 @@ def definition() -> dict[str, Any]:
     }
 
 
-async def stored(house: House, count: int) -> None:
+async def stored(house: Application, count: int) -> None:
     automation, _ = await saved(house, definition())
     async with house.database.transaction() as tx:
         await set_state(tx, house.workspace_id, automation, "active")
     far = house.clock.now() + timedelta(days=30)
     for start in range(0, count, 10_000):
-        ids = [new_id() for _ in range(min(10_000, count - start))]
+        ids = [generate_id() for _ in range(min(10_000, count - start))]
         slugs = COPY.replace("'copy-' || n", f"'copy-{start}-' || n")
         await house.database.execute(
             slugs, house.workspace_id, automation, CONFIG, far + timedelta(seconds=start), ids
@@ -111,7 +111,7 @@ async def at_once() -> list[float]:
 
 
 @contextmanager
-def parts(house: House) -> Iterator[None]:
+def parts(house: Application) -> Iterator[None]:
     """A scheduler and a worker over the same database."""
     assert house.database.server is not None
     told = {"MAINSPRING_DATABASE_URL": house.database.server.dsn}

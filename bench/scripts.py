@@ -25,9 +25,9 @@ import uvloop
 
 from bench.stage import fresh_house, saved
 from mainspring.actions.script.sandbox.place import find_deno
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.rows import FINAL
-from mainspring.wiring import House, build_worker
+from mainspring.wiring import Application, build_worker
 
 ONE_BY_ONE = 30
 TOGETHER, AT_A_TIME = 120, 4
@@ -106,7 +106,7 @@ async def _measured(rounds: int) -> dict[str, float]:
 Run = Callable[[], Awaitable[None]]
 
 
-async def _round(bare: Run, cold: Run, warm: Run, house: House) -> dict[str, float]:
+async def _round(bare: Run, cold: Run, warm: Run, house: Application) -> dict[str, float]:
     bare_ms = await _one_by_one(bare, ONE_BY_ONE)
     cold_ms = await _one_by_one(cold, ONE_BY_ONE)
     warm_ms = await _one_by_one(warm, ONE_BY_ONE, pause=_PAUSE)
@@ -164,7 +164,7 @@ def _bare(file: Path, folder: str) -> Run:
 class _Working:
     """A worker in its own task, and a way to have one run made and wait for its end."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: Application) -> None:
         self._house = house
         self._ended: dict[UUID, asyncio.Event] = {}
         self._worker = build_worker(house, watch=self._watch)
@@ -186,7 +186,7 @@ class _Working:
     async def _run(self) -> None:
         assert self._automation is not None
         made = await self._house.dispatcher.dispatch(
-            Request(self._house.workspace_id, self._automation)
+            RunRequest(self._house.workspace_id, self._automation)
         )
         await self._ended.setdefault(made.run_id, asyncio.Event()).wait()
         status = await self._house.database.fetchval(_STATUS, made.run_id)

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from mainspring.actions.script.workshop import Workshop
+from mainspring.actions.script.workshop import ScriptRunner
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from mainspring.settings import Settings
-from mainspring.wiring import House, build_registry, open_house
+from mainspring.wiring import Application, build_registry, open_application
 from mainspring.workspace.automations import FIRST_MEMBER, save
 
 
@@ -62,22 +62,22 @@ def plan_of(steps: int) -> dict[str, Any]:
 @asynccontextmanager
 async def fresh_house(
     *, capabilities: Sequence[Capability] = (NOOP,), **settings: Any
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Application]:
     """A house over an empty database in a folder of its own, removed afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="mainspring-bench-", dir="/tmp"))
     # The database may run as another account, which has to be able to enter.
     os.chmod(folder, 0o755)
     given = Settings(home=folder / "home", **settings)
-    workshop = Workshop(Limits(), address=given.address, warm=given.script_warm)
+    workshop = ScriptRunner(Limits(), address=given.address, warm=given.script_warm)
     registry = build_registry(Limits(), capabilities=list(capabilities), workshop=workshop)
     try:
-        async with open_house(given, registry=registry, workshop=workshop) as house:
+        async with open_application(given, registry=registry, workshop=workshop) as house:
             yield house
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-async def saved(house: House, document: dict[str, Any]) -> tuple[UUID, int]:
+async def saved(house: Application, document: dict[str, Any]) -> tuple[UUID, int]:
     """Keeps a definition; answers the automation and its version."""
     report = validate(document, house.registry, house.limits)
     if report.definition is None:

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from mainspring.settings import Settings
-from mainspring.wiring import open_house
+from mainspring.wiring import open_application
 
 FIRST_BAR, WARM_BAR = 8.0, 3.0
 
@@ -23,7 +23,7 @@ FIRST_BAR, WARM_BAR = 8.0, 3.0
 async def opened(home: Path) -> float:
     """Seconds until the house is open and its tables are there."""
     began = time.perf_counter()
-    async with open_house(Settings(home=home)):
+    async with open_application(Settings(home=home)):
         return time.perf_counter() - began
 
 

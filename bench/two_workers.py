@@ -30,7 +30,7 @@ from bench.floor import fill
 from bench.leaving import leave_in_order
 from bench.peers.processes import cpu_seconds
 from bench.stage import fresh_house, saved
-from mainspring.wiring import House
+from mainspring.wiring import Application
 
 NAME: Final = "two workers"
 # Enough that the last few, which one worker may have to itself, are few.
@@ -84,7 +84,7 @@ def plan() -> dict[str, Any]:
 
 
 @contextmanager
-def workers(house: House, count: int) -> Iterator[list[int]]:
+def workers(house: Application, count: int) -> Iterator[list[int]]:
     """So many worker processes over the database of the house, and their numbers."""
     assert house.database.server is not None
     environment = {
@@ -120,7 +120,7 @@ def end(going: list[subprocess.Popen[bytes]]) -> None:
             process.wait()
 
 
-async def _until(house: House, query: str, wanted: int, seconds: float) -> None:
+async def _until(house: Application, query: str, wanted: int, seconds: float) -> None:
     """Until a count in the database is what is wanted; the benchmark does not wait for ever."""
     deadline = time.monotonic() + seconds
     while await house.database.fetchval(query) != wanted:

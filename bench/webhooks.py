@@ -77,12 +77,12 @@ def aimed(
 
 
 def database_of(server: Server) -> str:
-    from mainspring.store.embedded import dsn_at
+    from mainspring.store.embedded import build_dsn
     from mainspring.store.ownership import read_owner
 
     owner = read_owner(server.home)
     assert owner is not None
-    return dsn_at(owner.socket)
+    return build_dsn(owner.socket)
 
 
 async def _ask(url: str, query: str) -> Any:

@@ -16,20 +16,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from mainspring.authoring.resources import Board
-from mainspring.authoring.shapes import Question
+from mainspring.authoring.resources import BoardSummary
+from mainspring.authoring.shapes import ProposalQuestion
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.event import EventType
 from mainspring.definition.validate import validate
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.settings import read_settings
 from mainspring.surfaces.cli.local import local_owner
-from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import House, open_house, rooms_of
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.wiring import Application, application_services, open_application
 from mainspring.workspace.automations import FIRST_MEMBER, save
 from mainspring.workspace.events import declare_type
-from mainspring.workspace.pages.content import Writing
-from mainspring.workspace.pages.keep import Writer, ingest
+from mainspring.workspace.pages.content import PageDraft
+from mainspring.workspace.pages.keep import PageWriter, ingest
 from tests.kit.mcp_server import McpDouble, Script, mcp_server
 from tests.kit.requests import Made, Request, Tool, World, read_worlds, schema_of
 
@@ -52,7 +52,7 @@ async def made_by_model(
     return made
 
 
-async def _propose(rooms: Rooms, request: Request, by: str) -> Made:
+async def _propose(rooms: ApplicationServices, request: Request, by: str) -> Made:
     given: dict[str, Any] = {"text": request.text, "by": by}
     if request.timezone is not None:
         given["timezone"] = request.timezone
@@ -63,11 +63,11 @@ async def _propose(rooms: Rooms, request: Request, by: str) -> Made:
             raise
         # Whatever else keeps a proposal from being made is a miss, and the next is asked for.
         return Made({"name": problem.detail})
-    return Made(answer["definition"], tuple(map(Question.read, answer["questions"])))
+    return Made(answer["definition"], tuple(map(ProposalQuestion.read, answer["questions"])))
 
 
 @asynccontextmanager
-async def furnished(world: World) -> AsyncIterator[tuple[Rooms, World]]:
+async def furnished(world: World) -> AsyncIterator[tuple[ApplicationServices, World]]:
     """A house that has what a workspace of the requests has; its boards have ids of their own."""
     folder = _folder()
     try:
@@ -79,7 +79,7 @@ async def furnished(world: World) -> AsyncIterator[tuple[Rooms, World]]:
             settings = read_settings()
             allowed = settings.egress_allow | {one.pair for one in servers.values()}
             settings = replace(settings, home=folder / "home", egress_allow=allowed)
-            house = await stack.enter_async_context(open_house(settings))
+            house = await stack.enter_async_context(open_application(settings))
             yield await _furnish(house, world, servers)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -109,9 +109,9 @@ def _server(tools: Sequence[Tool]) -> McpDouble:
 
 
 async def _furnish(
-    house: House, world: World, servers: dict[str, McpDouble]
-) -> tuple[Rooms, World]:
-    rooms = rooms_of(house)
+    house: Application, world: World, servers: dict[str, McpDouble]
+) -> tuple[ApplicationServices, World]:
+    rooms = application_services(house)
     for alias, server in servers.items():
         await _call(rooms, "connect_mcp_server", alias=alias, server_url=server.url)
     for name in world.resources.secrets:
@@ -122,11 +122,11 @@ async def _furnish(
     return rooms, replace(world, resources=replace(world.resources, boards=boards), words=words)
 
 
-async def _call(rooms: Rooms, capability: str, **given: Any) -> Any:
-    return await rooms.gate.direct(Visitor(local_owner(rooms)), capability, given)
+async def _call(rooms: ApplicationServices, capability: str, **given: Any) -> Any:
+    return await rooms.gate.direct(CapabilityCaller(local_owner(rooms)), capability, given)
 
 
-async def _add_board(rooms: Rooms, board: Board) -> Board:
+async def _add_board(rooms: ApplicationServices, board: BoardSummary) -> BoardSummary:
     datasets = [
         {
             "name": one.name,
@@ -141,12 +141,12 @@ async def _add_board(rooms: Rooms, board: Board) -> Board:
     return replace(board, id=made["id"])
 
 
-async def _add_rows(house: House, world: World) -> None:
+async def _add_rows(house: Application, world: World) -> None:
     """Pages, event types and automations, by name alone."""
-    by = Writer(house.workspace_id, "member", FIRST_MEMBER, "member")
+    by = PageWriter(house.workspace_id, "member", FIRST_MEMBER, "member")
     async with house.database.transaction() as tx:
         for number, kind in enumerate(world.resources.page_types):
-            await ingest(tx, Writing(f"page-{number}", kind, f"Page {number}", "Some text."), by)
+            await ingest(tx, PageDraft(f"page-{number}", kind, f"Page {number}", "Some text."), by)
         for name, description in (world.resources.event_types or {}).items():
             declared = EventType(name, description, {"type": "object"})
             await declare_type(tx, house.workspace_id, declared, house.limits, ())

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 
 from mainspring.contracts.errors import Invalid
-from mainspring.workspace.pages.local_model import LocalModel, open_local_model
+from mainspring.workspace.pages.local_model import LocalEmbedder, open_local_model
 
 # A page, and a question that it answers.
 PAIRS = (
@@ -40,7 +40,7 @@ PAIRS = (
 )
 
 
-def found_within(model: LocalModel, most: int) -> float:
+def found_within(model: LocalEmbedder, most: int) -> float:
     """The share of questions whose page is among the first so many."""
     pages = model.computed([page for page, _ in PAIRS])
     hits = 0
@@ -54,7 +54,7 @@ def _product(left: Sequence[float], right: Sequence[float]) -> float:
     return sum(one * other for one, other in zip(left, right, strict=True))
 
 
-def texts_per_second(model: LocalModel, texts: Sequence[str]) -> float:
+def texts_per_second(model: LocalEmbedder, texts: Sequence[str]) -> float:
     begun = time.perf_counter()
     model.computed(texts)
     return len(texts) / (time.perf_counter() - begun)

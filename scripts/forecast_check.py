@@ -26,21 +26,21 @@ from statistics import mean
 from typing import Any, Final
 from uuid import UUID
 
-from mainspring.authoring.forecast.amounts import Span
-from mainspring.authoring.forecast.answer import Forecast
-from mainspring.authoring.forecast.forecasting import Parts, forecast
+from mainspring.authoring.forecast.amounts import CostRange
+from mainspring.authoring.forecast.answer import CostForecast
+from mainspring.authoring.forecast.forecasting import ForecastDependencies, forecast
 from mainspring.contracts.clock import SystemClock
 from mainspring.contracts.context import Actor
 from mainspring.contracts.model import DEFAULT_MODEL
 from mainspring.contracts.roles import Role
-from mainspring.definition.validate import Report, validate
-from mainspring.gate.direct import Visitor
-from mainspring.runs.arrivals import Request
+from mainspring.definition.validate import ValidationReport, validate
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.history import read_run
 from mainspring.runs.rows import FINAL
 from mainspring.settings import Settings
-from mainspring.store.walls import Walled
-from mainspring.wiring import House, build_worker, open_house
+from mainspring.store.walls import WorkspaceDatabase
+from mainspring.wiring import Application, build_worker, open_application
 from mainspring.workspace.automations import FIRST_MEMBER, save
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -143,7 +143,7 @@ async def provider(script: Path) -> AsyncIterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def working(house: House) -> AsyncIterator[None]:
+async def working(house: Application) -> AsyncIterator[None]:
     """A worker at work."""
     worker = build_worker(house)
     task = asyncio.create_task(worker.run())
@@ -154,28 +154,30 @@ async def working(house: House) -> AsyncIterator[None]:
         await task
 
 
-async def furnish(house: House) -> None:
+async def furnish(house: Application) -> None:
     """Pages of varied length, so that what tools answer is as it would be."""
     chance = random.Random(7)
-    owner = Visitor(Actor(house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER))
+    owner = CapabilityCaller(Actor(house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER))
     for topic in TOPICS:
         body = f"About {topic}. {_sentence(chance, 100, 900)}."
         page = {"slug": topic, "title": topic, "type": "note", "markdown": body}
         await house.gate.direct(owner, "create_page", page)
 
 
-async def priced(house: House, report: Report, automation_id: UUID | None = None) -> Forecast:
-    walled = Walled(house.database, house.workspace_id)
-    parts = Parts(walled, house.providers, SystemClock(), house.limits)
+async def priced(
+    house: Application, report: ValidationReport, automation_id: UUID | None = None
+) -> CostForecast:
+    walled = WorkspaceDatabase(house.database, house.workspace_id)
+    parts = ForecastDependencies(walled, house.providers, SystemClock(), house.limits)
     words = await house.registry.of(house.workspace_id)
     return await forecast(
         parts, house.workspace_id, DOCUMENT, report.grants, words, automation_id=automation_id
     )
 
 
-async def run_once(house: House, automation_id: UUID) -> Decimal:
+async def run_once(house: Application, automation_id: UUID) -> Decimal:
     """One live run, to its end; what is on the books for it."""
-    made = await house.dispatcher.dispatch(Request(house.workspace_id, automation_id))
+    made = await house.dispatcher.dispatch(RunRequest(house.workspace_id, automation_id))
     async with asyncio.timeout(PATIENCE):
         while True:
             async with house.database.acquire() as connection:
@@ -206,12 +208,12 @@ async def check(folder: Path) -> list[str]:
             anthropic_key="a-key-of-nobody",
             anthropic_url=f"http://{pair}",
         )
-        async with open_house(settings) as house:
+        async with open_application(settings) as house:
             await furnish(house)
             return await _compared(house)
 
 
-async def _compared(house: House) -> list[str]:
+async def _compared(house: Application) -> list[str]:
     report = validate(DOCUMENT, house.registry, house.limits)
     if report.definition is None:
         raise SystemExit(f"The definition of this check is not valid: {report.findings}")
@@ -236,7 +238,7 @@ async def _compared(house: House) -> list[str]:
     ]
 
 
-def _against(when: str, told: Forecast, which: str, costs: Sequence[Decimal]) -> list[str]:
+def _against(when: str, told: CostForecast, which: str, costs: Sequence[Decimal]) -> list[str]:
     run, total, many = told.run.span, sum(costs, Decimal(0)), len(costs)
     inside = sum(run.low <= cost <= run.high for cost in costs)
     all_of_them = told.run.of_many(many, many, many)
@@ -254,7 +256,7 @@ def _against(when: str, told: Forecast, which: str, costs: Sequence[Decimal]) ->
     ]
 
 
-def _range(span: Span) -> str:
+def _range(span: CostRange) -> str:
     return f"{_usd(span.usual)}, from {_usd(span.low)} to {_usd(span.high)}"
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from mainspring.authoring.phrases.answers import Answer
-from mainspring.authoring.phrases.reading import read_words
+from mainspring.authoring.phrases.answers import ScheduleAnswer
+from mainspring.authoring.phrases.reading import parse_schedules
 from tests.kit.moments import NOW, same_moments
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "tests" / "phrases"
@@ -43,13 +43,13 @@ def score(file: Path = PHRASES) -> list[Scored]:
     """Every phrase of a file, read."""
     sections = tomllib.loads(file.read_text(encoding="utf-8"))
     return [
-        Scored(text, meant, shown(read_words(text, NOW, ZONE)))
+        Scored(text, meant, shown(parse_schedules(text, NOW, ZONE)))
         for phrases in sections.values()
         for text, meant in phrases.items()
     ]
 
 
-def shown(answer: Answer) -> str:
+def shown(answer: ScheduleAnswer) -> str:
     """An answer in the notation of the files; a question counts before a reading."""
     if answer.clarifications:
         return f"? {answer.clarifications[0].kind}"

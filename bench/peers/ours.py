@@ -35,7 +35,7 @@ from bench.server import Server, family, folder, up
 from bench.stage import fresh_house, plan_of, saved
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.context import CallContext
-from mainspring.wiring import House
+from mainspring.wiring import Application
 
 DURABLE: Final = "yes, each step"
 _BARE: Final = "the rows of ours"
@@ -94,7 +94,7 @@ async def _drained(steps: int, runs: int, *, bare: bool) -> Figure:
         return Figure(runs, seconds, _spent(house) - spent)
 
 
-def _spent(house: House) -> float:
+def _spent(house: Application) -> float:
     """This process and the database's."""
     server = house.database.server
     assert server is not None

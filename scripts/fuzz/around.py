@@ -17,20 +17,20 @@ import orjson
 from starlette.datastructures import QueryParams
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Invalid, Missing
+from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.contracts.roles import Role
-from mainspring.gate.artifacts.links import Links, read_expiry
+from mainspring.gate.artifacts.links import LinkSigner, read_expiry
 from mainspring.gate.artifacts.rows import Artifact
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.telemetry import Telemetry, check_telemetry
-from mainspring.runs.output import Place, write_place
-from mainspring.runs.progress import Mark
+from mainspring.runs.output import OutputPosition, format_output_position
+from mainspring.runs.progress import RunStreamPosition
 from mainspring.runs.transport.broker import broker_of
 from mainspring.settings import Settings
-from mainspring.surfaces.cli.relocating import read_place
-from mainspring.surfaces.mcp.exchange import Exchange
-from mainspring.surfaces.rest.told import PageMark
-from mainspring.surfaces.rest.traced import Traced
+from mainspring.surfaces.cli.relocating import parse_move_target
+from mainspring.surfaces.mcp.exchange import McpHttpExchange
+from mainspring.surfaces.rest.told import PageStreamPosition
+from mainspring.surfaces.rest.traced import TracingMiddleware
 from mainspring.triggers.knock import sender_key
 from mainspring.vocabulary import build_registry
 from scripts.fuzz.target import LIMITS, Target, as_bytes, as_request, as_text, as_value
@@ -57,13 +57,19 @@ def _traced(data: bytes) -> Any:
     line = Telemetry(tracer, NoOpMeter("fuzz"), lambda *_: None, lambda: None)
     headers = [(b"traceparent", one.strip()) for one in data.split(b"\n", 1)]
     scope = {"type": "http", "method": "POST", "path": "/", "headers": headers}
-    return asyncio.run(Traced(_nothing, telemetry=line)(scope, cast("Any", _nothing), _nothing))
+    return asyncio.run(
+        TracingMiddleware(_nothing, telemetry=line)(scope, cast("Any", _nothing), _nothing)
+    )
 
 
 def _last_event(data: bytes) -> Any:
     """A mark that is understood is one that was written here: it reads the same once more."""
     text = as_text(data)
-    found = [one for one in (Mark.read(text), PageMark.read(text)) if one is not None]
+    found = [
+        one
+        for one in (RunStreamPosition.read(text), PageStreamPosition.read(text))
+        if one is not None
+    ]
     if not found:
         raise Invalid("This is not the id of an event.")
     for one in found:
@@ -86,7 +92,7 @@ class _Vault:
         return purpose
 
 
-_LINKS: Final = Links(cast("Any", _Vault()), "https://mainspring.example")
+_LINKS: Final = LinkSigner(cast("Any", _Vault()), "https://mainspring.example")
 
 
 def _link(data: bytes) -> Any:
@@ -127,13 +133,13 @@ class _Gate:
         return []
 
     async def find(self, space: UUID, name: str) -> Any:
-        raise Missing("There is no such tool.")
+        raise NotFound("There is no such tool.")
 
 
 class _Known:
     """A client with a token."""
 
-    visitor = Visitor(Actor(_SPACE, "client", _FILE, role=Role.VIEWER))
+    visitor = CapabilityCaller(Actor(_SPACE, "client", _FILE, role=Role.VIEWER))
 
 
 _SETTINGS: Final = Settings(home=Path("/nowhere"))
@@ -153,11 +159,11 @@ class _Envelope:
     """The whole way of a message over HTTP, up to the tools that are not there."""
 
     def __init__(self) -> None:
-        self._exchange: Exchange | None = None
+        self._exchange: McpHttpExchange | None = None
 
     def __call__(self, data: bytes) -> Any:
         if self._exchange is None:
-            self._exchange = Exchange(cast("Any", _Rooms(build_registry(LIMITS))))
+            self._exchange = McpHttpExchange(cast("Any", _Rooms(build_registry(LIMITS))))
         answer = asyncio.run(self._exchange.answer(cast("Any", _Known()), as_request(data)))
         if not answer.body:
             return answer
@@ -170,7 +176,7 @@ class _Envelope:
 
 def _broker(data: bytes) -> Any:
     text = as_text(data)
-    read_place("postgresql://house", text)
+    parse_move_target("postgresql://house", text)
     return broker_of(Settings(home=_NOWHERE, transport="celery", broker_url=text))
 
 
@@ -180,7 +186,7 @@ def _collector(data: bytes) -> Any:
 
 _TRACE: Final = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 _MOMENT: Final = b"2026-03-01T09:00:00+00:00"
-_PLACE: Final = b"/" + write_place(Place(_NOW, "one", "", 1, 7)).encode()
+_PLACE: Final = b"/" + format_output_position(OutputPosition(_NOW, "one", "", 1, 7)).encode()
 _MESSAGE: Final = b"\ncontent-type: application/json\naccept: application/json, text/event-stream\n"
 
 

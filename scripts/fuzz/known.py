@@ -15,9 +15,9 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
 from mainspring.definition.schema import EXAMPLES
-from mainspring.surfaces.rest.marks import faced
+from mainspring.surfaces.rest.marks import get_route_capability
 from mainspring.surfaces.rest.openapi import operations
-from mainspring.wiring import House
+from mainspring.wiring import Application
 from tests.kit.neighbours import walled_tables
 
 # How many values of a column are offered.
@@ -39,7 +39,7 @@ class Known:
 
 
 async def known_in(
-    house: House, app: FastAPI, document: dict[str, Any], without: Collection[str] = ()
+    house: Application, app: FastAPI, document: dict[str, Any], without: Collection[str] = ()
 ) -> Known:
     """What is there now; ``without`` holds what nobody should be asked to take away."""
     values: dict[str, list[str | int]] = {}
@@ -83,7 +83,7 @@ def _put(values: dict[str, list[str | int]], name: str, value: str | int) -> Non
 
 def _bodies(app: FastAPI, document: dict[str, Any]) -> dict[str, list[Any]]:
     faces = {
-        ((route.path_format or ""), method.lower()): faced(route.endpoint)
+        ((route.path_format or ""), method.lower()): get_route_capability(route.endpoint)
         for route in iter_route_contexts(app.routes)
         for method in route.methods or ()
     }

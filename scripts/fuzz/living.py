@@ -16,7 +16,7 @@ import httpx2
 
 from mainspring.contracts.roles import Role
 from mainspring.runs.rows import FINAL
-from mainspring.wiring import House
+from mainspring.wiring import Application
 from tests.kit.api import owner_session
 from tests.kit.neighbours import add_person
 
@@ -84,7 +84,7 @@ class Owner:
         return answer.json() if answer.content else None
 
 
-async def live(house: House, address: str, token: str) -> None:
+async def live(house: Application, address: str, token: str) -> None:
     """One of everything, once more each time that it is called."""
     mark = secrets.token_hex(2)
     del token

@@ -9,12 +9,12 @@ from typing import Final
 from uuid import UUID
 
 from mainspring.contracts.context import RunRef
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.gate.run_tokens import mint
-from mainspring.runs.arrivals import NewRun, Request, insert_runs
-from mainspring.wiring import House
-from mainspring.workspace.people.sessions import csrf_token, start_session
+from mainspring.runs.arrivals import NewRun, RunRequest, insert_runs
+from mainspring.wiring import Application
+from mainspring.workspace.people.sessions import build_csrf_token, start_session
 from tests.kit.neighbours import add_person
 
 MEMBERS: Final = ("viewer", "operator", "editor", "admin", "owner")
@@ -59,7 +59,7 @@ class Caller:
     own: frozenset[str] = frozenset()
 
 
-async def caller_of(house: House, role: str) -> Caller:
+async def caller_of(house: Application, role: str) -> Caller:
     """Somebody of this role, new each time: what was taken from the last one is given back."""
     if role == "none":
         return Caller(role, {})
@@ -77,7 +77,7 @@ async def caller_of(house: House, role: str) -> Caller:
         await database.execute(gone, space, person.id)
     if role == "oauth-client":
         given = "UPDATE access_tokens SET client_id = $2 WHERE id = $1"
-        await database.execute(given, person.token_id, new_id())
+        await database.execute(given, person.token_id, generate_id())
     if role == "browser":
         return await _browser(house, person.id, own)
     return Caller(role, _bearer(person.token), own)
@@ -87,26 +87,26 @@ def _bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-async def _administrator(house: House) -> Caller:
+async def _administrator(house: Application) -> Caller:
     person = await add_person(house.database, house.workspace_id, Role.OWNER, name="looks after")
     await house.database.execute("UPDATE users SET administrator = true WHERE id = $1", person.id)
     own = frozenset({str(person.id), str(person.token_id)})
     return Caller("installation-administrator", _bearer(person.token), own)
 
 
-async def _browser(house: House, person: UUID, own: frozenset[str]) -> Caller:
+async def _browser(house: Application, person: UUID, own: frozenset[str]) -> Caller:
     async with house.database.transaction() as tx:
         session_id, plain = await start_session(tx, person, house.workspace_id, "a browser")
-    headers = {"Cookie": f"mainspring={plain}", "X-CSRF-Token": csrf_token(plain)}
+    headers = {"Cookie": f"mainspring={plain}", "X-CSRF-Token": build_csrf_token(plain)}
     return Caller("browser", headers, own | {str(session_id)})
 
 
-async def _run_token(house: House) -> str:
+async def _run_token(house: Application) -> str:
     """A token of a try at a step whose worker will not come back for a day."""
     space, database = house.workspace_id, house.database
     row = await database.fetchrow(_PLANNED, space)
     assert row is not None, "a run needs an automation"
-    run_id, request = new_id(), Request(space, row["id"])
+    run_id, request = generate_id(), RunRequest(space, row["id"])
     run = NewRun(run_id, request, 1, "fast", {}, None, False, None, None, 0)
     place = RunRef(run_id, row["id"], row["step"])
     async with database.transaction() as tx:

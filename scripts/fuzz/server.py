@@ -18,7 +18,13 @@ from mainspring.settings import Settings
 from mainspring.surfaces.mcp.mount import PATH, McpMount
 from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.serve import serve
-from mainspring.wiring import House, build_worker, keep_watch_over, open_house, rooms_of
+from mainspring.wiring import (
+    Application,
+    application_services,
+    build_worker,
+    open_application,
+    run_background_loops,
+)
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.tokens import ensure_owner_token
 
@@ -63,7 +69,7 @@ class Counting:
 class Server:
     """A house that listens; the token is that of whoever owns it and looks after everything."""
 
-    house: House
+    house: Application
     app: FastAPI
     address: str
     token: str
@@ -84,15 +90,15 @@ def own_folder() -> Iterator[Path]:
 @asynccontextmanager
 async def open_server(home: Path, **settings: Any) -> AsyncIterator[Server]:
     """The whole product behind a port, with a worker, until the block ends."""
-    async with open_house(Settings(home=home, lease_seconds=600.0, **settings)) as house:
-        rooms = rooms_of(house)
+    async with open_application(Settings(home=home, lease_seconds=600.0, **settings)) as house:
+        rooms = application_services(house)
         file = await ensure_owner_token(house.database, home, house.workspace_id, FIRST_MEMBER)
         stop, tally = asyncio.Event(), Tally()
         port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         app, worker = build_api(rooms, beside={PATH: McpMount(rooms)}), build_worker(house)
         app.add_middleware(Counting, tally=tally)
         working = asyncio.create_task(worker.run())
-        watching = asyncio.create_task(keep_watch_over(house, stop))
+        watching = asyncio.create_task(run_background_loops(house, stop))
         listening = Settings(home=home, port=0)
         serving = asyncio.create_task(serve(app, listening, ready=port.set_result, stop=stop))
         try:

@@ -14,12 +14,12 @@ from starlette.requests import Request
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_text import read_json
-from mainspring.definition.patterns import BadPattern
+from mainspring.definition.patterns import InvalidPattern
 from mainspring.settings import BadSetting
-from mainspring.workspace.oauth.refusals import Refusal
+from mainspring.workspace.oauth.refusals import OAuthError
 
 # What a parser may say instead of a value.
-SAYS: Final = (Problem, Refusal, BadPattern, BadSetting, HTTPException, PydanticCustomError)
+SAYS: Final = (Problem, OAuthError, InvalidPattern, BadSetting, HTTPException, PydanticCustomError)
 LIMITS: Final = Limits()
 
 

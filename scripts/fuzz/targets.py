@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
-from mainspring.contracts.html_text import text_of_html
-from mainspring.contracts.mime_text import decoded_header, read_mail
-from mainspring.definition.cron import describe, parse_cron, smallest_interval
+from mainspring.contracts.html_text import extract_html_text
+from mainspring.contracts.mime_text import decode_header_text, read_mail
+from mainspring.definition.cron import describe, get_smallest_interval, parse_cron
 from mainspring.definition.filters.evaluate import compile_filter
 from mainspring.definition.json_schema.check import check_schema
 from mainspring.definition.paths import parse_path
@@ -30,12 +30,12 @@ from mainspring.gate.egress.headers import read_headers
 from mainspring.gate.egress.url import parse_url, resolve_location
 from mainspring.gate.mail.server import read_smtp_url
 from mainspring.gate.run_tokens import is_run_token
-from mainspring.integrations.ics.calendar import events_between
-from mainspring.integrations.rss.feed import entries_of
-from mainspring.recipes.carrying.carried import Carried, Thing
+from mainspring.integrations.ics.calendar import list_events_between
+from mainspring.integrations.rss.feed import parse_entries
+from mainspring.recipes.carrying.carried import WorkspaceContent, WorkspaceResource
 from mainspring.recipes.carrying.files import to_files
 from mainspring.recipes.carrying.reading import read_files
-from mainspring.recipes.package.antiexamples import good_recipe
+from mainspring.recipes.package.antiexamples import build_good_recipe
 from mainspring.recipes.package.places import read_archive
 from mainspring.recipes.package.reading import read_package
 from mainspring.settings import read_settings
@@ -43,10 +43,10 @@ from mainspring.surfaces.mcp.addresses import check_address
 from mainspring.surfaces.rest.bodies import read_json_body
 from mainspring.surfaces.rest.oauth_forms import read_form, read_query, showing
 from mainspring.surfaces.rest.paging import read_cursor, write_cursor
-from mainspring.triggers.signature import Seal, is_genuine, read_secret
+from mainspring.triggers.signature import WebhookSignature, is_genuine, read_secret
 from mainspring.vocabulary import build_registry
-from mainspring.workspace.boards.columns import RowCheck, column_findings
-from mainspring.workspace.pages.content import moment_of
+from mainspring.workspace.boards.columns import RowValidator, find_column_problems
+from mainspring.workspace.pages.content import parse_event_time
 from scripts.fuzz.around import around
 from scripts.fuzz.target import LIMITS, Target, as_bytes, as_request, as_text, as_value
 
@@ -77,7 +77,7 @@ def _pattern(data: bytes) -> Any:
 
 def _cron(data: bytes) -> Any:
     made = parse_cron(as_text(data))
-    return smallest_interval(made), describe(made)
+    return get_smallest_interval(made), describe(made)
 
 
 def _template(data: bytes) -> Any:
@@ -90,14 +90,14 @@ def _predicate(data: bytes) -> Any:
 
 def _date(data: bytes) -> Any:
     text, _, pattern = as_text(data).partition("|")
-    moment_of(text)
+    parse_event_time(text)
     return format_date(text, pattern)
 
 
 def _signature(data: bytes) -> Any:
     parts = [*data.split(b"\n", 3), b"", b"", b""]
     key = read_secret(as_text(parts[3])) or b"key"
-    seal = Seal(*(part.decode("latin-1") for part in parts[:3]))
+    seal = WebhookSignature(*(part.decode("latin-1") for part in parts[:3]))
     return is_genuine(seal, b"{}", key, _NOW)
 
 
@@ -136,11 +136,11 @@ def _folder(data: bytes) -> Any:
 
 
 def _calendar(data: bytes) -> Any:
-    return asyncio.run(events_between(data, _NOW, _NOW.replace(month=5)))
+    return asyncio.run(list_events_between(data, _NOW, _NOW.replace(month=5)))
 
 
 def _feed(data: bytes) -> Any:
-    return asyncio.run(entries_of(data, "application/rss+xml"))
+    return asyncio.run(parse_entries(data, "application/rss+xml"))
 
 
 def _mail(data: bytes) -> Any:
@@ -161,14 +161,14 @@ def _board(data: bytes) -> None:
         [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
         for given in (asked.get("columns"), asked.get("rows"))
     )
-    checked = RowCheck(
+    checked = RowValidator(
         [{"key": "a", "field_type": "number"}, {"key": "d", "field_type": "date"}], LIMITS
     )
     for number, row in enumerate(rows):
         checked.values(row, f"/{number}")
         checked.whole(row, f"/{number}")
     if all({"key", "label"} <= one.keys() for one in columns):
-        list(column_findings(columns, ""))
+        list(find_column_problems(columns, ""))
     checked.settle()
 
 
@@ -212,11 +212,11 @@ def _shelf() -> bytes:
     columns = [{"key": "a", "label": "A"}]
     board = {"name": "b", "datasets": [{"name": "default", "columns": columns}]}
     things = (
-        Thing("automation", "a", EXAMPLES[0].document),
-        Thing("board", "b", board, rows={"default": [{"a": 1}]}),
-        Thing("prompt", "p", {"name": "p", "text": "every day"}),
+        WorkspaceResource("automation", "a", EXAMPLES[0].document),
+        WorkspaceResource("board", "b", board, rows={"default": [{"a": 1}]}),
+        WorkspaceResource("prompt", "p", {"name": "p", "text": "every day"}),
     )
-    files = to_files(Carried(things))
+    files = to_files(WorkspaceContent(things))
     return "".join(f"=== {name}\n{text}" for name, text in files.items()).encode()
 
 
@@ -384,7 +384,7 @@ def _requests() -> list[Target]:
 
 
 def _packages() -> list[Target]:
-    recipe = good_recipe()
+    recipe = build_good_recipe()
     return [
         Target(
             "recipe package", _package, [as_bytes(recipe)], [b'"template"', b'"format"', b"{{ "]
@@ -441,7 +441,7 @@ def _contents() -> list[Target]:
         ),
         Target(
             "mail header",
-            lambda data: decoded_header(as_text(data)),
+            lambda data: decode_header_text(as_text(data)),
             [
                 b"=?utf-8?b?SGk=?= there",
             ],
@@ -449,7 +449,7 @@ def _contents() -> list[Target]:
         ),
         Target(
             "HTML",
-            lambda data: text_of_html(as_text(data)),
+            lambda data: extract_html_text(as_text(data)),
             [
                 b"<p>Hello <b>there</b></p><script>x</script><a href='y'>z</a><!-- c -->",
             ],

@@ -35,7 +35,7 @@ RUN = {
 
 
 def definition_schema() -> str:
-    return as_json(importlib.import_module("mainspring.definition.schema").definition_schema())
+    return as_json(importlib.import_module("mainspring.definition.schema").build_definition_schema())
 
 
 def filter_schema() -> str:
@@ -43,7 +43,7 @@ def filter_schema() -> str:
 
 
 def recipe_schema() -> str:
-    return as_json(importlib.import_module("mainspring.recipes.package.schema").recipe_schema())
+    return as_json(importlib.import_module("mainspring.recipes.package.schema").build_recipe_schema())
 
 
 def templates_page() -> str:

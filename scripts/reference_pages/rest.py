@@ -105,10 +105,10 @@ async def _described() -> dict[str, Any]:
     settings = importlib.import_module("mainspring.settings").Settings(home=Path("/nowhere"))
     source = importlib.import_module("mainspring.store.source")
     database = importlib.import_module("mainspring.store.database").Database(
-        source.OutsideSource("postgresql://nowhere"), name="reference", pool_size=1, idle_seconds=1
+        source.ExternalDatabaseSource("postgresql://nowhere"), name="reference", pool_size=1, idle_seconds=1
     )
-    house = wiring.build_house(settings, limits, wiring.build_registry(limits), database)
-    app = importlib.import_module("mainspring.surfaces.rest.app").build_api(wiring.rooms_of(house))
+    house = wiring.build_application(settings, limits, wiring.build_registry(limits), database)
+    app = importlib.import_module("mainspring.surfaces.rest.app").build_api(wiring.application_services(house))
     try:
         described: dict[str, Any] = importlib.import_module(
             "mainspring.surfaces.rest.openapi"

@@ -37,7 +37,7 @@ def errors_page() -> str:
 
 
 def limits_page() -> str:
-    limits = importlib.import_module("mainspring.contracts.limits").all_limits()
+    limits = importlib.import_module("mainspring.contracts.limits").list_limits()
     rows = [
         (code(name), f"{default:,}", unit, code(f"MAINSPRING_LIMIT_{name.upper()}"), said)
         for name, default, unit, said in limits

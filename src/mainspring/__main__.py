@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from mainspring.surfaces.cli import Doors, build_app, run_cli
+from mainspring.surfaces.cli import ApplicationFactory, build_app, run_cli
 
 if TYPE_CHECKING:
     import typer
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Registry
     from mainspring.settings import Settings
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 
 @asynccontextmanager
-async def _open(settings: Settings) -> AsyncIterator[Rooms]:
+async def _open(settings: Settings) -> AsyncIterator[ApplicationServices]:
     """Attached: several commands may stand beside each other on one data folder."""
-    from mainspring.wiring import open_house, rooms_of
+    from mainspring.wiring import application_services, open_application
 
-    async with open_house(settings, attach=True) as house:
-        yield rooms_of(house)
+    async with open_application(settings, attach=True) as house:
+        yield application_services(house)
 
 
 def _vocabulary(limits: Limits) -> Registry:
@@ -39,7 +39,7 @@ def _vocabulary(limits: Limits) -> Registry:
 
 def command_line() -> typer.Typer:
     """The command line over the real house."""
-    return build_app(Doors(_open, _vocabulary))
+    return build_app(ApplicationFactory(_open, _vocabulary))
 
 
 def main() -> None:

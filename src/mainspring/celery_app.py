@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 from mainspring.contracts.errors import Invalid, Problem
 from mainspring.runs.transport.broker import QUEUES, broker_of
 from mainspring.runs.transport.consumer import celery_state
-from mainspring.runs.transport.hearing import CeleryEar
+from mainspring.runs.transport.hearing import CeleryHintListener
 from mainspring.runs.transport.hints import RUNS_CHANNEL
 from mainspring.settings import Settings, read_settings
-from mainspring.store.wake import Listener
-from mainspring.surfaces.cli.settling import settle
-from mainspring.wiring import build_worker, open_house
+from mainspring.store.wake import WakeupListener
+from mainspring.surfaces.cli.settling import tune_gc
+from mainspring.wiring import build_worker, open_application
 
 if TYPE_CHECKING:
     from mainspring.runs.worker import Worker
@@ -47,7 +47,7 @@ def _app() -> Any:
     settings = replace(read_settings(), transport="celery")
     broker = broker_of(settings)
     assert broker is not None
-    tenant = Tenant(settings)
+    tenant = CeleryHostedWorker(settings)
     app = broker.listening(tenant.hint, tenant.look, lambda: None)
     signals = importlib.import_module("celery.signals")
     signals.worker_ready.connect(tenant.move_in, weak=False)
@@ -56,12 +56,12 @@ def _app() -> Any:
     return app
 
 
-class Tenant:
+class CeleryHostedWorker:
     """Our worker inside of a process that belongs to Celery."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._ear: CeleryEar | None = None
+        self._ear: CeleryHintListener | None = None
         self._worker: Worker | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -118,20 +118,20 @@ class Tenant:
         celery_state().should_stop = 0 if self._stopped.is_set() else 1
 
     async def _work(self, settings: Settings) -> None:
-        async with open_house(settings, attach=True) as house:
+        async with open_application(settings, attach=True) as house:
             await house.vault.check_opens()
-            self._ear = CeleryEar(Listener(house.database, RUNS_CHANNEL), self)
+            self._ear = CeleryHintListener(WakeupListener(house.database, RUNS_CHANNEL), self)
             self._worker = build_worker(house, ear=self._ear)
             self._loop = asyncio.get_running_loop()
             if self._stopped.is_set():
                 return
-            settle()
+            tune_gc()
             log.info("Working on %s with %d slots.", ", ".join(settings.queues), settings.slots)
             await self._worker.run()
 
     # --- as the inlet of our ear: the consumer is Celery's, and it closes by itself
 
-    def open(self, ear: CeleryEar) -> None: ...
+    def open(self, ear: CeleryHintListener) -> None: ...
 
     def close(self) -> None: ...
 

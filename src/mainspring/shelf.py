@@ -16,21 +16,21 @@ from typing import Final
 import mainspring.integrations
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.integration import Integration
-from mainspring.contracts.manifest import source_of
+from mainspring.contracts.manifest import get_source_name
 from mainspring.settings import Settings
 
 GROUP: Final = "mainspring.integrations"
 Build = Callable[[Mapping[str, str]], Integration]
 
 
-def build_shelf(settings: Settings) -> tuple[Integration, ...]:
+def load_integrations(settings: Settings) -> tuple[Integration, ...]:
     """The integrations of this installation, each given what the operator set for it."""
-    addresses = addresses_of(settings)
-    found = {one.id: one for one in _built_in(addresses)}
+    addresses = configured_addresses(settings)
+    found = {one.id: one for one in _load_built_in(addresses)}
     for point in entry_points(group=GROUP):
-        one = _from_outside(point, addresses)
+        one = _load_entry_point(point, addresses)
         for other in found.values():
-            twice = names_of(one) & names_of(other)
+            twice = reserved_names(one) & reserved_names(other)
             if twice:
                 raise Invalid(
                     f"The package behind {point.value} brings {', '.join(sorted(twice))}, and "
@@ -42,12 +42,12 @@ def build_shelf(settings: Settings) -> tuple[Integration, ...]:
     return tuple(found[name] for name in sorted(found))
 
 
-def names_of(one: Integration) -> frozenset[str]:
+def reserved_names(one: Integration) -> frozenset[str]:
     """Everything by which an integration is meant: none of it may mean another one as well."""
     return frozenset(
         (
             one.id,
-            source_of(one.manifest),
+            get_source_name(one.manifest),
             *(source.name for source in one.sources),
             *(adapter.kind for adapter in one.adapters),
             *(capability.id for capability in one.capabilities),
@@ -56,7 +56,7 @@ def names_of(one: Integration) -> frozenset[str]:
     )
 
 
-def addresses_of(settings: Settings) -> dict[str, str]:
+def configured_addresses(settings: Settings) -> dict[str, str]:
     """Where the operator wants integrations to be reached, by their ids."""
     return {
         "slack": settings.slack_url,
@@ -65,7 +65,7 @@ def addresses_of(settings: Settings) -> dict[str, str]:
     }
 
 
-def _built_in(addresses: Mapping[str, str]) -> Iterator[Integration]:
+def _load_built_in(addresses: Mapping[str, str]) -> Iterator[Integration]:
     shelf = mainspring.integrations
     for folder in pkgutil.iter_modules(shelf.__path__, f"{shelf.__name__}."):
         if folder.ispkg:
@@ -73,7 +73,7 @@ def _built_in(addresses: Mapping[str, str]) -> Iterator[Integration]:
             yield build(addresses)
 
 
-def _from_outside(point: EntryPoint, addresses: Mapping[str, str]) -> Integration:
+def _load_entry_point(point: EntryPoint, addresses: Mapping[str, str]) -> Integration:
     """One of somebody else; what is wrong with it is said with the name of its package."""
     try:
         made = point.load()(addresses)

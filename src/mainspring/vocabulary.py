@@ -14,12 +14,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.actions.agent.capability import agent_capability
-from mainspring.actions.script.workshop import Workshop
-from mainspring.actions.vocabulary import builtin_actions
+from mainspring.actions.agent.capability import build_agent_capability
+from mainspring.actions.script.workshop import ScriptRunner
+from mainspring.actions.vocabulary import build_actions
 from mainspring.authoring.capabilities import authoring_capabilities
-from mainspring.authoring.similarity import Likeness
-from mainspring.authoring.studio import Studio
+from mainspring.authoring.similarity import TextSimilarity
+from mainspring.authoring.studio import AuthoringService
 from mainspring.authoring.watching import watching_capabilities
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Capability
@@ -28,62 +28,62 @@ from mainspring.contracts.event import EventType
 from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry, Vocabulary
-from mainspring.contracts.trigger import Trigger
+from mainspring.contracts.trigger import TriggerKind
 from mainspring.gate.act_on_integration import act_on_integration
-from mainspring.gate.artifacts.blobs import BlobStore, Nowhere
-from mainspring.gate.artifacts.links import Links
+from mainspring.gate.artifacts.blobs import BlobStore, NullBlobStore
+from mainspring.gate.artifacts.links import LinkSigner
 from mainspring.gate.artifacts.save import artifacts_capability
 from mainspring.gate.connected.capabilities import integration_capabilities
 from mainspring.gate.connected.client_capabilities import oauth_client_capabilities
-from mainspring.gate.connected.reception import Reception
+from mainspring.gate.connected.reception import AccountConnectionService
 from mainspring.gate.connection_capabilities import connection_capabilities
 from mainspring.gate.draft_capabilities import draft_capabilities
-from mainspring.gate.drafts import Lifetimes
+from mainspring.gate.drafts import DraftLifetimes
 from mainspring.gate.http_fetch import http_fetch_capability
 from mainspring.gate.ingestion.capabilities import ingestion_capabilities
-from mainspring.gate.ingestion.cursors import forget_places
+from mainspring.gate.ingestion.cursors import reset_poll_cursors
 from mainspring.gate.ingestion.declared import declared_capability
-from mainspring.gate.ingestion.sources import Reachables
-from mainspring.gate.installs import Installs
-from mainspring.gate.linked.adapters import Linkables
+from mainspring.gate.ingestion.sources import DataSources
+from mainspring.gate.installs import InstalledIntegrations
+from mainspring.gate.linked.adapters import LinkableResources
 from mainspring.gate.linked.capabilities import linked_capabilities
 from mainspring.gate.llm_complete import LLM_COMPLETE
 from mainspring.gate.model_administration import model_administration
 from mainspring.gate.model_capabilities import model_capabilities
-from mainspring.gate.outside.switchboard import Switchboard
-from mainspring.gate.outside.tool_consents import ChangedTools
+from mainspring.gate.outside.switchboard import McpConnectionService
+from mainspring.gate.outside.tool_consents import ChangedToolConsents
 from mainspring.gate.prompting.linking import link_capability
 from mainspring.gate.prompting.slack_identities import slack_link_capabilities
 from mainspring.gate.standing.capabilities import standing_capabilities
 from mainspring.gate.usage_capability import GET_USAGE
 from mainspring.recipes.capabilities import recipe_capabilities
 from mainspring.recipes.carrying.capabilities import carrying_capabilities
-from mainspring.recipes.entities.workflows import WorkflowKind
+from mainspring.recipes.entities.workflows import WorkflowHandler
 from mainspring.runs.capabilities import capabilities as run_capabilities
 from mainspring.runs.events import EVENTS
 from mainspring.runs.halt_capabilities import halt_capabilities
 from mainspring.runs.question_capabilities import question_capabilities
 from mainspring.runs.resuming import RunResumer
 from mainspring.settings import Settings
-from mainspring.shelf import build_shelf
+from mainspring.shelf import load_integrations
 from mainspring.triggers import event, presets, schedule, webhook
 from mainspring.triggers.changing import record_overtaken
 from mainspring.triggers.size import own_disk
 from mainspring.triggers.size_capability import size_capabilities
 from mainspring.workspace import capabilities as workspace_capabilities
 from mainspring.workspace.boards import events as board_events
-from mainspring.workspace.boards.capabilities import capabilities as board_capabilities
+from mainspring.workspace.boards.capabilities import board_capabilities
 from mainspring.workspace.consent_capabilities import consent_capabilities
-from mainspring.workspace.house_automations import HouseAutomations
+from mainspring.workspace.house_automations import BuiltInAutomations
 from mainspring.workspace.inbox import POST_NOTIFICATION
 from mainspring.workspace.pages import capabilities as page_capabilities
-from mainspring.workspace.pages.discovery import Discovery
+from mainspring.workspace.pages.discovery import ActionPages
 from mainspring.workspace.pages.events import EVENTS as PAGE_EVENTS
 from mainspring.workspace.people.administration import administration
 from mainspring.workspace.secret_capabilities import secret_capabilities
 from mainspring.workspace.vault import Vault
 from mainspring.workspace.workflows import events as workflow_events
-from mainspring.workspace.workflows.attached import Around
+from mainspring.workspace.workflows.attached import WorkflowDependencies
 from mainspring.workspace.workflows.capabilities import workflow_capabilities
 
 if TYPE_CHECKING:
@@ -95,16 +95,16 @@ _MOST_SPOKEN: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class WorkspaceVocabulary:
     """What one workspace can say."""
 
     actions: Mapping[str, Action]
     capabilities: Mapping[str, Capability]
-    triggers: Mapping[str, Trigger]
+    triggers: Mapping[str, TriggerKind]
     events: Mapping[str, EventType]
 
 
-class Words(Registry):
+class ApplicationRegistry(Registry):
     """A registry together with what its own capabilities work with.
 
     The studio, the switchboard and the reception are opened by whoever builds a house around
@@ -113,10 +113,10 @@ class Words(Registry):
 
     def __init__(
         self,
-        studio: Studio,
-        switchboard: Switchboard,
-        reception: Reception,
-        automations: HouseAutomations,
+        studio: AuthoringService,
+        switchboard: McpConnectionService,
+        reception: AccountConnectionService,
+        automations: BuiltInAutomations,
         **words: Any,
     ) -> None:
         super().__init__(**words)
@@ -124,7 +124,7 @@ class Words(Registry):
         self.switchboard = switchboard
         self.reception = reception
         automations.open(self)
-        self._spoken: dict[UUID, tuple[Mapping[str, Capability], Spoken]] = {}
+        self._spoken: dict[UUID, tuple[Mapping[str, Capability], WorkspaceVocabulary]] = {}
 
     async def of(self, workspace_id: UUID, *, needing: Iterable[str] = ()) -> Vocabulary:
         """What is ours, and the tools of one workspace; no tool ever stands for what is ours."""
@@ -139,7 +139,7 @@ class Words(Registry):
         if kept is not None and kept[0] is tools:
             return kept[1]
         both = MappingProxyType({**tools, **self.capabilities})
-        spoken = Spoken(self.actions, both, self.triggers, self.events)
+        spoken = WorkspaceVocabulary(self.actions, both, self.triggers, self.events)
         if len(self._spoken) >= _MOST_SPOKEN:
             self._spoken.clear()
         self._spoken[workspace_id] = (tools, spoken)
@@ -151,33 +151,33 @@ def build_registry(
     *,
     settings: Settings | None = None,
     blobs: BlobStore | None = None,
-    links: Links | None = None,
+    links: LinkSigner | None = None,
     embedder: Embedder | None = None,
     vault: Vault | None = None,
     database: Database | None = None,
-    workshop: Workshop | None = None,
+    workshop: ScriptRunner | None = None,
     providers: ProviderModels | None = None,
     actions: Iterable[Action] = (),
     capabilities: Iterable[Capability] = (),
     integrations: Iterable[Integration] = (),
-) -> Words:
+) -> ApplicationRegistry:
     """Every word a definition may use here; more may be added, none replaced."""
     given = settings or Settings()
-    shelf = (*build_shelf(given), *integrations)
-    events = _events(shelf)
-    installs, automations = Installs(shelf, limits), HouseAutomations(limits)
-    switchboard = Switchboard()
-    studio = Studio(limits, given.address, Likeness(embedder))
-    reception = _reception(shelf, given, studio)
+    shelf = (*load_integrations(given), *integrations)
+    events = _event_types(shelf)
+    installs, automations = InstalledIntegrations(shelf, limits), BuiltInAutomations(limits)
+    switchboard = McpConnectionService()
+    studio = AuthoringService(limits, given.address, TextSimilarity(embedder))
+    reception = _build_account_connection_service(shelf, given, studio)
     known = (
         http_fetch_capability(limits),
-        artifacts_capability(blobs or Nowhere(), limits, links),
+        artifacts_capability(blobs or NullBlobStore(), limits, links),
         LLM_COMPLETE,
         GET_USAGE,
-        agent_capability(limits),
+        build_agent_capability(limits),
         POST_NOTIFICATION,
         *workspace_capabilities.capabilities(limits, {entry.type for entry in events}),
-        *page_capabilities.capabilities(limits, embedder, Discovery(installs.pages())),
+        *page_capabilities.capabilities(limits, embedder, ActionPages(installs.pages())),
         *board_capabilities(limits),
         *run_capabilities(),
         *question_capabilities(limits, given.address),
@@ -195,83 +195,89 @@ def build_registry(
         *administration(database, given.address),
         *size_capabilities(database, limits, own_disk(given)),
         *chain.from_iterable(entry.capabilities for entry in shelf),
-        *_over_connections(shelf, installs, studio, limits, database),
+        *_integration_capabilities(shelf, installs, studio, limits, database),
         *consent_capabilities(
-            limits, studio.words, ChangedTools(switchboard), studio.doubts, given.address
+            limits, studio.words, ChangedToolConsents(switchboard), studio.doubts, given.address
         ),
-        *_codex(shelf, automations, studio, limits, database),
+        *_codex_capabilities(shelf, automations, studio, limits, database),
         *capabilities,
     )
-    return Words(
+    return ApplicationRegistry(
         studio,
         switchboard,
         reception,
         automations,
         actions=(*_actions(shelf, limits, workshop), *actions),
-        capabilities=_with_drafts(known, given),
+        capabilities=_add_draft_capabilities(known, given),
         triggers=(schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER, *presets.TRIGGERS),
         events=events,
     )
 
 
-def _events(shelf: Iterable[Integration]) -> tuple[EventType, ...]:
+def _event_types(shelf: Iterable[Integration]) -> tuple[EventType, ...]:
     """What may be waited for: what the house tells, and what its integrations tell."""
     told = chain.from_iterable(entry.events for entry in shelf)
     return (*EVENTS, *PAGE_EVENTS, *board_events.EVENTS, *workflow_events.EVENTS, *told)
 
 
 def _actions(
-    shelf: Iterable[Integration], limits: Limits, workshop: Workshop | None
+    shelf: Iterable[Integration], limits: Limits, workshop: ScriptRunner | None
 ) -> Iterator[Action]:
-    yield from builtin_actions(limits, workshop)
+    yield from build_actions(limits, workshop)
     yield from chain.from_iterable(entry.actions for entry in shelf)
 
 
-def _reception(shelf: tuple[Integration, ...], settings: Settings, studio: Studio) -> Reception:
+def _build_account_connection_service(
+    shelf: tuple[Integration, ...], settings: Settings, studio: AuthoringService
+) -> AccountConnectionService:
     """Where members connect; what the operator set up needs no connection of theirs."""
     operated = frozenset({"email"}) if settings.smtp_url else frozenset[str]()
-    return Reception(shelf, operated=operated, changed=forget_places, words=studio.words)
+    return AccountConnectionService(
+        shelf, operated=operated, changed=reset_poll_cursors, words=studio.words
+    )
 
 
-def _over_connections(
+def _integration_capabilities(
     shelf: tuple[Integration, ...],
-    installs: Installs,
-    studio: Studio,
+    installs: InstalledIntegrations,
+    studio: AuthoringService,
     limits: Limits,
     database: Database | None,
 ) -> Iterator[Capability]:
     """What writes and reads over any connection, by hand or again and again by an automation."""
-    reachable = Reachables(shelf, limits)
+    reachable = DataSources(shelf, limits)
     yield act_on_integration(installs, database)
     yield from ingestion_capabilities(reachable, limits, database)
     yield declared_capability(limits, database)
     yield from watching_capabilities(studio, reachable)
 
 
-def _codex(
+def _codex_capabilities(
     shelf: tuple[Integration, ...],
-    automations: HouseAutomations,
-    studio: Studio,
+    automations: BuiltInAutomations,
+    studio: AuthoringService,
     limits: Limits,
     database: Database | None,
 ) -> Iterator[Capability]:
     """What the house keeps for people to put together: linked boards, recipes, workflows."""
-    yield from linked_capabilities(Linkables(shelf, limits), automations, limits, database)
-    around = Around(studio, record_overtaken)
+    yield from linked_capabilities(LinkableResources(shelf, limits), automations, limits, database)
+    around = WorkflowDependencies(studio, record_overtaken)
     yield from workflow_capabilities(around)
-    yield from recipe_capabilities(studio, limits, WorkflowKind(around))
+    yield from recipe_capabilities(studio, limits, WorkflowHandler(around))
     yield from carrying_capabilities(around)
 
 
-def _with_drafts(known: tuple[Capability, ...], settings: Settings) -> tuple[Capability, ...]:
+def _add_draft_capabilities(
+    known: tuple[Capability, ...], settings: Settings
+) -> tuple[Capability, ...]:
     """Everything, and what answers the drafts of that which leaves the house."""
-    lasting = lifetimes_of(settings)
+    lasting = read_draft_lifetimes(settings)
     ids = {one.id: one for one in known}
     return (*known, *draft_capabilities(ids, lasting, RunResumer(), settings.address))
 
 
-def lifetimes_of(settings: Settings) -> Lifetimes:
+def read_draft_lifetimes(settings: Settings) -> DraftLifetimes:
     """How long drafts wait here, where no step and no workspace says otherwise."""
-    return Lifetimes(
+    return DraftLifetimes(
         timedelta(seconds=settings.draft_seconds), timedelta(seconds=settings.held_seconds)
     )

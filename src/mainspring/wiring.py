@@ -13,90 +13,95 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from mainspring.actions.script.workshop import Workshop
+from mainspring.actions.script.workshop import ScriptRunner
 from mainspring.contracts.context import Mailer
 from mainspring.contracts.embedding import Embedder
-from mainspring.contracts.limits import Limits, with_overrides
-from mainspring.contracts.model import Models
+from mainspring.contracts.limits import Limits, override_limits
+from mainspring.contracts.model import ModelCatalog
 from mainspring.contracts.registry import Registry
 from mainspring.gate.artifacts.blobs import BlobStore
-from mainspring.gate.artifacts.links import Links
+from mainspring.gate.artifacts.links import LinkSigner
 from mainspring.gate.artifacts.place import open_blobs
 from mainspring.gate.call import Gate
-from mainspring.gate.connected.lines import Lines, wide_egress
-from mainspring.gate.connected.reception import Reception
+from mainspring.gate.connected.lines import AccountConnections, build_integration_egress
+from mainspring.gate.connected.reception import AccountConnectionService
 from mainspring.gate.egress import Egress
 from mainspring.gate.mail import SmtpMailer, read_smtp_url
-from mainspring.gate.outside.client import Outside, roomy_egress
-from mainspring.gate.outside.harvest import Harvester
-from mainspring.gate.outside.switchboard import Switchboard
+from mainspring.gate.outside.client import McpClientPool, roomy_egress
+from mainspring.gate.outside.harvest import McpToolDiscovery
+from mainspring.gate.outside.switchboard import McpConnectionService
 from mainspring.gate.preflight import InstallationPreflight
 from mainspring.gate.prompting import pressing
 from mainspring.gate.prompting.interactions import InteractionReceiver
-from mainspring.gate.prompting.pressing import Pressing
-from mainspring.gate.prompting.telling import Chats, Telling
+from mainspring.gate.prompting.pressing import ButtonPressConsumer
+from mainspring.gate.prompting.telling import MemberChats, PromptDelivery
 from mainspring.gate.providers.desk import ProviderModels
 from mainspring.gate.providers.embedder import OpenAIEmbedder
 from mainspring.gate.providers.from_settings import take_in
-from mainspring.gate.reminders import Reminders
-from mainspring.gate.telemetry import TelemetryLine, check_telemetry
+from mainspring.gate.reminders import DraftReminders
+from mainspring.gate.telemetry import TelemetryExporter, check_telemetry
 from mainspring.gate.web_push import PushDelivery, PushSender, contact_of
-from mainspring.runs.control import Control
+from mainspring.runs.control import RunControl
 from mainspring.runs.dispatch import Dispatcher
 from mainspring.runs.engine import Engine
-from mainspring.runs.questions import Questions
-from mainspring.runs.record import Recorder
+from mainspring.runs.questions import StepQuestions
+from mainspring.runs.record import RunRecorder
 from mainspring.runs.resuming import RunResumer
-from mainspring.runs.telemetry import HouseTelemetry, RunTelemetry, both, watch_pool
+from mainspring.runs.telemetry import InstallationTelemetry, RunTelemetry, both, watch_pool
 from mainspring.runs.transport.broker import broker_of
-from mainspring.runs.transport.consumer import Consumer
-from mainspring.runs.transport.hearing import CeleryEar
-from mainspring.runs.transport.hints import RUNS_CHANNEL, Ear, Hints, LocalHints
-from mainspring.runs.transport.sender import CeleryHints
-from mainspring.runs.versions import Versions
+from mainspring.runs.transport.consumer import CeleryConsumer
+from mainspring.runs.transport.hearing import CeleryHintListener
+from mainspring.runs.transport.hints import (
+    RUNS_CHANNEL,
+    HintListener,
+    HintSender,
+    PostgresHintSender,
+)
+from mainspring.runs.transport.sender import CeleryHintSender
+from mainspring.runs.versions import VersionCache
 from mainspring.runs.watch import Hook, Watcher, no_hook, nobody
 from mainspring.runs.worker import ALONE_SECONDS, Worker
 from mainspring.settings import Settings, forget_model_keys, without_model_keys
 from mainspring.store.batch import GroupWriter
 from mainspring.store.clock import DatabaseClock
 from mainspring.store.database import Database
-from mainspring.store.events import EVENTS_CHANNEL, EventTable, Herald
+from mainspring.store.events import EVENTS_CHANNEL, EventNotifier, EventTable
 from mainspring.store.migrate import require_tables
 from mainspring.store.partitions import ensure_partitions
-from mainspring.store.wake import Listener, Waker
-from mainspring.surfaces.mcp.inside import InsideMcp
-from mainspring.surfaces.rooms import Rooms
-from mainspring.triggers.alerts import Alerts, Postman, mails
-from mainspring.triggers.desk import WebhookDesk
-from mainspring.triggers.foresight import Foresight
+from mainspring.store.wake import WakeupListener, WakeupSender
+from mainspring.surfaces.mcp.inside import InProcessMcp
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.triggers.alerts import AlertMailer, FailureAlerts, mails
+from mainspring.triggers.desk import WebhookReceiver
+from mainspring.triggers.foresight import VersionPrefetcher
 from mainspring.triggers.housekeeping import Housekeeper
-from mainspring.triggers.log_reader import LogReader
-from mainspring.triggers.matcher import Matcher
+from mainspring.triggers.log_reader import EventLogReader
+from mainspring.triggers.matcher import EventMatcher
 from mainspring.triggers.scheduler import Scheduler
 from mainspring.triggers.watch import Duty, keep_watch
-from mainspring.vocabulary import Words, build_registry, lifetimes_of
+from mainspring.vocabulary import ApplicationRegistry, build_registry, read_draft_lifetimes
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, ensure_workspace
 from mainspring.workspace.pages.local_model import open_local_model
-from mainspring.workspace.pages.vectors import Embedding
-from mainspring.workspace.people.passwords import Passwords
+from mainspring.workspace.pages.vectors import PageEmbeddingJob
+from mainspring.workspace.people.passwords import PasswordVerifier
 from mainspring.workspace.people.users import ensure_first_person
 from mainspring.workspace.vault import Vault
 
 __all__ = [
-    "House",
-    "build_house",
+    "Application",
+    "application_services",
+    "build_application",
     "build_registry",
     "build_scheduler",
     "build_worker",
-    "keep_watch_over",
-    "open_house",
-    "prepare",
-    "rooms_of",
+    "open_application",
+    "prepare_database",
+    "run_background_loops",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class Application:
     """Everything an entry point needs, built and open."""
 
     settings: Settings
@@ -105,48 +110,50 @@ class House:
     database: Database
     clock: DatabaseClock
     vault: Vault
-    passwords: Passwords
+    passwords: PasswordVerifier
     egress: Egress
     # The way to the servers of tools that workspaces are connected to.
-    outside: Outside
+    outside: McpClientPool
     # Where models are asked, unless whoever built the house brought others.
     providers: ProviderModels
     mailer: Mailer
     push: PushSender
     blobs: BlobStore
-    links: Links
+    links: LinkSigner
     gate: Gate
-    versions: Versions
-    waker: Waker
+    versions: VersionCache
+    waker: WakeupSender
     # Where it is said that runs are due.
-    hints: Hints
+    hints: HintSender
     dispatcher: Dispatcher
-    control: Control
+    control: RunControl
     workspace_id: UUID = FIRST_WORKSPACE
     embedder: Embedder | None = None
     # Where scripts run; none in a house that only judges them.
-    workshop: Workshop | None = None
+    workshop: ScriptRunner | None = None
     # The ways over members' connections to integrations.
-    lines: Lines | None = None
+    lines: AccountConnections | None = None
     # Where traces and metrics go, if anywhere.
-    telemetry: TelemetryLine = field(default_factory=lambda: TelemetryLine(None))
+    telemetry: TelemetryExporter = field(default_factory=lambda: TelemetryExporter(None))
 
 
 @asynccontextmanager
-async def open_house(
+async def open_application(
     settings: Settings,
     *,
     registry: Registry | None = None,
-    workshop: Workshop | None = None,
+    workshop: ScriptRunner | None = None,
     attach: bool = False,
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Application]:
     """Opens the database, checks its tables, and closes all of it at the end."""
-    limits = with_overrides(settings.limits)
+    limits = override_limits(settings.limits)
     check_telemetry(settings)
     database = await Database.open(settings, attach=attach)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(database.close)
-        house = build_house(without_model_keys(settings), limits, registry, database, workshop)
+        house = build_application(
+            without_model_keys(settings), limits, registry, database, workshop
+        )
         stack.push_async_callback(house.telemetry.aclose)
         stack.push_async_callback(house.blobs.aclose)
         stack.push_async_callback(house.egress.aclose)
@@ -157,32 +164,32 @@ async def open_house(
         stack.push_async_callback(house.gate.aclose)
         if house.workshop is not None:
             stack.push_async_callback(house.workshop.aclose)
-        await prepare(house)
+        await prepare_database(house)
         await take_in(database, house.vault, settings)
         forget_model_keys()
         yield house
 
 
-def build_house(
+def build_application(
     settings: Settings,
     limits: Limits,
     registry: Registry | None,
     database: Database,
-    workshop: Workshop | None = None,
-    models: Models | None = None,
-) -> House:
+    workshop: ScriptRunner | None = None,
+    models: ModelCatalog | None = None,
+) -> Application:
     """The parts around an open database, each given what it needs and nothing more.
 
     Whoever brings a registry brings the workshop that its scripts run in, too.
     """
     if registry is None and workshop is None:
-        workshop = Workshop(
+        workshop = ScriptRunner(
             limits, address=settings.address, warm=settings.script_warm, database=database
         )
     clock = DatabaseClock()
     vault = Vault(database, settings.key_file, limits, key_command=settings.master_key_command)
     egress = Egress(limits, settings.egress_allow)
-    outside = Outside(
+    outside = McpClientPool(
         database,
         vault,
         roomy_egress(limits, settings.egress_allow),
@@ -195,8 +202,8 @@ def build_house(
     mailer = SmtpMailer(read_smtp_url(settings.smtp_url), settings.mail_from, limits, clock)
     push = PushSender(vault, egress, clock, contact_of(settings.address, settings.mail_from))
     blobs = open_blobs(settings, limits, clock)
-    links = Links(vault, settings.address)
-    embedder = _embedder(settings, database, providers, clock)
+    links = LinkSigner(vault, settings.address)
+    embedder = _build_embedder(settings, database, providers, clock)
     words = registry or build_registry(
         limits,
         settings=settings,
@@ -209,12 +216,12 @@ def build_house(
         providers=providers,
     )
     lines = None
-    if isinstance(words, Words):
-        wide = wide_egress(limits, settings.egress_allow)
+    if isinstance(words, ApplicationRegistry):
+        wide = build_integration_egress(limits, settings.egress_allow)
         lines = words.reception.open(
             database, vault, wide, clock, settings.address, settings.egress_allow
         )
-    preflight = _preflight(settings, database, lines, mailer)
+    preflight = _build_preflight(settings, database, lines, mailer)
     gate = Gate(
         words,
         database,
@@ -227,15 +234,15 @@ def build_house(
         models=models or providers,
         blobs=blobs,
         lines=lines,
-        lifetimes=lifetimes_of(settings),
+        lifetimes=read_draft_lifetimes(settings),
         preflight=preflight,
         resumer=RunResumer(),
     )
-    versions = Versions(database, words, limits)
-    waker = Waker(database)
-    hints = _hints(settings, waker)
+    versions = VersionCache(database, words, limits)
+    waker = WakeupSender(database)
+    hints = _build_hint_sender(settings, waker)
     dispatcher = Dispatcher(database, versions, hints, limits)
-    if isinstance(words, Words):
+    if isinstance(words, ApplicationRegistry):
         words.studio.open(
             words,
             database,
@@ -249,14 +256,14 @@ def build_house(
         words.switchboard.open(
             database, vault, outside, clock, limits, settings.address, natives=words
         )
-    return House(
+    return Application(
         settings=settings,
         limits=limits,
         registry=words,
         database=database,
         clock=clock,
         vault=vault,
-        passwords=Passwords(),
+        passwords=PasswordVerifier(),
         egress=egress,
         outside=outside,
         providers=providers,
@@ -269,16 +276,16 @@ def build_house(
         waker=waker,
         hints=hints,
         dispatcher=dispatcher,
-        control=Control(database, waker, hints),
+        control=RunControl(database, waker, hints),
         embedder=embedder,
         workshop=workshop,
         lines=lines,
-        telemetry=TelemetryLine(settings.otlp_url),
+        telemetry=TelemetryExporter(settings.otlp_url),
     )
 
 
-def _preflight(
-    settings: Settings, database: Database, lines: Lines | None, mailer: SmtpMailer
+def _build_preflight(
+    settings: Settings, database: Database, lines: AccountConnections | None, mailer: SmtpMailer
 ) -> InstallationPreflight:
     """What definitions are compared with before they run."""
     return InstallationPreflight(
@@ -290,13 +297,13 @@ def _preflight(
     )
 
 
-def _hints(settings: Settings, waker: Waker) -> Hints:
+def _build_hint_sender(settings: Settings, waker: WakeupSender) -> HintSender:
     """How workers are told of new runs."""
     broker = broker_of(settings)
-    return LocalHints(waker) if broker is None else CeleryHints(broker)
+    return PostgresHintSender(waker) if broker is None else CeleryHintSender(broker)
 
 
-def _embedder(
+def _build_embedder(
     settings: Settings, database: Database, providers: ProviderModels, clock: DatabaseClock
 ) -> Embedder | None:
     """The model by which texts are compared, if the installation has one."""
@@ -309,7 +316,7 @@ def _embedder(
             return None
 
 
-async def prepare(house: House) -> None:
+async def prepare_database(house: Application) -> None:
     """Checks the tables, or makes the first ones; then partitions and the first workspace."""
     await require_tables(house.database)
     asked = house.clock.monotonic()
@@ -323,11 +330,11 @@ async def prepare(house: House) -> None:
 
 
 def build_worker(
-    house: House,
+    house: Application,
     *,
     watch: Watcher = nobody,
     hook: Hook = no_hook,
-    ear: Ear | None = None,
+    ear: HintListener | None = None,
     alone_seconds: float = ALONE_SECONDS,
 ) -> Worker:
     """A worker over an open house; it works once its ``run`` is awaited.
@@ -336,12 +343,12 @@ def build_worker(
     worker.
     """
     if house.workshop is not None and house.workshop.speak is None:
-        house.workshop.speak = InsideMcp(rooms_of(house))
+        house.workshop.speak = InProcessMcp(application_services(house))
     told = house.telemetry.opened()
     if told is not None:
         watch = both(RunTelemetry(told), watch)
         watch_pool(told, house.database.in_use)
-    recorder = Recorder(house.limits, Herald(house.waker).tell)
+    recorder = RunRecorder(house.limits, EventNotifier(house.waker).tell)
     engine = Engine(
         gate=house.gate,
         # Half of the runs work while the records of the other half are being written.
@@ -353,10 +360,10 @@ def build_worker(
         watch=watch,
         hook=hook,
         chance=random.random,
-        answers=Questions(house.database).came_to,
+        answers=StepQuestions(house.database).came_to,
         prepare_models=house.providers.prepare,
     )
-    found = ear or _ear(house)
+    found = ear or _build_hint_listener(house)
     worker = Worker(
         house.database,
         engine,
@@ -366,23 +373,23 @@ def build_worker(
         house.settings,
         alone_seconds=alone_seconds,
     )
-    if isinstance(found, CeleryEar):
+    if isinstance(found, CeleryHintListener):
         found.on_shutdown = worker.stop
     return worker
 
 
-def _ear(house: House) -> Ear:
+def _build_hint_listener(house: Application) -> HintListener:
     """Where a worker of this house hears of runs."""
-    listener = Listener(house.database, RUNS_CHANNEL)
+    listener = WakeupListener(house.database, RUNS_CHANNEL)
     broker = broker_of(house.settings)
     if broker is None:
         return listener
-    return CeleryEar(listener, Consumer(broker, house.settings.queues))
+    return CeleryHintListener(listener, CeleryConsumer(broker, house.settings.queues))
 
 
-def build_scheduler(house: House) -> Scheduler:
+def build_scheduler(house: Application) -> Scheduler:
     """Fires schedules once its ``run`` is awaited."""
-    foresight = Foresight(house.database, house.versions)
+    foresight = VersionPrefetcher(house.database, house.versions)
     return Scheduler(house.database, house.dispatcher, house.limits, foresight=foresight)
 
 
@@ -390,17 +397,17 @@ def build_scheduler(house: House) -> Scheduler:
 _UNHURRIED = 0.25
 
 
-async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
+async def run_background_loops(house: Application, stop: asyncio.Event) -> None:
     """Every loop beside the workers: schedules, events, alerts, their mail, and order."""
     settings, database, limits = house.settings, house.database, house.limits
     events = EventTable(limits)
-    listener = Listener(database, EVENTS_CHANNEL)
+    listener = WakeupListener(database, EVENTS_CHANNEL)
     listeners = [listener, listener.beside(), listener.beside()]
-    matcher = Matcher(database, events, house.dispatcher, limits, listener=listeners[0])
-    alerts = LogReader(
+    matcher = EventMatcher(database, events, house.dispatcher, limits, listener=listeners[0])
+    alerts = EventLogReader(
         database,
         "alerts",
-        Alerts(limits, mail=mails(settings)).handle,
+        FailureAlerts(limits, mail=mails(settings)).handle,
         events=events,
         listener=listeners[1],
         spacing=_UNHURRIED,
@@ -409,18 +416,18 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
         "schedules": build_scheduler(house).run,
         "events": matcher.reader.run,
         "alerts": alerts.run,
-        "tools": Harvester(database, house.outside, house.clock, limits).run,
+        "tools": McpToolDiscovery(database, house.outside, house.clock, limits).run,
         "order": Housekeeper(database, house.blobs, house.clock, limits).run,
-        "reminders": Reminders(database).run,
+        "reminders": DraftReminders(database).run,
         "push": PushDelivery(database, house.push).run,
     }
     if house.lines is not None:
-        chats = Chats(house.lines, house.clock, settings.address)
-        answers = Pressing(database, house.gate, chats)
-        duties["prompts"] = Telling(
+        chats = MemberChats(house.lines, house.clock, settings.address)
+        answers = ButtonPressConsumer(database, house.gate, chats)
+        duties["prompts"] = PromptDelivery(
             database, chats, house.mailer if mails(settings) else None, settings.owner_mail
         ).run
-        duties["presses"] = LogReader(
+        duties["presses"] = EventLogReader(
             database,
             pressing.CONSUMER,
             answers.handle,
@@ -431,11 +438,11 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
         duties["answers"] = answers.run
     told = house.telemetry.opened()
     if told is not None:
-        duties["numbers"] = HouseTelemetry(told, database).run
+        duties["numbers"] = InstallationTelemetry(told, database).run
     if mails(settings):
-        duties["mail"] = Postman(database, house.mailer, settings.owner_mail).run
+        duties["mail"] = AlertMailer(database, house.mailer, settings.owner_mail).run
     if house.embedder is not None:
-        duties["embeddings"] = Embedding(database, house.embedder).run
+        duties["embeddings"] = PageEmbeddingJob(database, house.embedder).run
     try:
         await keep_watch(duties, stop)
     finally:
@@ -443,18 +450,18 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
             await one.aclose()
 
 
-def _interactions(house: House) -> InteractionReceiver:
+def _interactions(house: Application) -> InteractionReceiver:
     """Where a chat provider tells of buttons and commands."""
     lines = house.lines
-    chats = None if lines is None else Chats(lines, house.clock, house.settings.address)
+    chats = None if lines is None else MemberChats(lines, house.clock, house.settings.address)
     return InteractionReceiver(
         house.database, house.gate, house.vault, lines, chats, house.clock, house.limits
     )
 
 
-def rooms_of(house: House) -> Rooms:
+def application_services(house: Application) -> ApplicationServices:
     """The house as the surfaces see it."""
-    return Rooms(
+    return ApplicationServices(
         settings=house.settings,
         limits=house.limits,
         registry=house.registry,
@@ -466,15 +473,15 @@ def rooms_of(house: House) -> Rooms:
         push=house.push,
         waker=house.waker,
         dispatcher=house.dispatcher,
-        desk=WebhookDesk(house.database, house.dispatcher, house.vault, house.limits),
+        desk=WebhookReceiver(house.database, house.dispatcher, house.vault, house.limits),
         control=house.control,
-        switchboard=_switchboard(house.registry),
-        reception=_reception(house.registry),
+        switchboard=_mcp_connection_service(house.registry),
+        reception=_account_connection_service(house.registry),
         interactions=_interactions(house),
         blobs=house.blobs,
         links=house.links,
         workspace_id=house.workspace_id,
-        watch=lambda stop: keep_watch_over(house, stop),
+        watch=lambda stop: run_background_loops(house, stop),
         hire=lambda watch: build_worker(house, watch=watch),
         workshop=house.workshop,
         telemetry=house.telemetry,
@@ -482,11 +489,19 @@ def rooms_of(house: House) -> Rooms:
     )
 
 
-def _reception(registry: Registry) -> Reception:
+def _account_connection_service(registry: Registry) -> AccountConnectionService:
     """That of the registry; one that was brought along may have none."""
-    return registry.reception if isinstance(registry, Words) else Reception(())
+    return (
+        registry.reception
+        if isinstance(registry, ApplicationRegistry)
+        else AccountConnectionService(())
+    )
 
 
-def _switchboard(registry: Registry) -> Switchboard:
+def _mcp_connection_service(registry: Registry) -> McpConnectionService:
     """That of the registry; one that was brought along may have none."""
-    return registry.switchboard if isinstance(registry, Words) else Switchboard()
+    return (
+        registry.switchboard
+        if isinstance(registry, ApplicationRegistry)
+        else McpConnectionService()
+    )

@@ -21,7 +21,7 @@ from typing import IO, Any
 import asyncpg
 import httpx2
 
-from mainspring.store.embedded import dsn_at
+from mainspring.store.embedded import build_dsn
 from mainspring.store.ownership import read_owner
 from tests.acceptance.commands import NO_SETTINGS, PATIENCE, Mainspring, Settings
 from tests.kit.processes import wait_until
@@ -127,7 +127,7 @@ class Started:
         async def change() -> str:
             owner = read_owner(self.mainspring.home)
             assert owner is not None
-            connection = await asyncpg.connect(dsn_at(owner.socket))
+            connection = await asyncpg.connect(build_dsn(owner.socket))
             try:
                 return str(await connection.execute(statement, *values))
             finally:

@@ -22,7 +22,7 @@ import pytest
 from mcp import Client
 
 from mainspring.gate.installs import install_id_of
-from mainspring.store.embedded import dsn_at
+from mainspring.store.embedded import build_dsn
 from mainspring.store.ownership import read_owner
 from tests.acceptance.commands import Mainspring, open_folder
 from tests.acceptance.server import Json, Started, started
@@ -212,7 +212,7 @@ class Place:
         async def rows() -> str:
             owner = read_owner(self.server.mainspring.home)
             assert owner is not None
-            connection = await asyncpg.connect(dsn_at(owner.socket))
+            connection = await asyncpg.connect(build_dsn(owner.socket))
             try:
                 names = await connection.fetch(
                     "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = "

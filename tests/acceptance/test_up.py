@@ -16,9 +16,9 @@ import asyncpg
 import httpx2
 import pytest
 
-from mainspring.store.embedded import dsn_at
+from mainspring.store.embedded import build_dsn
 from mainspring.store.ownership import read_owner
-from mainspring.store.sessions import host_mark
+from mainspring.store.sessions import hash_host_name
 from tests.acceptance.commands import (
     EXAMPLES,
     NO_SETTINGS,
@@ -205,8 +205,8 @@ async def test_doctor_tells_of_a_part_of_another_version(
 ) -> None:
     owner = read_owner(mainspring.home)
     assert owner is not None
-    name = f"mainspring:4242:{host_mark('elsewhere')}:0.0.9"
-    old = await asyncpg.connect(dsn_at(owner.socket), server_settings={"application_name": name})
+    name = f"mainspring:4242:{hash_host_name('elsewhere')}:0.0.9"
+    old = await asyncpg.connect(build_dsn(owner.socket), server_settings={"application_name": name})
     try:
         examined = await asyncio.to_thread(mainspring, "doctor")
     finally:

@@ -9,12 +9,12 @@ from mainspring.contracts.capability import Capability
 from mainspring.contracts.limits import Limits
 from mainspring.settings import Settings
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.wiring import House, build_registry, open_house
+from mainspring.wiring import Application, build_registry, open_application
 from tests.kit.postgres import open_folder
 
 
 @asynccontextmanager
-async def house_alone(capabilities: Sequence[Capability] = ()) -> AsyncIterator[House]:
+async def house_alone(capabilities: Sequence[Capability] = ()) -> AsyncIterator[Application]:
     """The house, until the block ends."""
     with open_folder() as folder:
         server = EmbeddedServer(folder / "home")
@@ -22,7 +22,7 @@ async def house_alone(capabilities: Sequence[Capability] = ()) -> AsyncIterator[
         try:
             settings = Settings(home=folder, database_url=server.dsn, poll_seconds=0.1)
             registry = build_registry(Limits(), capabilities=capabilities)
-            async with open_house(settings, registry=registry) as house:
+            async with open_application(settings, registry=registry) as house:
                 yield house
         finally:
             await server.stop_async()

@@ -10,13 +10,13 @@ from uuid import UUID
 
 from mainspring.runs.rows import FINAL
 from mainspring.settings import Settings
-from mainspring.store.archive import opened
+from mainspring.store.archive import open_archive
 from mainspring.store.backup import make_backup, read_backup
 from mainspring.store.database import Database
-from mainspring.store.downgrade import downgrade, ways_back
+from mainspring.store.downgrade import downgrade, plan_downgrade
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.store.loading import load
-from mainspring.store.migrate import migrate, tables_version
+from mainspring.store.migrate import migrate, read_schema_version
 from tests.chaos.batteries import battery
 from tests.chaos.check import Asked, Verdict, at_least, exactly, none_of, told
 from tests.crash import schedulers
@@ -48,9 +48,9 @@ async def upgraded(asked: Asked) -> Verdict:
     ):
         made = await _in_each_state(arena, each)
         database = arena.house.database
-        newest = await tables_version(database)
+        newest = await read_schema_version(database)
         new = await _digest(database)
-        await downgrade(database, ways_back(newest, _BEFORE))
+        await downgrade(database, plan_downgrade(newest, _BEFORE))
         old = await _digest(database)
         await migrate(database)
         again = await _digest(database)
@@ -181,7 +181,7 @@ async def _elsewhere(
     await arena.house.database.execute("CREATE DATABASE elsewhere")
     database = await Database.open(Settings(home=arena.folder, database_url=url))
     try:
-        with opened(arena.folder / "backup") as archive:
+        with open_archive(arena.folder / "backup") as archive:
             await load(database, read_backup(archive))
     finally:
         await database.close()

@@ -10,10 +10,10 @@ from typing import Any
 from uuid import UUID
 
 from mainspring.contracts.event import EventRow
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import validate
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.store.events import append_events
 from mainspring.workspace.automations import FIRST_MEMBER, save, set_state
 from mainspring.workspace.people.workspaces import add_workspace
@@ -137,7 +137,7 @@ def _tree() -> list[dict[str, Any]]:
 
 async def _begin(arena: Arena, automation: UUID, space: UUID | None = None) -> UUID:
     house = arena.house
-    made = await house.dispatcher.dispatch(Request(space or house.workspace_id, automation))
+    made = await house.dispatcher.dispatch(RunRequest(space or house.workspace_id, automation))
     return made.run_id
 
 
@@ -244,7 +244,7 @@ async def _after_an_unreadable_one(arena: Arena) -> float:
     )
     house = arena.house
     rows = [
-        EventRow(house.workspace_id, new_id(), "storm.passed", "storm", text)
+        EventRow(house.workspace_id, generate_id(), "storm.passed", "storm", text)
         for text in ('{"n": 0}', '{"n": 1}')
     ]
     async with house.database.transaction() as tx:

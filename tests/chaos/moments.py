@@ -14,7 +14,7 @@ from mainspring.definition.cron import parse_cron
 from mainspring.definition.validate import validate
 from mainspring.triggers.moments import Misfire
 from mainspring.triggers.scheduler import Scheduler
-from mainspring.wiring import House
+from mainspring.wiring import Application
 from mainspring.workspace.automations import FIRST_MEMBER, save, set_state
 from tests.chaos.alone import house_alone
 from tests.chaos.batteries import battery
@@ -273,7 +273,7 @@ def _slug(misfire: Misfire, window: int | None) -> str:
     return f"{misfire}_{window or 'default'}"
 
 
-async def _every_five_minutes(house: House, misfire: Misfire, window: int | None) -> None:
+async def _every_five_minutes(house: Application, misfire: Misfire, window: int | None) -> None:
     """An active automation with such a schedule."""
     config: dict[str, Any] = {"cron": "*/5 * * * *", "timezone": "UTC", "misfire": misfire}
     if window is not None:

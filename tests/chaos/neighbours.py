@@ -8,16 +8,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from mainspring.actions.script.sandbox.caps import Caps
-from mainspring.actions.script.sandbox.pool import FLAGS, Sandboxes
+from mainspring.actions.script.sandbox.caps import ProcessLimits
+from mainspring.actions.script.sandbox.pool import FLAGS, SandboxPool
 from mainspring.actions.script.sandbox.process import Frame
-from mainspring.actions.script.sandbox.walls import Wanted
+from mainspring.actions.script.sandbox.walls import IsolationMode
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import validate
 from mainspring.settings import Settings
-from mainspring.store.embedded import dsn_at
+from mainspring.store.embedded import build_dsn
 from mainspring.store.ownership import read_owner
-from mainspring.wiring import open_house
+from mainspring.wiring import open_application
 from mainspring.workspace.automations import FIRST_MEMBER, save, set_state
 from mainspring.workspace.people.workspaces import add_workspace
 from mainspring.workspace.webhooks import rotate
@@ -122,8 +122,8 @@ async def _tenant(server: Standing, folder: Path) -> tuple[str, str]:
     """A webhook in a workspace of its own, made in the database that the server uses."""
     owner = read_owner(server.home)
     assert owner is not None
-    settings = Settings(home=folder, database_url=dsn_at(owner.socket))
-    async with open_house(settings) as house:
+    settings = Settings(home=folder, database_url=build_dsn(owner.socket))
+    async with open_application(settings) as house:
         report = validate(hooked_document("quiet"), house.registry, house.limits)
         assert report.definition is not None, report.findings
         async with house.database.transaction() as tx:
@@ -154,7 +154,9 @@ async def resources(asked: Asked) -> Verdict:
     """S6."""
     sources = bombs()
     chosen = list(sources) if asked.size == "full" else list(_QUICK)
-    async with Sandboxes(warm=0, most=6, wanted=Wanted.AUTO, caps=CAPS, flags=FLAGS) as sandboxes:
+    async with SandboxPool(
+        warm=0, most=6, wanted=IsolationMode.AUTO, caps=CAPS, flags=FLAGS
+    ) as sandboxes:
         for _ in range(_WARM_UP):
             await _neighbour(sandboxes)
         alone = [await _neighbour(sandboxes) for _ in range(_TURNS)]
@@ -200,17 +202,17 @@ def _loose(blasts: list[Blast]) -> list[str]:
     ]
 
 
-async def _neighbours(sandboxes: Sandboxes, done: asyncio.Event) -> list[float]:
+async def _neighbours(sandboxes: SandboxPool, done: asyncio.Event) -> list[float]:
     found = [await _neighbour(sandboxes)]
     while not done.is_set():
         found.append(await _neighbour(sandboxes))
     return found
 
 
-async def _neighbour(sandboxes: Sandboxes) -> float:
+async def _neighbour(sandboxes: SandboxPool) -> float:
     """Seconds that an honest script takes, from asking for its place to its end."""
     began = time.perf_counter()
-    async with sandboxes.taken(Caps(wall_seconds=30)) as process:
+    async with sandboxes.taken(ProcessLimits(wall_seconds=30)) as process:
         await process.send(first_frame("return (await brains.x({ n: 20 })).n + 22;"))
         async for item in process:
             assert isinstance(item, Frame), item

@@ -13,7 +13,7 @@ from uuid import UUID
 import asyncpg
 
 from mainspring.runs import queue
-from mainspring.runs.turns import Turns
+from mainspring.runs.turns import ClaimFairness
 from tests.chaos.check import (
     Asked,
     Verdict,
@@ -181,10 +181,10 @@ async def _timed_claims(arena: Arena) -> AsyncIterator[list[float]]:
     """Milliseconds of a claim as workers make it, every now and then; each is undone."""
     found: list[float] = []
     database, queues = arena.house.database, ("fast", "medium", "long")
-    place = queue.Place("probe/0", "probe", 0, queues, _CLAIMED)
+    place = queue.WorkerRegistration("probe/0", "probe", 0, queues, _CLAIMED)
     async with database.transaction() as tx:
         worker = await queue.register(tx, place, 3_600)
-    turns, clock = Turns(queues, _CLAIMED), time.monotonic
+    turns, clock = ClaimFairness(queues, _CLAIMED), time.monotonic
 
     async def probe() -> None:
         while True:

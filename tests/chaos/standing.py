@@ -16,7 +16,7 @@ from typing import IO, Any
 import asyncpg
 import httpx2
 
-from mainspring.store.embedded import dsn_at
+from mainspring.store.embedded import build_dsn
 from mainspring.store.ownership import read_owner
 from tests.kit.postgres import open_folder
 from tests.kit.processes import ROOT
@@ -48,7 +48,7 @@ class Standing:
         """One value from the database, past the server."""
         owner = read_owner(self.home)
         assert owner is not None
-        connection = await asyncpg.connect(dsn_at(owner.socket))
+        connection = await asyncpg.connect(build_dsn(owner.socket))
         try:
             return await connection.fetchval(query, *arguments)
         finally:

@@ -14,12 +14,12 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Invalid, Upstream
+from mainspring.contracts.errors import Invalid, UpstreamError
 from mainspring.definition.validate import validate
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.retry import Backoff, pause_before
 from mainspring.runs.rows import FINAL
-from mainspring.wiring import House, build_worker
+from mainspring.wiring import Application, build_worker
 from mainspring.workspace.automations import FIRST_MEMBER, save
 from tests.chaos.alone import house_alone
 from tests.chaos.check import Asked, Figure, Verdict, exactly, none_of, told
@@ -54,7 +54,7 @@ class Outside:
         if len(kept) <= arguments.get("failures", 0):
             if arguments.get("permanent"):
                 raise Invalid("The other side says no.", code="refused")
-            raise Upstream("Not now.", code="busy", retry_after=arguments.get("retry_after"))
+            raise UpstreamError("Not now.", code="busy", retry_after=arguments.get("retry_after"))
         return {}
 
     def of(self, run: UUID, step_id: str = "a") -> list[float]:
@@ -157,7 +157,7 @@ async def retries(asked: Asked) -> Verdict:
     return _judged(outside, list(zip(cases, ended, strict=True)), asked)
 
 
-async def _worked(house: House, cases: list[Case]) -> list[dict[str, Any]]:
+async def _worked(house: Application, cases: list[Case]) -> list[dict[str, Any]]:
     """Hands all of them in at once and works until the last has ended."""
     runs = []
     for number, case in enumerate(cases):
@@ -170,7 +170,7 @@ async def _worked(house: House, cases: list[Case]) -> list[dict[str, Any]]:
             kept = await save(
                 tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER, via="page"
             )
-        runs.append(Request(house.workspace_id, kept.automation_id))
+        runs.append(RunRequest(house.workspace_id, kept.automation_id))
     made = [one.run_id for one in await house.dispatcher.dispatch_all(runs)]
     quick = replace(house, settings=replace(house.settings, stop_seconds=1.0))
     worker = build_worker(quick)

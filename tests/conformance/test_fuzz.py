@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import anyone_known
 from mainspring.surfaces.rest.openapi import describe
@@ -28,12 +28,12 @@ def _broken() -> APIRouter:
 
     @made.get("/broken", summary="Break the word that was given", response_model=Right)
     @anyone_known
-    async def read_broken() -> Answer:
-        return Answer({"number": "seven"})
+    async def read_broken() -> JsonAnswer:
+        return JsonAnswer({"number": "seven"})
 
     @made.get("/raising", summary="Raise what nobody foresaw", response_model=Right)
     @anyone_known
-    async def read_raising() -> Answer:
+    async def read_raising() -> JsonAnswer:
         raise RuntimeError("unforeseen")
 
     return made

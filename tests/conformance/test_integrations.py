@@ -13,16 +13,16 @@ from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.manifest import MANIFEST_SCHEMA, TIERS
 from mainspring.definition.json_schema import compile_schema
-from mainspring.recipes.plugins.judging import judged
+from mainspring.recipes.plugins.judging import validate_integration
 from mainspring.settings import Settings
-from mainspring.shelf import build_shelf
+from mainspring.shelf import load_integrations
 from mainspring.vocabulary import build_registry
 from tests.architecture.tree import PACKAGE
 
 LIMITS = Limits()
 SHELF = PACKAGE / "integrations"
 FOLDERS = sorted(path.name for path in SHELF.iterdir() if (path / "__init__.py").is_file())
-BUILT = {str(entry.manifest["id"]): entry for entry in build_shelf(Settings())}
+BUILT = {str(entry.manifest["id"]): entry for entry in load_integrations(Settings())}
 # A safe write goes to nobody whom its arguments choose; there is one list for everybody.
 SAFE = {"email.notify_owner", "telegram_push"}
 GOLD = {"calendar", "drive", "github", "gmail", "slack", "telegram"}
@@ -78,7 +78,7 @@ def test_a_manifest_that_leaves_something_out_is_noticed(left_out: str) -> None:
 
 @every_one
 def test_it_is_what_its_tier_promises(built: Integration) -> None:
-    assert judged(built, LIMITS) == []
+    assert validate_integration(built, LIMITS) == []
     assert TIERS.index(built.manifest["tier"]) >= (2 if built.id in GOLD else 0)
 
 

@@ -11,18 +11,20 @@ import pytest_asyncio
 from mainspring.contracts.limits import Limits
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.wiring import House, build_house, build_registry, prepare
+from mainspring.wiring import Application, build_application, build_registry, prepare_database
 from scripts import mcp_conformance
 from tests.kit.mcp_everything import CAPABILITIES, mounted
 
 
 @pytest_asyncio.fixture
-async def everything(database: Database, database_url: str, tmp_path: Path) -> AsyncIterator[House]:
+async def everything(
+    database: Database, database_url: str, tmp_path: Path
+) -> AsyncIterator[Application]:
     """A house with the tools that the suite knows."""
     settings = Settings(home=tmp_path, database_url=database_url)
     registry = build_registry(Limits(), capabilities=CAPABILITIES)
-    house = build_house(settings, Limits(), registry, database)
-    await prepare(house)
+    house = build_application(settings, Limits(), registry, database)
+    await prepare_database(house)
     try:
         yield house
     finally:
@@ -31,7 +33,7 @@ async def everything(database: Database, database_url: str, tmp_path: Path) -> A
 
 
 async def test_the_mcp_server_passes_the_conformance_suite_of_its_protocol(
-    everything: House,
+    everything: Application,
 ) -> None:
     place = mcp_conformance.prepare()
     async with mounted(everything) as url:
@@ -44,7 +46,7 @@ async def test_the_mcp_server_passes_the_conformance_suite_of_its_protocol(
 
 
 async def test_the_suite_notices_a_server_that_does_not_look_at_the_host(
-    everything: House,
+    everything: Application,
 ) -> None:
     settings = replace(everything.settings, public_url="http://always.test")
     blind = {"host": "always.test", "origin": "http://always.test"}

@@ -7,16 +7,16 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mainspring.contracts.errors import Upstream
+from mainspring.contracts.errors import UpstreamError
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.connections import rows
-from mainspring.workspace.connections.rows import Connection
+from mainspring.workspace.connections.rows import McpConnection
 from tests.kit.connecting import HERE, Room, open_room
 from tests.kit.third_party_mcp import stdio_command, third_party_server
 
 
-async def _used(room: Room, connection: Connection) -> None:
+async def _used(room: Room, connection: McpConnection) -> None:
     async with room.outside.session(HERE, connection.id) as session:
         tools = {one.name: one for one in await session.tools()}
         echoed = await session.call("echo", {"message": "hello"}, key="k")
@@ -38,7 +38,7 @@ async def test_a_real_server_is_used_over_http(database: Database, tmp_path: Pat
                 connection = await rows.add_http(tx, HERE, FIRST_MEMBER, "everything", url)
 
             await _used(room, connection)
-            with pytest.raises(Upstream, match=r"everything\.echo failed"):
+            with pytest.raises(UpstreamError, match=r"everything\.echo failed"):
                 await room.ask(connection, wrong=1)
 
             assert (await room.find(connection.id)).last_ok_at is not None

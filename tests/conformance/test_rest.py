@@ -15,10 +15,10 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.store.source import OutsideSource
+from mainspring.store.source import ExternalDatabaseSource
 from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.openapi import describe, operations
-from mainspring.wiring import build_house, build_registry, rooms_of
+from mainspring.wiring import application_services, build_application, build_registry
 
 PROBLEM_TYPE = "application/problem+json"
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
@@ -32,11 +32,11 @@ Operation = dict[str, Any]
 async def document(tmp_path: Path) -> dict[str, Any]:
     """The description of the whole surface; no database is needed to write it."""
     settings, limits = Settings(home=tmp_path), Limits()
-    nowhere = OutsideSource("postgresql://nowhere")
+    nowhere = ExternalDatabaseSource("postgresql://nowhere")
     database = Database(nowhere, name="a test", pool_size=1, idle_seconds=1)
-    house = build_house(settings, limits, build_registry(limits), database)
+    house = build_application(settings, limits, build_registry(limits), database)
     try:
-        return describe(build_api(rooms_of(house)))
+        return describe(build_api(application_services(house)))
     finally:
         await house.egress.aclose()
 

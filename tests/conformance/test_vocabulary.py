@@ -14,7 +14,7 @@ from mainspring.contracts.capability import Audience, Capability, Effect
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema, compile_schema
 from mainspring.definition.templates import compile_config
-from mainspring.definition.validate.wildcards import config_findings
+from mainspring.definition.validate.wildcards import find_config_problems
 from mainspring.gate.stub import MARK, stub_of
 from mainspring.wiring import build_registry
 from tests.kit.house import Bench
@@ -61,7 +61,7 @@ def _asked_for() -> Iterator[tuple[str, Schema]]:
 def _wrong(value: Any, schema: Schema) -> bool:
     """As the validator judges it: a place with a template may become anything."""
     config = compile_config(value, schema, LIMITS)
-    return bool(config.problems or config_findings(config, schema, LIMITS, ""))
+    return bool(config.problems or find_config_problems(config, schema, LIMITS, ""))
 
 
 def _named(pairs: Iterator[tuple[str, Any]]) -> list[Any]:

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.serve import serve
-from mainspring.wiring import House, rooms_of
+from mainspring.wiring import Application, application_services
 
 
-async def answer_calls(house: House, stop: asyncio.Event, port: int) -> None:
+async def answer_calls(house: Application, stop: asyncio.Event, port: int) -> None:
     """Serves on loopback until it is stopped or killed."""
     house = replace(house, settings=replace(house.settings, host="127.0.0.1", port=port))
-    rooms = rooms_of(house)
+    rooms = application_services(house)
     await serve(build_api(rooms), rooms.settings, ready=lambda _: None, stop=stop)

@@ -21,13 +21,13 @@ import asyncpg
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
-from mainspring.runs.arrivals import Request
-from mainspring.runs.dispatch import Dispatched
+from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.dispatch import DispatchResult
 from mainspring.runs.rows import FINAL
 from mainspring.settings import Settings
 from mainspring.store.database import Connection, is_lost_connection
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.wiring import House, build_registry, open_house
+from mainspring.wiring import Application, build_registry, open_application
 from mainspring.workspace.automations import FIRST_MEMBER, save
 from tests.crash import witness
 from tests.crash.capabilities import Stunts
@@ -91,7 +91,7 @@ _IS_THERE = "SELECT 1 FROM pg_database WHERE datname = $1"
 class Arena:
     """Everything one crash test uses."""
 
-    house: House
+    house: Application
     folder: Path
     ledger: Ledger
     crew: Crew
@@ -116,14 +116,14 @@ class Arena:
         """Hands runs in, each under a key: a broken connection hands in nothing twice."""
         first = len(self.runs)
         requests = [
-            Request(self.house.workspace_id, automation_id, key=f"run {first + number}")
+            RunRequest(self.house.workspace_id, automation_id, key=f"run {first + number}")
             for number in range(count)
         ]
         ids = [dispatched.run_id for dispatched in await self._accepted(requests)]
         self.runs += ids
         return ids
 
-    async def _accepted(self, requests: Sequence[Request]) -> list[Dispatched]:
+    async def _accepted(self, requests: Sequence[RunRequest]) -> list[DispatchResult]:
         while True:
             try:
                 return await self.house.dispatcher.dispatch_all(requests)
@@ -214,7 +214,7 @@ async def arena_at(
     crew = Crew(nursery, Orders(url, str(folder), str(ledger.path), **orders), folder)
     async with AsyncExitStack() as stack:
         stack.callback(ledger.close)
-        house = await stack.enter_async_context(open_house(settings, registry=registry))
+        house = await stack.enter_async_context(open_application(settings, registry=registry))
         if watched:
             async with house.database.acquire() as connection:
                 await witness.install(connection)
@@ -236,7 +236,9 @@ async def arena_on(
     try:
         if copied and not await connection.fetchval(_IS_THERE, _TEMPLATE):
             await connection.execute(f"CREATE DATABASE {_TEMPLATE}")
-            async with open_house(Settings(home=folder, database_url=server.dsn_for(_TEMPLATE))):
+            async with open_application(
+                Settings(home=folder, database_url=server.dsn_for(_TEMPLATE))
+            ):
                 pass
         template = _TEMPLATE if copied else "template1"
         await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")

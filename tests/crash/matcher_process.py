@@ -6,15 +6,15 @@ import asyncio
 
 from mainspring.runs.watch import Hook
 from mainspring.store.events import EVENTS_CHANNEL, EventTable
-from mainspring.store.wake import Listener
-from mainspring.triggers.matcher import Matcher
-from mainspring.wiring import House
+from mainspring.store.wake import WakeupListener
+from mainspring.triggers.matcher import EventMatcher
+from mainspring.wiring import Application
 
 
-async def follow_log(house: House, hook: Hook, stop: asyncio.Event) -> None:
+async def follow_log(house: Application, hook: Hook, stop: asyncio.Event) -> None:
     """Matches events until it is stopped or killed."""
-    listener = Listener(house.database, EVENTS_CHANNEL)
-    matcher = Matcher(
+    listener = WakeupListener(house.database, EVENTS_CHANNEL)
+    matcher = EventMatcher(
         house.database,
         EventTable(house.limits),
         house.dispatcher,

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from mainspring.contracts.event import EventRow
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Connection
 from mainspring.store.events import append_events
 from mainspring.workspace.automations import set_state
@@ -77,7 +77,7 @@ async def tell(arena: Arena, numbers: range, triggers: int) -> None:
     for first in range(numbers.start, numbers.stop, 20):
         few = range(first, min(first + 20, numbers.stop))
         rows = [
-            EventRow(space, new_id(), EVENT_TYPE, "storm", _json(_event(number, triggers)))
+            EventRow(space, generate_id(), EVENT_TYPE, "storm", _json(_event(number, triggers)))
             for number in few
         ]
         async with arena.house.database.transaction() as tx:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from mainspring.contracts.context import Transaction
 from mainspring.runs.watch import Hook
 from mainspring.triggers.scheduler import Scheduler, Time, database_time
-from mainspring.wiring import House
+from mainspring.wiring import Application
 
 POLL = 0.05
 
@@ -23,7 +23,7 @@ def paced(since: datetime, pace: float) -> Time:
 
 
 async def keep_schedules(
-    house: House, hook: Hook, stop: asyncio.Event, since: float, pace: float
+    house: Application, hook: Hook, stop: asyncio.Event, since: float, pace: float
 ) -> None:
     """Fires schedules until it is stopped or killed."""
     time = paced(datetime.fromtimestamp(since, UTC), pace)

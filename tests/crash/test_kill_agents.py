@@ -14,7 +14,7 @@ from typing import Any
 
 from mainspring.store.database import Connection
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.workspace.model_connections import Wish, connect
+from mainspring.workspace.model_connections import ModelConnectionSpec, connect
 from tests.crash.arena import Arena, arena_on
 from tests.crash.nursery import Nursery
 from tests.kit.model_server import Answer, Call, ModelServer, Seen, model_server
@@ -78,7 +78,9 @@ async def _fetch(arena: Arena, query: str) -> Sequence[Any]:
 async def _connect(arena: Arena, server: ModelServer) -> None:
     said = {"kind": "anthropic", "base_url": server.url}
     async with arena.house.database.transaction() as tx:
-        await connect(tx, arena.house.vault, Wish(None, "anthropic", said, KEY, None))
+        await connect(
+            tx, arena.house.vault, ModelConnectionSpec(None, "anthropic", said, KEY, None)
+        )
 
 
 async def _kill_at(arena: Arena, server: ModelServer, moment: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.store.database import Connection
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.workspace.automations import FIRST_MEMBER
@@ -66,7 +66,9 @@ async def _kill_while_it_waits(arena: Arena) -> None:
 
 async def _confirm(arena: Arena, **more: Any) -> Any:
     [draft] = await _fetch(arena, "SELECT id FROM drafts")
-    person = Visitor(Actor(arena.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER))
+    person = CapabilityCaller(
+        Actor(arena.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+    )
     given = {"draft_id": str(draft["id"]), **more}
     return await arena.house.gate.direct(person, "confirm_action", given)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.store.embedded import EmbeddedServer, dsn_at
+from mainspring.store.embedded import EmbeddedServer, build_dsn
 from mainspring.store.ownership import read_owner
 from tests.crash.arena import FIVE_STEPS, arena_at, arena_on
 from tests.crash.nursery import Nursery
@@ -91,7 +91,7 @@ async def test_the_death_of_the_owner_of_postgres_is_healed_by_the_next_start(
         named = read_owner(data_home)
         assert named is not None
         async with arena_at(
-            dsn_at(named.socket), nursery, folder, stop=STOP, slots=4, least_ms=5, most_ms=30
+            build_dsn(named.socket), nursery, folder, stop=STOP, slots=4, least_ms=5, most_ms=30
         ) as arena:
             leaving, staying = arena.crew.start(), arena.crew.start()
             await arena.until_at_work(leaving, staying)

@@ -21,11 +21,11 @@ from typing import Literal
 
 import uvloop
 
-from mainspring.actions.script.workshop import Workshop
+from mainspring.actions.script.workshop import ScriptRunner
 from mainspring.contracts.limits import Limits
 from mainspring.runs.watch import Hook
 from mainspring.settings import Settings
-from mainspring.wiring import House, build_registry, build_worker, open_house
+from mainspring.wiring import Application, build_registry, build_worker, open_application
 from tests.crash.api_process import answer_calls
 from tests.crash.capabilities import Stunts
 from tests.crash.ledger import Ledger
@@ -110,7 +110,7 @@ def hook_of(orders: Orders) -> Hook:
     return hook
 
 
-async def _watch(orders: Orders, house: House, stop: asyncio.Event) -> None:
+async def _watch(orders: Orders, house: Application, stop: asyncio.Event) -> None:
     """One of the parts beside the workers."""
     if orders.role == "matcher":
         await follow_log(house, hook_of(orders), stop)
@@ -123,11 +123,11 @@ async def _watch(orders: Orders, house: House, stop: asyncio.Event) -> None:
 async def work(orders: Orders) -> None:
     ledger = Ledger(Path(orders.ledger))
     stunts = Stunts(ledger, orders.least_ms, orders.most_ms)
-    workshop = Workshop(Limits(), address=orders.settings().address, warm=1)
+    workshop = ScriptRunner(Limits(), address=orders.settings().address, warm=1)
     registry = build_registry(Limits(), capabilities=stunts.capabilities(), workshop=workshop)
     loop = asyncio.get_running_loop()
     loop.add_reader(STDIN, _end_with_the_parent)
-    async with open_house(orders.settings(), registry=registry, workshop=workshop) as house:
+    async with open_application(orders.settings(), registry=registry, workshop=workshop) as house:
         if orders.role != "worker":
             stop = asyncio.Event()
             loop.add_signal_handler(signal.SIGTERM, stop.set)

@@ -17,17 +17,17 @@ from uuid import UUID
 
 import httpx2
 
-from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
+from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext, HttpRequest
-from mainspring.contracts.errors import ReconnectNeeded, Upstream
+from mainspring.contracts.errors import ReconnectRequired, UpstreamError
 from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.object_schema import build_object_schema
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.vocabulary import build_registry
-from mainspring.wiring import House, build_house, prepare
+from mainspring.wiring import Application, build_application, prepare_database
 from mainspring.workspace.vault import Vault
 from tests.kit.api import Api, served
 from tests.kit.capabilities import Outside
@@ -43,7 +43,7 @@ from tests.kit.house import Bench
 
 SCOPES = ("notes.read", "notes.write")
 _BEARER = SecretText(("Bearer ", CONNECTION_TOKEN))
-_NOTES = object_schema(
+_NOTES = build_object_schema(
     {
         "notes": {"type": "array", "items": {"type": "string"}},
         "who": {"type": ["string", "null"]},
@@ -53,7 +53,7 @@ _NOTES = object_schema(
     [{"notes": ["one"]}],
     [({"notes": "one"}, "several")],
 )
-_NOTHING = object_schema(
+_NOTHING = build_object_schema(
     {"text": {"type": "string"}}, [], [{}], [({"texts": []}, "no such argument")]
 )
 
@@ -62,7 +62,7 @@ async def ask_api(ctx: CallContext, url: str) -> Mapping[str, Any]:
     """What the API answers, mapped as a client of an integration maps it."""
     answer = await ctx.http.send(HttpRequest("GET", url, {"Authorization": _BEARER}, {}))
     if answer.status != 200:
-        raise Upstream(f"The notebook answered with status {answer.status}.", code="status")
+        raise UpstreamError(f"The notebook answered with status {answer.status}.", code="status")
     found: Mapping[str, Any] = json.loads(answer.body)
     return found
 
@@ -86,7 +86,7 @@ def _reader(
 ) -> Capability:
     async def read(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         if given.get("text") == "refuse":
-            raise ReconnectNeeded("Too little was agreed to.", code="scope_missing")
+            raise ReconnectRequired("Too little was agreed to.", code="scope_missing")
         found = await ask_api(ctx, url)
         return {**found, "who": None if ctx.account is None else ctx.account.account}
 
@@ -96,7 +96,7 @@ def _reader(
         _NOTHING,
         _NOTES,
         read,
-        annotations=Annotations(route=Route(integration, hosts), hosts=hosts, **more),
+        annotations=Annotations(route=ConnectionRoute(integration, hosts), hosts=hosts, **more),
     )
 
 
@@ -122,7 +122,7 @@ async def _named(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
 PICK = Capability(
     "test.pick",
     "Pick a source\n\nOne that is connected.",
-    object_schema(
+    build_object_schema(
         {"source": {"type": "string"}}, ["source"], [{"source": "notebook"}], [({}, "which one?")]
     ),
     _NOTES,
@@ -218,7 +218,7 @@ class Accounts:
     stranger: Stranger
 
     @property
-    def house(self) -> House:
+    def house(self) -> Application:
         return self.bench.house
 
     async def ask(self, method: str, path: str, body: Any = None) -> Any:
@@ -269,7 +269,7 @@ class Accounts:
 
 
 @asynccontextmanager
-async def house_of(settings: Settings, provider: OAuthProvider) -> AsyncIterator[House]:
+async def house_of(settings: Settings, provider: OAuthProvider) -> AsyncIterator[Application]:
     """The whole product with these integrations beside its own."""
     database = await Database.open(settings)
     shelf = (
@@ -287,9 +287,9 @@ async def house_of(settings: Settings, provider: OAuthProvider) -> AsyncIterator
         integrations=shelf,
         capabilities=[PICK],
     )
-    house = build_house(settings, Limits(), registry, database)
+    house = build_application(settings, Limits(), registry, database)
     try:
-        await prepare(house)
+        await prepare_database(house)
         yield house
     finally:
         await house.gate.aclose()

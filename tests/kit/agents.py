@@ -17,7 +17,7 @@ from mainspring.contracts.model import ModelReply, ModelRequest, ToolCall
 from mainspring.gate.artifacts.rows import list_artifacts, read_content
 from mainspring.runs.rescue import rescue
 from mainspring.vocabulary import build_registry
-from mainspring.wiring import build_house
+from mainspring.wiring import build_application
 from tests.kit.dying import Dead
 from tests.kit.house import Bench, document, step
 from tests.kit.provider import FakeModels
@@ -113,7 +113,7 @@ async def agents_bench(
         capabilities=(*bench.outside.capabilities(), *capabilities),
         actions=[one for one in words if isinstance(one, Action)],
     )
-    house = build_house(
+    house = build_application(
         bench.house.settings, bounds, registry, bench.house.database, workshop, models
     )
     try:

@@ -19,10 +19,10 @@ from fastapi import APIRouter, FastAPI
 
 from mainspring.surfaces.mcp.mount import PATH, McpMount
 from mainspring.surfaces.rest.app import build_api
-from mainspring.surfaces.rest.browser import Browsers
+from mainspring.surfaces.rest.browser import BrowserSessionPolicy
 from mainspring.surfaces.rest.serve import serve
-from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import House, rooms_of
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.wiring import Application, application_services
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.tokens import ensure_owner_token
 from tests.kit.house import Bench
@@ -44,16 +44,16 @@ class Api:
     # The owner's token: a program.
     program: httpx2.AsyncClient
     stranger: httpx2.AsyncClient
-    house: House
+    house: Application
 
 
 @asynccontextmanager
 async def served(
-    house: House, more: Sequence[APIRouter] = (), *, own_app: bool = False
+    house: Application, more: Sequence[APIRouter] = (), *, own_app: bool = False
 ) -> AsyncIterator[Api]:
     """The house behind a port of its own, until the block ends."""
     house = replace(house, settings=replace(house.settings, host="127.0.0.1", port=0))
-    rooms = rooms_of(house)
+    rooms = application_services(house)
     token_file = await ensure_owner_token(
         house.database, house.settings.home, house.workspace_id, FIRST_MEMBER
     )
@@ -64,7 +64,7 @@ async def served(
 
 
 @contextmanager
-def _app(rooms: Rooms, more: Sequence[APIRouter], *, own: bool) -> Iterator[FastAPI]:
+def _app(rooms: ApplicationServices, more: Sequence[APIRouter], *, own: bool) -> Iterator[FastAPI]:
     if more or own:
         yield build_api(rooms, more=more, beside={PATH: McpMount(rooms)})
         return
@@ -73,7 +73,7 @@ def _app(rooms: Rooms, more: Sequence[APIRouter], *, own: bool) -> Iterator[Fast
 
 
 @asynccontextmanager
-async def _listening(app: FastAPI, token: str, house: House) -> AsyncIterator[Api]:
+async def _listening(app: FastAPI, token: str, house: Application) -> AsyncIterator[Api]:
     stop = asyncio.Event()
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     serving = asyncio.create_task(serve(app, house.settings, ready=port.set_result, stop=stop))
@@ -104,7 +104,7 @@ async def _listening(app: FastAPI, token: str, house: House) -> AsyncIterator[Ap
 class OwnerSession(httpx2.Auth):
     """Signs the owner in with the first request, and sends what their browser would send."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: Application) -> None:
         self._house = house
         self._headers: dict[str, str] = {}
 
@@ -118,9 +118,9 @@ class OwnerSession(httpx2.Auth):
         yield request
 
 
-async def owner_session(house: House) -> dict[str, str]:
+async def owner_session(house: Application) -> dict[str, str]:
     """The headers that a browser sends whose owner has signed in."""
-    name = Browsers(house.settings.address).name
+    name = BrowserSessionPolicy(house.settings.address).name
     async with house.database.transaction() as tx:
         return await session_headers(tx, FIRST_MEMBER, house.workspace_id, name)
 

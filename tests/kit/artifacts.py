@@ -6,25 +6,25 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from decimal import Decimal
 
-from mainspring.actions.vocabulary import builtin_actions
+from mainspring.actions.vocabulary import build_actions
 from mainspring.contracts.clock import Clock, SystemClock
 from mainspring.contracts.context import (
     Account,
     Actor,
     ClientWait,
-    Http,
+    HttpClient,
     Mailbox,
     Mailer,
     RunRef,
     Transaction,
 )
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.registry import Registry
 from mainspring.gate.artifacts.blobs import BlobStore
-from mainspring.gate.artifacts.links import Links
+from mainspring.gate.artifacts.links import LinkSigner
 from mainspring.gate.artifacts.save import artifacts_capability
-from mainspring.wiring import build_house
+from mainspring.wiring import build_application
 from tests.kit.house import Bench
 
 
@@ -41,19 +41,19 @@ class Call:
         self.repeated = False
 
     @property
-    def http(self) -> Http:
-        raise Fault("no way out")
+    def http(self) -> HttpClient:
+        raise InternalError("no way out")
 
     @property
     def mail(self) -> Mailer:
-        raise Fault("no mail")
+        raise InternalError("no mail")
 
     @property
     def account(self) -> Account | None:
         return None
 
     def mailbox(self) -> AbstractAsyncContextManager[Mailbox]:
-        raise Fault("no mailbox")
+        raise InternalError("no mailbox")
 
     async def owner_address(self) -> str | None:
         return None
@@ -73,15 +73,15 @@ class Call:
 async def saving_bench(bench: Bench, blobs: BlobStore) -> AsyncIterator[Bench]:
     """The bench over the same database, with artifacts.save over these blobs."""
     house = bench.house
-    links = Links(house.vault, house.settings.address)
+    links = LinkSigner(house.vault, house.settings.address)
     registry = Registry(
-        actions=builtin_actions(house.limits),
+        actions=build_actions(house.limits),
         capabilities=(
             artifacts_capability(blobs, house.limits, links),
             *bench.outside.capabilities(),
         ),
     )
-    made = build_house(house.settings, house.limits, registry, house.database)
+    made = build_application(house.settings, house.limits, registry, house.database)
     try:
         yield Bench(made, bench.outside)
     finally:

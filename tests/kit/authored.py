@@ -8,20 +8,24 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from mainspring.authoring.generate.desk import Desk
-from mainspring.authoring.resources import Board, Dataset, Resources
-from mainspring.authoring.shapes import Wish
+from mainspring.authoring.generate.desk import GenerationContext
+from mainspring.authoring.resources import BoardSummary, DatasetSummary, WorkspaceResources
+from mainspring.authoring.shapes import AutomationRequest
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest, ToolCall
-from mainspring.definition.validate import Report, validate
+from mainspring.definition.validate import ValidationReport, validate
 from mainspring.vocabulary import build_registry
 
 LIMITS = Limits()
 WORDS = build_registry(LIMITS)
 NOW = datetime(2026, 11, 16, 7, 30, tzinfo=UTC)
 BOARD = "01900000-0000-7000-8000-00000000000b"
-RESOURCES = Resources(
-    boards=(Board(BOARD, "Invoices", "kept secret", (Dataset("default", ("vendor", "due")),)),),
+RESOURCES = WorkspaceResources(
+    boards=(
+        BoardSummary(
+            BOARD, "Invoices", "kept secret", (DatasetSummary("default", ("vendor", "due")),)
+        ),
+    ),
     page_types=("competitor", "invoice"),
     event_types={"drive.file_added": "A file came in."},
     secrets=("slack_bot_token",),
@@ -70,11 +74,11 @@ class Standing:
         return self._at
 
 
-async def judged(document: Any) -> Report:
+async def judged(document: Any) -> ValidationReport:
     return validate(document, WORDS, LIMITS)
 
 
-def desk_for(ask: Scripted, **others: Any) -> Desk:
+def desk_for(ask: Scripted, **others: Any) -> GenerationContext:
     parts: dict[str, Any] = {
         "ask": ask,
         "model": "scripted",
@@ -85,11 +89,11 @@ def desk_for(ask: Scripted, **others: Any) -> Desk:
         "seconds": 60.0,
         "clock": Standing(),
     }
-    return Desk(**{**parts, **others})
+    return GenerationContext(**{**parts, **others})
 
 
-def wish_for(text: str, **others: Any) -> Wish:
-    return Wish(**{"text": text, "now": NOW, "timezone": "Europe/Berlin", **others})
+def wish_for(text: str, **others: Any) -> AutomationRequest:
+    return AutomationRequest(**{"text": text, "now": NOW, "timezone": "Europe/Berlin", **others})
 
 
 def says(text: str = "", *calls: ToolCall, stop: str = "end_turn") -> ModelReply:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.overview import read_automation
 from tests.kit.house import Bench
@@ -35,11 +35,11 @@ def draft(**changes: Any) -> dict[str, Any]:
 class Desk:
     """A member at work; the owner when nobody else is named."""
 
-    def __init__(self, bench: Bench, visitor: Visitor | None = None) -> None:
+    def __init__(self, bench: Bench, visitor: CapabilityCaller | None = None) -> None:
         self.bench = bench
         self.space = bench.house.workspace_id
         owner = Actor(self.space, "member", FIRST_MEMBER, role=Role.OWNER)
-        self.visitor = visitor or Visitor(owner)
+        self.visitor = visitor or CapabilityCaller(owner)
 
     async def call(self, capability: str, given: Mapping[str, Any]) -> Any:
         """Calls at the door: judged by the role, and recorded."""

@@ -17,7 +17,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from mainspring.settings import Settings
-from mainspring.wiring import open_house
+from mainspring.wiring import open_application
 from tests.kit import slack, telegram
 from tests.kit.api import Api, served
 from tests.kit.capabilities import Outside
@@ -281,7 +281,7 @@ async def besieged(url: str, home: Path, outside: World) -> AsyncIterator[Siege]
         slack_url=outside.slack.url,
         telegram_url=outside.telegram.url,
     )
-    async with open_house(settings) as house, served(house) as api:
+    async with open_application(settings) as house, served(house) as api:
         made = Siege(Bench(house, Outside()), api, outside, _NO_FACTS)
         made.facts = await _furnish(made)
         yield made

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
-from mainspring.wiring import House
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.wiring import Application
 from mainspring.workspace.automations import FIRST_MEMBER
 
 Row = dict[str, Any]
@@ -32,12 +32,14 @@ MANY_ROWS: Final = """
 class Boards:
     """Boards as one member sees them."""
 
-    house: House
+    house: Application
     role: Role = Role.OWNER
 
     @property
-    def visitor(self) -> Visitor:
-        return Visitor(Actor(self.house.workspace_id, "member", FIRST_MEMBER, role=self.role))
+    def visitor(self) -> CapabilityCaller:
+        return CapabilityCaller(
+            Actor(self.house.workspace_id, "member", FIRST_MEMBER, role=self.role)
+        )
 
     async def call(self, capability: str, **arguments: Any) -> dict[str, Any]:
         answer = await self.house.gate.direct(self.visitor, capability, arguments)

@@ -11,7 +11,7 @@ from typing import Any
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Invalid, Upstream
+from mainspring.contracts.errors import Invalid, UpstreamError
 
 ANYTHING: dict[str, Any] = {"type": "object"}
 
@@ -55,7 +55,7 @@ class Outside:
         if self.tries[ctx.key] <= arguments["failures"]:
             if arguments.get("permanent"):
                 raise Invalid("This can never work.", code="never")
-            raise Upstream("Not now.", code="busy", retry_after=arguments.get("retry_after"))
+            raise UpstreamError("Not now.", code="busy", retry_after=arguments.get("retry_after"))
         return {"tries": self.tries[ctx.key]}
 
     async def hang(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:

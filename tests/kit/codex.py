@@ -9,8 +9,8 @@ from uuid import UUID
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
-from mainspring.wiring import House
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.wiring import Application
 from mainspring.workspace.automations import FIRST_MEMBER
 
 Document = dict[str, Any]
@@ -20,14 +20,14 @@ Document = dict[str, Any]
 class Codex:
     """The codex as one member of one workspace sees it."""
 
-    house: House
+    house: Application
     workspace_id: UUID | None = None
     role: Role = Role.OWNER
     member: UUID = FIRST_MEMBER
 
     async def call(self, capability: str, **arguments: Any) -> dict[str, Any]:
         space = self.workspace_id or self.house.workspace_id
-        visitor = Visitor(Actor(space, "member", self.member, role=self.role))
+        visitor = CapabilityCaller(Actor(space, "member", self.member, role=self.role))
         answer = await self.house.gate.direct(visitor, capability, arguments)
         assert isinstance(answer, dict)
         return answer

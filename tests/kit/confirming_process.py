@@ -12,10 +12,10 @@ from pathlib import Path
 from mainspring.contracts.context import Actor
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.wiring import build_house, build_registry
+from mainspring.wiring import build_application, build_registry
 from mainspring.workspace.automations import FIRST_MEMBER
 
 
@@ -25,8 +25,8 @@ async def main(url: str, home: str, telegram: str, pair: str, draft: str) -> Non
     )
     database = await Database.open(settings)
     registry = build_registry(Limits(), settings=settings)
-    house = build_house(settings, Limits(), registry, database)
-    owner = Visitor(Actor(house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER))
+    house = build_application(settings, Limits(), registry, database)
+    owner = CapabilityCaller(Actor(house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER))
     await house.gate.direct(owner, "confirm_action", {"draft_id": draft})
 
 

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import httpx2
 
-from mainspring.actions.script.workshop import Workshop
+from mainspring.actions.script.workshop import ScriptRunner
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
@@ -24,7 +24,7 @@ from mainspring.contracts.registry import Registry, Vocabulary
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.vocabulary import build_registry
-from mainspring.wiring import build_house, prepare
+from mainspring.wiring import build_application, prepare_database
 from mainspring.workspace.automations import FIRST_WORKSPACE
 from mainspring.workspace.vault import Vault
 from tests.kit.api import Api, served
@@ -167,7 +167,7 @@ async def office(url: str, home: Path) -> AsyncIterator[Office]:
     )
     limits, outside = Limits(), Outside()
     database = await Database.open(settings)
-    workshop = Workshop(limits, address=settings.address, warm=0, database=database)
+    workshop = ScriptRunner(limits, address=settings.address, warm=0, database=database)
     natives = build_registry(
         limits,
         vault=Vault(database, settings.key_file, limits),
@@ -176,10 +176,10 @@ async def office(url: str, home: Path) -> AsyncIterator[Office]:
         capabilities=outside.capabilities(),
     )
     words = Connected(natives)
-    house = build_house(settings, limits, words, database, workshop)
+    house = build_application(settings, limits, words, database, workshop)
     natives.studio.open(words, database, house.dispatcher, settings.address, None, workshop)
     try:
-        await prepare(house)
+        await prepare_database(house)
         await add_workspace(database, NEIGHBOUR, "Next door")
         neighbour = await add_person(database, NEIGHBOUR)
         bench = Bench(house, outside)

@@ -14,13 +14,13 @@ from mainspring.contracts.clock import SystemClock
 from mainspring.contracts.context import Actor
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.gate.outside.client import Outside, roomy_egress
+from mainspring.gate.outside.client import McpClientPool, roomy_egress
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, ensure_workspace
 from mainspring.workspace.connections import rows
-from mainspring.workspace.connections.rows import Auth, Connection
+from mainspring.workspace.connections.rows import ConnectionAuth, McpConnection
 from mainspring.workspace.people.users import ensure_first_person
-from mainspring.workspace.vault import Vault, connection_drawer
+from mainspring.workspace.vault import Vault, connection_scope
 from tests.kit.mcp_server import McpDouble
 
 HERE = FIRST_WORKSPACE
@@ -35,27 +35,31 @@ class Room:
 
     database: Database
     vault: Vault
-    outside: Outside
+    outside: McpClientPool
     limits: Limits
 
     async def connect(
-        self, double: McpDouble, auth: Auth = "none", token: str | None = None, alias: str = "tools"
-    ) -> Connection:
+        self,
+        double: McpDouble,
+        auth: ConnectionAuth = "none",
+        token: str | None = None,
+        alias: str = "tools",
+    ) -> McpConnection:
         """A connection to a double, with a token if one is given."""
         async with self.database.transaction() as tx:
             made = await rows.add_http(tx, HERE, FIRST_MEMBER, alias, double.url, auth=auth)
         if token is not None:
-            await self.vault.set(connection_drawer(HERE, made.id), "access_token", token)
+            await self.vault.set(connection_scope(HERE, made.id), "access_token", token)
         return made
 
     async def signed_in(
         self, double: McpDouble, *, lasts: float = 3600.0, alias: str = "tools"
-    ) -> Connection:
+    ) -> McpConnection:
         """A connection that somebody has signed in to, with a token that lasts so long."""
         double.script.oauth = True
         made = await self.connect(double, "oauth", alias=alias)
         access, renewal = double.hand_out()
-        drawer = connection_drawer(HERE, made.id)
+        drawer = connection_scope(HERE, made.id)
         await self.vault.set(drawer, "access_token", access)
         await self.vault.set(drawer, "refresh_token", renewal)
         known = {
@@ -70,16 +74,16 @@ class Room:
             await tx.execute(_EXPIRE, HERE, made.id, timedelta(seconds=lasts))
         return await self.find(made.id)
 
-    async def find(self, connection_id: UUID) -> Connection:
+    async def find(self, connection_id: UUID) -> McpConnection:
         async with self.database.acquire() as reading:
             return await rows.find(reading, HERE, connection_id)
 
-    async def held(self, connection: Connection, name: str) -> str:
+    async def held(self, connection: McpConnection, name: str) -> str:
         """What the vault holds for a connection."""
-        drawer = connection_drawer(HERE, connection.id)
+        drawer = connection_scope(HERE, connection.id)
         return (await self.vault.reveal(drawer, [name]))[name]
 
-    async def ask(self, connection: Connection, tool: str = "echo", **arguments: Any) -> Any:
+    async def ask(self, connection: McpConnection, tool: str = "echo", **arguments: Any) -> Any:
         """One call in a session of its own."""
         async with self.outside.session(HERE, connection.id) as session:
             return (await session.call(tool, arguments, key="a key")).value
@@ -97,7 +101,7 @@ async def open_room(
         await ensure_workspace(tx, HERE, "Home")
         await ensure_first_person(tx, FIRST_MEMBER, HERE)
     egress = roomy_egress(within, allowed)
-    outside = Outside(database, vault, egress, within, SystemClock(), allow=allowed)
+    outside = McpClientPool(database, vault, egress, within, SystemClock(), allow=allowed)
     try:
         yield Room(database, vault, outside, within)
     finally:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Connection
 
 CLOCK = {
@@ -43,7 +43,7 @@ async def put_automation(
     row = {
         "version": len(versions),
         "name": f"of {automation_id}",
-        "created_by": new_id(),
+        "created_by": generate_id(),
         **columns,
     }
     places = ", ".join(f"${number}" for number in range(3, len(row) + 3))
@@ -54,7 +54,7 @@ async def put_automation(
         *row.values(),
     )
     for number, one in enumerate(versions, 1):
-        digest = new_id().bytes * 2
+        digest = generate_id().bytes * 2
         await tx.execute(
             "INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $2, $3)",
             workspace_id,
@@ -69,14 +69,14 @@ async def put_automation(
             number,
             digest,
             one.grants,
-            new_id(),
+            generate_id(),
         )
     for trigger in versions[-1].document.get("triggers", ()):
         await tx.execute(
             "INSERT INTO triggers (workspace_id, id, automation_id, slug, type, config) "
             "VALUES ($1, $2, $3, $4, $5, $6)",
             workspace_id,
-            new_id(),
+            generate_id(),
             automation_id,
             trigger["id"],
             trigger["type"],

@@ -7,13 +7,13 @@ from uuid import UUID
 from mainspring.contracts.context import Transaction
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.consent_rows import Consent, kept_consents
+from mainspring.workspace.consent_rows import AutomationConsent, list_consents
 from mainspring.workspace.consents import answer
 
 
 async def agree_to_all(
     database: Database, workspace_id: UUID, member: UUID = FIRST_MEMBER
-) -> list[Consent]:
+) -> list[AutomationConsent]:
     """Agrees to whatever waits in a workspace; answers what that was."""
     async with database.transaction() as tx:
         return await agree_within(tx, workspace_id, member)
@@ -21,9 +21,9 @@ async def agree_to_all(
 
 async def agree_within(
     tx: Transaction, workspace_id: UUID, member: UUID = FIRST_MEMBER
-) -> list[Consent]:
+) -> list[AutomationConsent]:
     """The same in a transaction of the test's own."""
-    waiting = await kept_consents(tx, workspace_id, "waiting")
+    waiting = await list_consents(tx, workspace_id, "waiting")
     for one in waiting:
         await answer(tx, workspace_id, one.id, one.digest.hex(), member, agree=True)
     return waiting

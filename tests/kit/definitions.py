@@ -6,7 +6,7 @@ from typing import Any
 
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
-from mainspring.definition.validate import Report, validate
+from mainspring.definition.validate import ValidationReport, validate
 from tests.kit.vocabulary import vocabulary
 
 LIMITS = Limits()
@@ -41,7 +41,7 @@ def inputs(required: list[str] | None = None, **properties: Any) -> dict[str, An
     }
 
 
-def judged(*plan: dict[str, Any], **more: Any) -> Report:
+def judged(*plan: dict[str, Any], **more: Any) -> ValidationReport:
     """The verdict over a plan."""
     return validate(document(*plan, **more), WORDS, LIMITS)
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit import slack, telegram
 from tests.kit.house import Bench, document, step
@@ -33,15 +33,17 @@ class Office:
     telegram: telegram.TelegramDouble
 
     @property
-    def owner(self) -> Visitor:
+    def owner(self) -> CapabilityCaller:
         """The member who makes the automations here."""
         space = self.bench.house.workspace_id
-        return Visitor(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
+        return CapabilityCaller(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
 
-    async def ask(self, capability: str, arguments: Any, visitor: Visitor | None = None) -> Any:
+    async def ask(
+        self, capability: str, arguments: Any, visitor: CapabilityCaller | None = None
+    ) -> Any:
         return await self.bench.house.gate.direct(visitor or self.owner, capability, arguments)
 
-    async def confirm(self, draft_id: UUID | str, visitor: Visitor | None = None) -> Any:
+    async def confirm(self, draft_id: UUID | str, visitor: CapabilityCaller | None = None) -> Any:
         return await self.ask("confirm_action", {"draft_id": str(draft_id)}, visitor)
 
     async def nudge(self, text: str = "Hello") -> str:

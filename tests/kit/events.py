@@ -11,11 +11,11 @@ from uuid import UUID
 import orjson
 
 from mainspring.contracts.event import EventRow
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.store.events import EVENTS_CHANNEL, EventTable, append_events
-from mainspring.store.wake import Listener
-from mainspring.triggers.matcher import Matcher
-from mainspring.wiring import House
+from mainspring.store.wake import WakeupListener
+from mainspring.triggers.matcher import EventMatcher
+from mainspring.wiring import Application
 from mainspring.workspace.automations import set_state
 from tests.kit.house import Bench, document, step
 
@@ -42,7 +42,7 @@ async def listen(
 
 
 async def tell(
-    house: House,
+    house: Application,
     event_type: str,
     *payloads: Mapping[str, Any],
     space: UUID | None = None,
@@ -52,7 +52,7 @@ async def tell(
     rows = [
         EventRow(
             space or house.workspace_id,
-            new_id(),
+            generate_id(),
             event_type,
             "test",
             orjson.dumps(payload).decode(),
@@ -65,9 +65,9 @@ async def tell(
     return [row.id for row in rows]
 
 
-def matcher_of(house: House, *, hints: bool = False) -> Matcher:
-    listener = Listener(house.database, EVENTS_CHANNEL) if hints else None
-    return Matcher(
+def matcher_of(house: Application, *, hints: bool = False) -> EventMatcher:
+    listener = WakeupListener(house.database, EVENTS_CHANNEL) if hints else None
+    return EventMatcher(
         house.database,
         EventTable(house.limits),
         house.dispatcher,
@@ -76,7 +76,7 @@ def matcher_of(house: House, *, hints: bool = False) -> Matcher:
     )
 
 
-async def match_all(house: House, matcher: Matcher | None = None) -> int:
+async def match_all(house: Application, matcher: EventMatcher | None = None) -> int:
     """Reads the log to its end; answers how many events were passed."""
     reader, total = (matcher or matcher_of(house)).reader, 0
     while passed := await reader.once():
@@ -85,7 +85,7 @@ async def match_all(house: House, matcher: Matcher | None = None) -> int:
 
 
 @asynccontextmanager
-async def matching(house: House, count: int = 1) -> AsyncIterator[None]:
+async def matching(house: Application, count: int = 1) -> AsyncIterator[None]:
     """Matchers at work until the block ends."""
     stop = asyncio.Event()
     tasks = [
@@ -98,7 +98,7 @@ async def matching(house: House, count: int = 1) -> AsyncIterator[None]:
         await asyncio.gather(*tasks)
 
 
-async def runs_of(house: House, automation_id: UUID | None = None) -> list[dict[str, Any]]:
+async def runs_of(house: Application, automation_id: UUID | None = None) -> list[dict[str, Any]]:
     """The runs that events started, oldest first."""
     rows: Sequence[Any] = await house.database.fetch(
         "SELECT * FROM runs WHERE workspace_id = $1 AND trigger_type = 'event' "

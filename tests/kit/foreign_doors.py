@@ -25,7 +25,7 @@ from typing import Any, Final
 import httpx2
 
 from mainspring.settings import Settings
-from mainspring.wiring import House, open_house
+from mainspring.wiring import Application, open_application
 from tests.kit.api import Api, served
 from tests.kit.capabilities import Outside
 from tests.kit.foreign import Bait, Foreign, exports, yaml_texts
@@ -154,7 +154,7 @@ class Porch:
     said: list[Said] = field(default_factory=list)
 
     @property
-    def house(self) -> House:
+    def house(self) -> Application:
         return self.bench.house
 
     def everything(self) -> list[Foreign]:
@@ -289,7 +289,7 @@ async def porch(url: str, home: Path) -> AsyncIterator[Porch]:
                 poll_seconds=0.2,
                 stop_seconds=1.0,
             )
-            async with open_house(settings) as house, served(house) as api:
+            async with open_application(settings) as house, served(house) as api:
                 made = Porch(api, Bench(house, Outside()), listener, bait, planted, folder)
                 key = {"name": "shop_key", "value": planted["secret"]}
                 await made.done("/secrets", key)

@@ -12,11 +12,11 @@ from typing import Any
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext, StepContext
-from mainspring.contracts.errors import Upstream
+from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.vocabulary import build_registry
-from mainspring.wiring import build_house
+from mainspring.wiring import build_application
 from tests.kit.house import Bench
 
 ANYTHING: dict[str, Any] = {"type": "object"}
@@ -68,14 +68,14 @@ class Market:
             self.spent += usd
             ctx.spend(usd)
             if arguments.get("fail"):
-                raise Upstream("It broke after it was paid.", retryable=False)
+                raise UpstreamError("It broke after it was paid.", retryable=False)
             return {"usd": str(usd)}
         finally:
             self.at_work -= 1
 
     async def _leak(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         if arguments.get("fail"):
-            raise Upstream(f"It says {self.leak}.", suggestion=self.leak, retryable=False)
+            raise UpstreamError(f"It says {self.leak}.", suggestion=self.leak, retryable=False)
         return {"text": self.leak, self.leak: 1}
 
     def tell(self) -> Action:
@@ -129,7 +129,7 @@ async def gate_bench(
         actions=(market.tell(), *((hand.action(),) if hand else ())),
         capabilities=(*bench.outside.capabilities(), *market.capabilities()),
     )
-    house = build_house(given, limits or Limits(), registry, bench.house.database)
+    house = build_application(given, limits or Limits(), registry, bench.house.database)
     try:
         yield Bench(house, bench.outside)
     finally:

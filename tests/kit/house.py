@@ -12,21 +12,27 @@ from uuid import UUID
 
 import pytest_asyncio
 
-from mainspring.actions.script.workshop import Workshop
+from mainspring.actions.script.workshop import ScriptRunner
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
-from mainspring.runs.arrivals import Request
-from mainspring.runs.dispatch import Dispatched
+from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.dispatch import DispatchResult
 from mainspring.runs.history import read_run
 from mainspring.runs.rows import FINAL
 from mainspring.runs.watch import Hook, Watcher, no_hook, nobody
 from mainspring.runs.worker import ALONE_SECONDS, Worker
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.wiring import House, build_house, build_registry, build_worker, prepare
-from mainspring.workspace.automations import FIRST_MEMBER, Saved, save
-from mainspring.workspace.consent_rows import Via
-from mainspring.workspace.vault import Drawer, Vault
+from mainspring.wiring import (
+    Application,
+    build_application,
+    build_registry,
+    build_worker,
+    prepare_database,
+)
+from mainspring.workspace.automations import FIRST_MEMBER, SavedAutomation, save
+from mainspring.workspace.consent_rows import ConsentChannel
+from mainspring.workspace.vault import SecretScope, Vault
 from tests.kit.capabilities import Outside
 
 PATIENCE = 20.0
@@ -36,15 +42,17 @@ PATIENCE = 20.0
 class Bench:
     """A house with an outside world that the test can look at."""
 
-    house: House
+    house: Application
     outside: Outside
 
     @property
-    def drawer(self) -> Drawer:
+    def drawer(self) -> SecretScope:
         """The secrets of the member who saves here."""
-        return Drawer(self.house.workspace_id, FIRST_MEMBER)
+        return SecretScope(self.house.workspace_id, FIRST_MEMBER)
 
-    async def save(self, document: Mapping[str, Any], via: Via | None = "page") -> Saved:
+    async def save(
+        self, document: Mapping[str, Any], via: ConsentChannel | None = "page"
+    ) -> SavedAutomation:
         """Saved and agreed to by a person; None: nobody has agreed."""
         words = await self.house.registry.of(self.house.workspace_id)
         report = validate(document, words, self.house.limits)
@@ -60,10 +68,10 @@ class Bench:
                 via=via,
             )
 
-    async def dispatch(self, document: Mapping[str, Any], **more: Any) -> Dispatched:
+    async def dispatch(self, document: Mapping[str, Any], **more: Any) -> DispatchResult:
         saved = await self.save(document)
         return await self.house.dispatcher.dispatch(
-            Request(self.house.workspace_id, saved.automation_id, **more)
+            RunRequest(self.house.workspace_id, saved.automation_id, **more)
         )
 
     async def read(self, run_id: UUID) -> dict[str, Any]:
@@ -153,7 +161,7 @@ async def open_bench(database: Database, database_url: str, home: Path) -> Async
     )
     outside = Outside()
     vault = Vault(database, settings.key_file, Limits())
-    workshop = Workshop(Limits(), address=settings.address, warm=0, database=database)
+    workshop = ScriptRunner(Limits(), address=settings.address, warm=0, database=database)
     registry = build_registry(
         Limits(),
         vault=vault,
@@ -161,8 +169,8 @@ async def open_bench(database: Database, database_url: str, home: Path) -> Async
         capabilities=outside.capabilities(),
         workshop=workshop,
     )
-    house = build_house(settings, Limits(), registry, database, workshop)
-    await prepare(house)
+    house = build_application(settings, Limits(), registry, database, workshop)
+    await prepare_database(house)
     try:
         yield Bench(house, outside)
     finally:

@@ -23,10 +23,10 @@ from starlette.middleware import Middleware
 
 from mainspring.surfaces.mcp.mount import PATH, McpMount
 from mainspring.surfaces.rest.app import build_api
-from mainspring.surfaces.rest.beside import Beside
-from mainspring.surfaces.rest.browser import Browsers
-from mainspring.surfaces.rest.door import Door
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rest.beside import MountMiddleware
+from mainspring.surfaces.rest.browser import BrowserSessionPolicy
+from mainspring.surfaces.rest.door import AuthMiddleware
+from mainspring.surfaces.rooms import ApplicationServices
 
 # What routes hold on to while they are built, and ask only when they are called.
 _HELD = frozenset({"database", "waker", "desk"})
@@ -35,9 +35,9 @@ _HELD = frozenset({"database", "waker", "desk"})
 class _Tenant:
     """Stands for the rooms of whoever lives in the application."""
 
-    def __init__(self, first: Rooms) -> None:
+    def __init__(self, first: ApplicationServices) -> None:
         self.first = first
-        self.now: Rooms | None = None
+        self.now: ApplicationServices | None = None
 
     def __getattr__(self, name: str) -> Any:
         if self.now is None and name in _HELD:
@@ -65,7 +65,7 @@ class _Kept:
     tenant: _Tenant
     made_from: Mapping[str, Any]
 
-    def move_in(self, rooms: Rooms) -> None:
+    def move_in(self, rooms: ApplicationServices) -> None:
         self.tenant.now = rooms
         self.app.state.limits = rooms.limits
         self.app.state.address = rooms.settings.address
@@ -75,7 +75,7 @@ class _Kept:
 
 
 @contextmanager
-def kept_app(rooms: Rooms) -> Iterator[FastAPI]:
+def kept_app(rooms: ApplicationServices) -> Iterator[FastAPI]:
     """An application over these rooms, for as long as the block lasts."""
     wanted = _made_from(rooms)
     free = _free()
@@ -97,24 +97,27 @@ def _free() -> list[_Kept]:
     return []
 
 
-def _build(rooms: Rooms, made_from: Mapping[str, Any]) -> _Kept:
+def _build(rooms: ApplicationServices, made_from: Mapping[str, Any]) -> _Kept:
     tenant = _Tenant(rooms)
-    app = build_api(cast("Rooms", tenant), beside={PATH: McpMount(rooms)})
+    app = build_api(cast("ApplicationServices", tenant), beside={PATH: McpMount(rooms)})
     return _Kept(app, tenant, made_from)
 
 
-def _anew(middleware: Middleware, rooms: Rooms) -> Middleware:
+def _anew(middleware: Middleware, rooms: ApplicationServices) -> Middleware:
     """The same layer, to be made for these rooms."""
     given: dict[str, Any] = dict(middleware.kwargs)
     layer: Any = middleware.cls
-    if layer is Door:
-        given |= {"database": rooms.database, "browsers": Browsers(rooms.settings.address)}
-    elif layer is Beside:
+    if layer is AuthMiddleware:
+        given |= {
+            "database": rooms.database,
+            "browsers": BrowserSessionPolicy(rooms.settings.address),
+        }
+    elif layer is MountMiddleware:
         given |= {"surfaces": {PATH: McpMount(rooms)}}
     return Middleware(layer, *middleware.args, **given)
 
 
-def _made_from(rooms: Rooms) -> Mapping[str, Any]:
+def _made_from(rooms: ApplicationServices) -> Mapping[str, Any]:
     """All that decides what the routes are; another answer needs another application."""
     return {
         "limits": rooms.limits,

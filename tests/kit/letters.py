@@ -8,20 +8,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from mainspring.contracts.capability import Annotations, Capability, Effect, Envelope, Write
+from mainspring.contracts.capability import Annotations, Capability, DraftMetadata, Effect, Write
 from mainspring.contracts.context import Actor, CallContext
-from mainspring.contracts.errors import Upstream
+from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.object_schema import object_schema, plain_object
+from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.vocabulary import build_registry
-from mainspring.wiring import House, build_house
+from mainspring.wiring import Application, build_application
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench
 from tests.kit.members import member
 
-_FILE = plain_object(
+_FILE = build_object_part(
     {
         "filename": {"type": "string"},
         "content_base64": {"type": "string"},
@@ -29,7 +29,7 @@ _FILE = plain_object(
     },
     ("filename", "content_base64"),
 )
-_INPUT = plain_object(
+_INPUT = build_object_part(
     {
         "to": {"type": "array", "items": {"type": "string", "pattern": "@"}, "minItems": 1},
         "body": {"type": "string", "minLength": 1},
@@ -41,9 +41,9 @@ _INPUT = plain_object(
 )
 
 
-def _envelope(given: Mapping[str, Any]) -> Envelope:
+def _envelope(given: Mapping[str, Any]) -> DraftMetadata:
     batch = given.get("batch_id")
-    return Envelope(
+    return DraftMetadata(
         batch_id=None if batch is None else UUID(batch),
         notify=tuple(given.get("notify", ["inbox"])),
         source="post",
@@ -64,17 +64,21 @@ def _preview(given: Mapping[str, Any]) -> str:
 class LetterBox:
     """Whoever drafts letters, and what has left."""
 
-    house: House
+    house: Application
     sent: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def owner(self) -> Visitor:
-        return Visitor(Actor(self.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER))
+    def owner(self) -> CapabilityCaller:
+        return CapabilityCaller(
+            Actor(self.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+        )
 
-    async def member(self, role: Role) -> Visitor:
+    async def member(self, role: Role) -> CapabilityCaller:
         return await member(self.house.database, self.house.workspace_id, role)
 
-    async def ask(self, capability: str, given: Any, visitor: Visitor | None = None) -> Any:
+    async def ask(
+        self, capability: str, given: Any, visitor: CapabilityCaller | None = None
+    ) -> Any:
         return await self.house.gate.direct(visitor or self.owner, capability, given)
 
     async def draft(self, body: str = "Hello", **more: Any) -> dict[str, Any]:
@@ -105,7 +109,7 @@ class LetterBox:
     def capability(self) -> Capability:
         async def send(ctx: CallContext, given: Mapping[str, Any]) -> Any:
             if given["input"]["body"] == "Boom":
-                raise Upstream("The post office is shut.", code="shut", unsent=True)
+                raise UpstreamError("The post office is shut.", code="shut", unsent=True)
             self.sent.append({"key": ctx.key, **given["input"]})
             return {"message_id": f"m{len(self.sent)}"}
 
@@ -117,8 +121,8 @@ class LetterBox:
         return Capability(
             "test.letter",
             "Send a letter",
-            object_schema(asked, ("input",), []),
-            object_schema({"message_id": {"type": "string"}}, ("message_id",), []),
+            build_object_schema(asked, ("input",), []),
+            build_object_schema({"message_id": {"type": "string"}}, ("message_id",), []),
             send,
             Write(_preview, envelope=_envelope),
             Annotations(effect=Effect.SEND),
@@ -131,7 +135,7 @@ async def letter_box(bench: Bench, **settings: Any) -> AsyncIterator[LetterBox]:
     given = replace(bench.house.settings, **settings)
     box = LetterBox(bench.house)
     registry = build_registry(Limits(), settings=given, capabilities=(box.capability(),))
-    box.house = build_house(given, Limits(), registry, bench.house.database)
+    box.house = build_application(given, Limits(), registry, bench.house.database)
     try:
         yield box
     finally:

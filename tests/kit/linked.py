@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from mainspring.contracts.limits import Limits
 from mainspring.vocabulary import build_registry
-from mainspring.wiring import House, build_house
+from mainspring.wiring import Application, build_application
 from tests.kit.house import Bench
 
 
@@ -24,7 +24,7 @@ async def linked_bench(
     registry = build_registry(
         Limits(), settings=settings, vault=bench.house.vault, database=database
     )
-    house: House = build_house(settings, Limits(), registry, database)
+    house: Application = build_application(settings, Limits(), registry, database)
     try:
         yield Bench(house, bench.outside)
     finally:

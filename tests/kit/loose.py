@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.tool_patterns import is_pattern, matching, tool_name
+from mainspring.definition.tool_patterns import is_pattern, match_pattern, read_tool_name
 
 # What calls a capability under a name of its own.
 CALLS: Final = {
@@ -59,7 +59,7 @@ def used(document: Mapping[str, Any], words: Vocabulary) -> set[str]:
     for step in steps_of(document):
         action = str(step.get("action"))
         found |= {action, *([CALLS[action]] if action in CALLS else [])}
-        named = [tool_name(one) for one in listed(part(step, "config", "tools"))]
+        named = [read_tool_name(one) for one in listed(part(step, "config", "tools"))]
         named += [part(one, "capability") for one in listed(part(step, "config", "grants"))]
         for name in named:
             found |= _settled(name, words) if isinstance(name, str) else set()
@@ -67,7 +67,7 @@ def used(document: Mapping[str, Any], words: Vocabulary) -> set[str]:
 
 
 def _settled(name: str, words: Vocabulary) -> set[str]:
-    return set(matching(name, words.capabilities)) if is_pattern(name) else {name}
+    return set(match_pattern(name, words.capabilities)) if is_pattern(name) else {name}
 
 
 def granted(document: Mapping[str, Any], words: Vocabulary) -> set[str]:

@@ -21,15 +21,15 @@ import httpx2
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.runs.rows import FINAL
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.surfaces.rest.marks import faced, is_public
+from mainspring.surfaces.rest.marks import get_route_capability, is_public
 from mainspring.surfaces.rest.openapi import describe, operations
-from mainspring.wiring import House, build_house, build_worker, prepare
+from mainspring.wiring import Application, build_application, build_worker, prepare_database
 from tests.kit.api import Api, served
 from tests.kit.house import document, step
 from tests.kit.neighbours import (
@@ -110,7 +110,7 @@ class Way:
         """A body that is as right as can be known from here; None for a method without one."""
         if self.method in {"GET", "HEAD", "DELETE", "OPTIONS"}:
             return None
-        capability = faced(self.endpoint)
+        capability = get_route_capability(self.endpoint)
         if self.name in BODIES or capability is None:
             return BODIES.get(self.name, {})
         example = dict((capability.input_schema.get("examples") or [{}])[0])
@@ -203,9 +203,9 @@ async def two_workspaces(database_url: str, home: Path) -> AsyncIterator[Two]:
         heartbeat_seconds=0.5,
     )
     database = await Database.open(settings)
-    house = build_house(settings, Limits(), None, database)
+    house = build_application(settings, Limits(), None, database)
     try:
-        await prepare(house)
+        await prepare_database(house)
         # The vault's key is made before there are rows that look as if they needed an older one.
         await house.vault.derived_key(b"matrix")
         async with served(house) as api:
@@ -239,7 +239,7 @@ async def _inhabited(api: Api) -> Two:
 
 
 @asynccontextmanager
-async def _working(house: House) -> AsyncIterator[None]:
+async def _working(house: Application) -> AsyncIterator[None]:
     worker = build_worker(house)
     task = asyncio.create_task(worker.run())
     try:
@@ -338,4 +338,4 @@ def _missing(value: str) -> str:
         UUID(value)
     except ValueError:
         return value[:-6] + secrets.token_hex(3)
-    return str(new_id())
+    return str(generate_id())

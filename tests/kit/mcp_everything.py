@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Upstream
+from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.settings import Settings
 from mainspring.surfaces.mcp.mount import PATH, McpMount
 from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.serve import serve
-from mainspring.wiring import House, build_registry, open_house, rooms_of
+from mainspring.wiring import Application, application_services, build_registry, open_application
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.tokens import ensure_owner_token
 
@@ -69,7 +69,7 @@ async def _progress(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str,
 
 
 async def _fail(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    raise Upstream("This tool intentionally returns an error for testing.")
+    raise UpstreamError("This tool intentionally returns an error for testing.")
 
 
 CAPABILITIES = (
@@ -99,11 +99,11 @@ class WithHeaders:
 
 @asynccontextmanager
 async def mounted(
-    house: House, headers: Mapping[str, str] = MappingProxyType({})
+    house: Application, headers: Mapping[str, str] = MappingProxyType({})
 ) -> AsyncIterator[str]:
     """The address of the server under test, over a house with these capabilities."""
     settings = replace(house.settings, host="127.0.0.1", port=0)
-    rooms = rooms_of(replace(house, settings=settings))
+    rooms = application_services(replace(house, settings=settings))
     file = await ensure_owner_token(house.database, settings.home, house.workspace_id, FIRST_MEMBER)
     known = {"authorization": f"Bearer {file.read_text().strip()}", **headers}
     stop = asyncio.Event()
@@ -121,5 +121,8 @@ async def mounted(
 async def everything(home: Path) -> AsyncIterator[str]:
     """The same over a house of its own in a new data folder."""
     registry = build_registry(Limits(), capabilities=CAPABILITIES)
-    async with open_house(Settings(home=home), registry=registry) as house, mounted(house) as made:
+    async with (
+        open_application(Settings(home=home), registry=registry) as house,
+        mounted(house) as made,
+    ):
         yield made

@@ -5,15 +5,15 @@ from __future__ import annotations
 from uuid import UUID
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.store.database import Database
 
 
-async def member(database: Database, workspace_id: UUID, role: Role) -> Visitor:
+async def member(database: Database, workspace_id: UUID, role: Role) -> CapabilityCaller:
     """A new person with this role in a workspace."""
-    user_id = new_id()
+    user_id = generate_id()
     await database.execute(
         "INSERT INTO users (id, email, name) VALUES ($1, $2, 'somebody')",
         user_id,
@@ -25,4 +25,4 @@ async def member(database: Database, workspace_id: UUID, role: Role) -> Visitor:
         user_id,
         role.value,
     )
-    return Visitor(Actor(workspace_id, "member", user_id, role=role))
+    return CapabilityCaller(Actor(workspace_id, "member", user_id, role=role))

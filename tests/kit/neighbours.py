@@ -15,10 +15,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID, uuid4
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Connection, Database
-from mainspring.workspace.tokens import token_hash
+from mainspring.workspace.tokens import hash_token
 
 NEIGHBOUR: Final = UUID("01900000-0000-7000-8000-00000000000b")
 
@@ -101,7 +101,7 @@ async def add_person(
     expired: bool = False,
 ) -> Person:
     """A person of a workspace, and a token of theirs with all that their role gives."""
-    person, token_id, plain = new_id(), new_id(), "msk_" + secrets.token_urlsafe(32)
+    person, token_id, plain = generate_id(), generate_id(), "msk_" + secrets.token_urlsafe(32)
     now = datetime.now(UTC)
     async with database.transaction() as tx:
         await tx.execute(
@@ -125,7 +125,7 @@ async def add_person(
             token_id,
             person,
             f"of {role.value}",
-            token_hash(plain),
+            hash_token(plain),
             plain[-4:],
             role.value,
             capabilities,
@@ -181,7 +181,7 @@ def _value(table: str, column: Any) -> Any:
     if kind.endswith("[]"):
         return []
     made: Mapping[str, Callable[[], Any]] = {
-        "uuid": new_id,
+        "uuid": generate_id,
         "text": lambda: f"{table}-{name}-{uuid4().hex[:12]}".replace("_", "-"),
         "boolean": lambda: False,
         "bytea": lambda: hashlib.sha256(uuid4().bytes).digest(),

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import asyncpg
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.store.asking import Connection
-from mainspring.store.tables import Table, quoted, read_tables
+from mainspring.store.tables import StoredTable, quote_identifier, read_tables
 
 AWKWARD: Final = "tab\t, line\nend\r, back\\slash, \\N, \\., 'quote', \"double\" and € 🕰"
 _COLUMNS = """
@@ -52,18 +52,18 @@ _LITERALS: Final = {
 }
 
 
-async def fill(connection: Connection) -> list[Table]:
+async def fill(connection: Connection) -> list[StoredTable]:
     """One row in every table that is carried; answers the tables."""
     tables = await read_tables(connection)
-    own = str(new_id())
+    own = str(generate_id())
     for table in tables:
         await _row(connection, table, own)
     return tables
 
 
-async def _row(connection: Connection, table: Table, own: str) -> None:
-    rows = await connection.fetch(_COLUMNS, quoted(table.name))
-    checks = [row["said"] for row in await connection.fetch(_CHECKS, quoted(table.name))]
+async def _row(connection: Connection, table: StoredTable, own: str) -> None:
+    rows = await connection.fetch(_COLUMNS, quote_identifier(table.name))
+    checks = [row["said"] for row in await connection.fetch(_CHECKS, quote_identifier(table.name))]
     words = {found[1]: found[2] for said in checks for found in _WORDS.finditer(said)}
     values: dict[str, str] = {}
     for row in rows:
@@ -86,9 +86,9 @@ def _literal(kind: str, name: str, own: str, words: dict[str, Any]) -> str:
 
 
 async def _insert(connection: Connection, table: str, values: dict[str, str]) -> None:
-    names = ", ".join(quoted(name) for name in values)
+    names = ", ".join(quote_identifier(name) for name in values)
     async with connection.transaction():
         await connection.execute(
-            f"INSERT INTO {quoted(table)} ({names}) OVERRIDING SYSTEM VALUE "
+            f"INSERT INTO {quote_identifier(table)} ({names}) OVERRIDING SYSTEM VALUE "
             f"VALUES ({', '.join(values.values())})"
         )

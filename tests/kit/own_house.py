@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from mainspring.wiring import build_house, build_registry
+from mainspring.wiring import build_application, build_registry
 from tests.kit.house import Bench
 
 
@@ -24,7 +24,7 @@ async def own_house(bench: Bench, **settings: Any) -> AsyncIterator[Bench]:
         capabilities=bench.outside.capabilities(),
         workshop=house.workshop,
     )
-    made = build_house(changed, house.limits, words, house.database, house.workshop)
+    made = build_application(changed, house.limits, words, house.database, house.workshop)
     try:
         yield Bench(made, bench.outside)
     finally:

@@ -13,8 +13,8 @@ import os
 import sys
 from pathlib import Path
 
-from mainspring.store.account import Account
-from mainspring.store.binaries import find_binaries, within_reach
+from mainspring.store.account import SystemUser
+from mainspring.store.binaries import copy_within_reach, find_binaries
 from mainspring.store.embedded import EmbeddedServer
 
 
@@ -22,8 +22,8 @@ def main(home: Path, user: list[str]) -> None:
     binaries = find_binaries()
     if user:
         uid, gid = int(user[0]), int(user[1])
-        account = Account(uid, gid, user[0], switched=True)
-        binaries = within_reach(binaries, account, home.parent)
+        account = SystemUser(uid, gid, user[0], switched=True)
+        binaries = copy_within_reach(binaries, account, home.parent)
         os.setgroups([])
         os.setgid(gid)
         os.setuid(uid)

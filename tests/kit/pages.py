@@ -12,12 +12,12 @@ from uuid import UUID
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.embedding import Embedder
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.gate.call import Gate
-from mainspring.gate.direct import Visitor
-from mainspring.wiring import House, build_house, build_registry
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.wiring import Application, build_application, build_registry
 from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
 
 
@@ -31,7 +31,7 @@ class Shelf:
 
     async def __call__(self, capability: str, /, **arguments: Any) -> Any:
         actor = Actor(self.workspace_id, "member", FIRST_MEMBER, role=self.role)
-        return await self.gate.direct(Visitor(actor), capability, arguments)
+        return await self.gate.direct(CapabilityCaller(actor), capability, arguments)
 
     async def write(self, title: str, body: str = "", **more: Any) -> Any:
         return await self("create_page", **{"type": "note", "title": title, "body": body, **more})
@@ -41,19 +41,19 @@ class Shelf:
         return [page["slug"] for page in found["pages"]]
 
 
-async def other_workspace(house: House) -> UUID:
+async def other_workspace(house: Application) -> UUID:
     """A workspace of other people in the same database."""
-    workspace_id = new_id()
+    workspace_id = generate_id()
     async with house.database.transaction() as tx:
         await ensure_workspace(tx, workspace_id, "Others")
     return workspace_id
 
 
-def with_model(house: House, model: Embedder) -> House:
+def with_model(house: Application, model: Embedder) -> Application:
     """The same house with a model to embed pages with."""
     registry = build_registry(Limits(), embedder=model)
     return replace(
-        build_house(house.settings, house.limits, registry, house.database), embedder=model
+        build_application(house.settings, house.limits, registry, house.database), embedder=model
     )
 
 

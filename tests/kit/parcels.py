@@ -11,23 +11,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
+from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.contracts.event import EventType
 from mainspring.contracts.integration import (
-    Broken,
     Integration,
     Item,
+    ItemBatch,
     ItemFile,
-    Offer,
     Poll,
-    Portion,
     Source,
+    UnreadableItem,
+    WriteOffer,
 )
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.model import Models
-from mainspring.wiring import build_house, build_registry
+from mainspring.contracts.model import ModelCatalog
+from mainspring.wiring import build_application, build_registry
 from tests.kit.boards import Boards
 from tests.kit.house import Bench
 
@@ -81,7 +81,7 @@ def parcel(number: int | str, title: str = "", **more: Any) -> Item:
 class Parcels:
     """The outside system, and how it answers."""
 
-    things: list[Item | Broken] = field(default_factory=list)
+    things: list[Item | UnreadableItem] = field(default_factory=list)
     # How many things one portion brings.
     size: int = 3
     # Raised by the next look, once each.
@@ -93,7 +93,7 @@ class Parcels:
     labelled: set[str] = field(default_factory=set)
     auth: str = "none"
 
-    async def _portion(self, found: list[Item | Broken], cursor: Any) -> Portion:
+    async def _portion(self, found: list[Item | UnreadableItem], cursor: Any) -> ItemBatch:
         place = 0 if cursor is None else int(cursor["at"])
         self.looks.append(place)
         if place in self.forgotten:
@@ -102,11 +102,11 @@ class Parcels:
             raise self.problems.pop(0)
         taken = found[place : place + self.size]
         end = place + len(taken)
-        return Portion(taken, {"at": end}, more=end < len(found))
+        return ItemBatch(taken, {"at": end}, more=end < len(found))
 
     async def search(
         self, ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
+    ) -> ItemBatch:
         del ctx
         word = str(given["query"]).lower()
         found = [t for t in self.things if word == "all" or word in getattr(t, "title", "").lower()]
@@ -114,7 +114,7 @@ class Parcels:
 
     async def arrivals(
         self, ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
+    ) -> ItemBatch:
         del ctx, given
         return await self._portion(list(self.things), cursor)
 
@@ -151,7 +151,7 @@ class Parcels:
             Annotations(
                 effect=Effect.SEND,
                 hosts=frozenset({HOST}),
-                route=Route("parcels", frozenset({HOST}), needs),  # type: ignore[arg-type]
+                route=ConnectionRoute("parcels", frozenset({HOST}), needs),  # type: ignore[arg-type]
             ),
         )
         shown = {"type": "object", "properties": {"number": {}, "page_slug": {}}}
@@ -159,7 +159,7 @@ class Parcels:
             manifest,
             (send,),
             events=(EventType(ARRIVED, "A parcel has arrived.", shown),),
-            offers=(Offer(send.id, _NOTE, dict, name="send_note"),),
+            offers=(WriteOffer(send.id, _NOTE, dict, name="send_note"),),
             sources=(
                 Source("parcels", _INPUT, self.search, _from_request, most=250, files=self.labels),
             ),
@@ -191,7 +191,7 @@ def _from_request(request: str, now: datetime) -> Mapping[str, Any]:
 
 @asynccontextmanager
 async def reading(
-    bench: Bench, parcels: Parcels, models: Models | None = None
+    bench: Bench, parcels: Parcels, models: ModelCatalog | None = None
 ) -> AsyncIterator[tuple[Bench, Boards]]:
     """A house with parcels on its shelf, and a member of it."""
     old = bench.house
@@ -202,7 +202,7 @@ async def reading(
         integrations=[parcels.integration()],
         workshop=old.workshop,
     )
-    house = build_house(old.settings, Limits(), registry, old.database, old.workshop, models)
+    house = build_application(old.settings, Limits(), registry, old.database, old.workshop, models)
     try:
         yield Bench(house, bench.outside), Boards(house)
     finally:

@@ -16,10 +16,10 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
 from mainspring.workspace.people.links import make_link
-from mainspring.workspace.people.passwords import Passwords
+from mainspring.workspace.people.passwords import PasswordVerifier
 from mainspring.workspace.people.users import User, create_user, set_password
 from mainspring.workspace.people.workspaces import join_workspace
-from mainspring.workspace.tokens import Bounds, make_token
+from mainspring.workspace.tokens import TokenLimits, make_token
 from tests.kit.api import PATIENCE, Api, served
 from tests.kit.house import Bench
 
@@ -27,9 +27,9 @@ ROOT = "/api/v1"
 PASSWORD = "four little words here"
 
 
-def cheap() -> Passwords:
+def cheap() -> PasswordVerifier:
     """The same hashing with next to no work."""
-    return Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+    return PasswordVerifier(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ async def token_of(
     database: Database, workspace_id: UUID, user_id: UUID, **bounds: Any
 ) -> dict[str, str]:
     """The header of a token that somebody made."""
-    _, plain = await make_token(database, workspace_id, user_id, "a test", Bounds(**bounds))
+    _, plain = await make_token(database, workspace_id, user_id, "a test", TokenLimits(**bounds))
     return {"Authorization": f"Bearer {plain}"}
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.integration import Broken, Item, Portion, Read
+from mainspring.contracts.integration import Item, ItemBatch, ReadItems, UnreadableItem
 
 
 @dataclass(slots=True)
@@ -26,10 +26,13 @@ class Still:
 
 
 async def all_portions(
-    read: Read, ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None = None
-) -> tuple[list[Item | Broken], list[Portion]]:
+    read: ReadItems,
+    ctx: CallContext,
+    given: Mapping[str, Any],
+    cursor: Mapping[str, Any] | None = None,
+) -> tuple[list[Item | UnreadableItem], list[ItemBatch]]:
     """Every portion until there is no more at once; each cursor goes through JSON in between."""
-    portions: list[Portion] = []
+    portions: list[ItemBatch] = []
     while not portions or portions[-1].more:
         portions.append(await read(ctx, given, cursor))
         cursor = json.loads(json.dumps(portions[-1].cursor))

@@ -32,7 +32,7 @@ import pytest_asyncio
 
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.store.embedded import EmbeddedServer, dsn_at
+from mainspring.store.embedded import EmbeddedServer, build_dsn
 from mainspring.store.migrate import PACKAGED, migrate
 from mainspring.store.partitions import ensure_partitions
 
@@ -59,7 +59,7 @@ class SharedServer(EmbeddedServer):
         self._socket = socket
 
     def dsn_for(self, database: str) -> str:
-        return dsn_at(self._socket, database)
+        return build_dsn(self._socket, database)
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import DEFAULT_MODEL, ModelReply, ModelRequest, Price
 from mainspring.vocabulary import build_registry
-from mainspring.wiring import build_house
+from mainspring.wiring import build_application
 from tests.kit.house import Bench
 
 LLM = "automation_llm_complete"
@@ -135,7 +135,7 @@ async def models_bench(
     registry = build_registry(
         bounds, settings=given, actions=actions, capabilities=bench.outside.capabilities()
     )
-    house = build_house(given, bounds, registry, bench.house.database, models=models)
+    house = build_application(given, bounds, registry, bench.house.database, models=models)
     try:
         yield Bench(house, bench.outside)
     finally:

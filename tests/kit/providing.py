@@ -9,8 +9,8 @@ from typing import Any
 
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
-from mainspring.wiring import build_house
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.wiring import build_application
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
 from tests.kit.provider import LLM
@@ -22,10 +22,12 @@ KEY = "sk-a-key-that-nobody-sees-again"
 class Providing(Bench):
     """The bench, and people who connect it."""
 
-    admin: Visitor
-    operator: Visitor
+    admin: CapabilityCaller
+    operator: CapabilityCaller
 
-    async def call(self, capability: str, by: Visitor | None = None, /, **given: Any) -> Any:
+    async def call(
+        self, capability: str, by: CapabilityCaller | None = None, /, **given: Any
+    ) -> Any:
         return await self.house.gate.direct(by or self.admin, capability, given)
 
     async def ask(self, **given: Any) -> dict[str, Any]:
@@ -40,9 +42,9 @@ async def providing(
 ) -> AsyncIterator[Providing]:
     """The bench's database with a house of its own, which may call these private places."""
     settings = replace(bench.house.settings, egress_allow=frozenset(allow), **more)
-    house = build_house(settings, Limits(), None, bench.house.database)
+    house = build_application(settings, Limits(), None, bench.house.database)
     admin = await member(house.database, house.workspace_id, Role.ADMIN)
-    operator = Visitor(replace(admin.actor, administrator=True))
+    operator = CapabilityCaller(replace(admin.actor, administrator=True))
     try:
         yield Providing(house, bench.outside, admin, operator)
     finally:

@@ -14,13 +14,13 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from mainspring.authoring.resources import Board, Dataset, Resources
-from mainspring.authoring.shapes import Question, Wish
+from mainspring.authoring.resources import BoardSummary, DatasetSummary, WorkspaceResources
+from mainspring.authoring.shapes import AutomationRequest, ProposalQuestion
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry, Vocabulary
-from mainspring.vocabulary import Spoken, build_registry
+from mainspring.vocabulary import WorkspaceVocabulary, build_registry
 from tests.kit.moments import NOW
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "requests"
@@ -46,7 +46,7 @@ class World:
     """One workspace: what it has by name, and what can be said in it."""
 
     name: str
-    resources: Resources
+    resources: WorkspaceResources
     words: Vocabulary
     tools: tuple[Tool, ...] = ()
 
@@ -71,8 +71,8 @@ class Request:
     execution: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def wish(self) -> Wish:
-        return Wish(self.text, NOW, self.timezone)
+    def wish(self) -> AutomationRequest:
+        return AutomationRequest(self.text, NOW, self.timezone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Made:
     """What came of a request: a document, and what is still open in it."""
 
     document: Mapping[str, Any]
-    questions: Sequence[Question] = ()
+    questions: Sequence[ProposalQuestion] = ()
 
 
 def read_requests(file: Path) -> tuple[Request, ...]:
@@ -116,7 +116,7 @@ def read_worlds() -> Mapping[str, World]:
 
 def _world(name: str, entry: Mapping[str, Any]) -> World:
     tools = tuple(_tool(one) for one in entry.get("tools", ()))
-    resources = Resources(
+    resources = WorkspaceResources(
         boards=tuple(_board(name, one) for one in entry.get("boards", ())),
         page_types=tuple(entry.get("page_types", ())),
         event_types=dict(entry.get("event_types", {})),
@@ -132,13 +132,13 @@ def made_id(*names: str) -> str:
     return str(uuid5(NAMESPACE_URL, "/".join(names)))
 
 
-def _board(world: str, entry: Mapping[str, Any]) -> Board:
+def _board(world: str, entry: Mapping[str, Any]) -> BoardSummary:
     datasets = tuple(
-        Dataset(one["name"], tuple(one.get("columns", ())), one.get("key"))
+        DatasetSummary(one["name"], tuple(one.get("columns", ())), one.get("key"))
         for one in entry.get("datasets", ())
     )
     name = entry["name"]
-    return Board(made_id(world, "board", name), name, entry.get("description", ""), datasets)
+    return BoardSummary(made_id(world, "board", name), name, entry.get("description", ""), datasets)
 
 
 def _tool(entry: Mapping[str, Any]) -> Tool:
@@ -150,7 +150,7 @@ def _spoken(tools: Sequence[Tool]) -> Vocabulary:
     ours = _natives()
     theirs = {tool.name: _capability(tool) for tool in tools}
     both = MappingProxyType({**theirs, **ours.capabilities})
-    return Spoken(ours.actions, both, ours.triggers, ours.events)
+    return WorkspaceVocabulary(ours.actions, both, ours.triggers, ours.events)
 
 
 def _capability(tool: Tool) -> Capability:

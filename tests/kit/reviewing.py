@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.authoring.review.facts import Facts
+from mainspring.authoring.review.facts import ReviewFacts
 from mainspring.authoring.review.flags import find_flags
-from mainspring.authoring.shapes import Flag
+from mainspring.authoring.shapes import ReviewFlag
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
@@ -82,8 +82,8 @@ def schedule(cron: str, zone: str = "Europe/Berlin", **more: Any) -> dict[str, A
     return {"type": "schedule", "config": {"cron": cron, "timezone": zone}, **more}
 
 
-def flags(made: Mapping[str, Any], **facts: Any) -> tuple[Flag, ...]:
-    return find_flags(made, (), WORDS, Facts(**facts))
+def flags(made: Mapping[str, Any], **facts: Any) -> tuple[ReviewFlag, ...]:
+    return find_flags(made, (), WORDS, ReviewFacts(**facts))
 
 
 def told(made: Mapping[str, Any], **facts: Any) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 from uuid import UUID
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Database
 
 
@@ -14,7 +14,7 @@ async def add_automation(
     database: Database, workspace_id: UUID, document: dict[str, Any] | None = None
 ) -> UUID:
     """An automation with one version, whose definition is the given one."""
-    automation, digest = new_id(), new_id().bytes * 2
+    automation, digest = generate_id(), generate_id().bytes * 2
     async with database.transaction() as tx:
         await tx.execute(
             "INSERT INTO definitions (workspace_id, hash, document) "
@@ -29,7 +29,7 @@ async def add_automation(
             workspace_id,
             automation,
             str(automation),
-            new_id(),
+            generate_id(),
         )
         await tx.execute(
             "INSERT INTO automation_versions (workspace_id, automation_id, version, "
@@ -37,7 +37,7 @@ async def add_automation(
             workspace_id,
             automation,
             digest,
-            new_id(),
+            generate_id(),
         )
     return automation
 
@@ -48,7 +48,7 @@ async def add_run(
     """A run that is due now, or with whatever columns are given."""
     row = {
         "workspace_id": workspace_id,
-        "id": new_id(),
+        "id": generate_id(),
         "automation_id": automation_id,
         "version": 1,
         "trigger_type": "manual",

@@ -14,7 +14,7 @@ from typing import Any
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.registry import Registry
-from mainspring.wiring import build_house, build_registry
+from mainspring.wiring import build_application, build_registry
 from tests.kit.house import Bench
 
 SENDS = {"execution": {"write_policy": "auto_confirm_safe"}}
@@ -39,7 +39,7 @@ async def outside_bench(bench: Bench, *, free: bool, **settings: Any) -> AsyncIt
         triggers=words.triggers.values(),
         events=words.events.values(),
     )
-    house = build_house(changed, bench.house.limits, registry, bench.house.database)
+    house = build_application(changed, bench.house.limits, registry, bench.house.database)
     try:
         yield Bench(house, bench.outside)
     finally:

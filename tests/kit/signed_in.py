@@ -9,10 +9,10 @@ from uuid import UUID
 import asyncpg
 
 from mainspring.contracts.context import Transaction
-from mainspring.store.embedded import dsn_at
+from mainspring.store.embedded import build_dsn
 from mainspring.store.ownership import read_owner
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
-from mainspring.workspace.people.sessions import csrf_token, start_session
+from mainspring.workspace.people.sessions import build_csrf_token, start_session
 
 
 async def session_headers(
@@ -23,14 +23,14 @@ async def session_headers(
 ) -> dict[str, str]:
     """The headers of a new session."""
     _, plain = await start_session(tx, user_id, workspace_id, "a test")
-    return {"Cookie": f"{cookie}={plain}", "X-CSRF-Token": csrf_token(plain)}
+    return {"Cookie": f"{cookie}={plain}", "X-CSRF-Token": build_csrf_token(plain)}
 
 
 async def owner_of(home: Path) -> dict[str, str]:
     """The headers of the owner of a data folder whose own database is up."""
     owner = read_owner(home)
     assert owner is not None
-    connection = await asyncpg.connect(dsn_at(owner.socket))
+    connection = await asyncpg.connect(build_dsn(owner.socket))
     try:
         return await session_headers(connection)
     finally:

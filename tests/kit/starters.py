@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.recipes.codex.starters import read_starters
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.settings import Settings
 from mainspring.triggers.scheduler import Scheduler
-from mainspring.wiring import House
+from mainspring.wiring import Application
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
-from mainspring.workspace.sealing import connection_drawer
+from mainspring.workspace.sealing import connection_scope
 from mainspring.workspace.states import activate
 from tests.kit.agents import FINAL, calls
 from tests.kit.api import served
@@ -106,7 +106,7 @@ class Shop:
     models: Readers
 
     @property
-    def house(self) -> House:
+    def house(self) -> Application:
         return self.bench.house
 
     @property
@@ -153,7 +153,7 @@ class Shop:
 
     async def run(self, made: Installed, **payload: Any) -> dict[str, Any]:
         """Somebody runs it by hand, perhaps as if something had come."""
-        asked = Request(self.house.workspace_id, made.id, payload=payload)
+        asked = RunRequest(self.house.workspace_id, made.id, payload=payload)
         return await self.ended((await self.house.dispatcher.dispatch(asked)).run_id)
 
     async def told(self, made: Installed) -> dict[str, Any]:
@@ -210,11 +210,11 @@ class Shop:
             )
 
 
-async def _connect(house: House) -> None:
+async def _connect(house: Application) -> None:
     """The owner is signed in wherever a starter may want it."""
     space = house.workspace_id
     for name, token in ACCOUNTS.items():
-        own = new_id()
+        own = generate_id()
         await house.database.execute(
             "INSERT INTO integration_connections (workspace_id, id, owner_id, integration, "
             "label, account, auth, state) "
@@ -224,7 +224,7 @@ async def _connect(house: House) -> None:
             FIRST_MEMBER,
             name,
         )
-        await house.vault.set(connection_drawer(space, own), "token", token)
+        await house.vault.set(connection_scope(space, own), "token", token)
 
 
 @asynccontextmanager

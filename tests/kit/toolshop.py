@@ -13,12 +13,12 @@ import httpx2
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.model import Models
+from mainspring.contracts.model import ModelCatalog
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.wiring import House, build_house, prepare
+from mainspring.wiring import Application, build_application, prepare_database
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api, served
 from tests.kit.capabilities import Outside
@@ -51,7 +51,7 @@ class Toolshop:
         return self.api.client
 
     @property
-    def house(self) -> House:
+    def house(self) -> Application:
         return self.bench.house
 
     async def ask(self, method: str, path: str, body: Any = None) -> Any:
@@ -94,7 +94,7 @@ class Toolshop:
         chosen = [{"name": name, "hash": tools[name]["hash"]} for name in names]
         owner = Actor(self.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
         given = {"connection_id": connection_id, "tools": chosen}
-        return await self.house.gate.direct(Visitor(owner), "agree_to_tools", given)
+        return await self.house.gate.direct(CapabilityCaller(owner), "agree_to_tools", given)
 
     async def call(self, capability: str, **arguments: Any) -> Any:
         return await self.ask("POST", f"/capabilities/{capability}", arguments)
@@ -136,12 +136,14 @@ def settings_for(home: Path, url: str, *servers: McpDouble) -> Settings:
 
 
 @asynccontextmanager
-async def opened(settings: Settings, models: Models | None = None) -> AsyncIterator[House]:
+async def opened(
+    settings: Settings, models: ModelCatalog | None = None
+) -> AsyncIterator[Application]:
     """The whole product as a process opens it; other models may be asked instead of its own."""
     database = await Database.open(settings)
-    house = build_house(settings, Limits(), None, database, models=models)
+    house = build_application(settings, Limits(), None, database, models=models)
     try:
-        await prepare(house)
+        await prepare_database(house)
         yield house
     finally:
         if house.workshop is not None:

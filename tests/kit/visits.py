@@ -11,13 +11,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
-from mainspring.contracts.capability import Route
+from mainspring.contracts.capability import ConnectionRoute
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Account, Actor, Mailer
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest
-from mainspring.gate.context import Connected, GateContext
+from mainspring.gate.context import ConnectionAccess, GateContext
 from mainspring.gate.egress import Egress
 from mainspring.store.clock import DatabaseClock
 
@@ -28,7 +28,7 @@ CONNECTION = UUID("01900000-0000-7000-8000-0000000000a3")
 
 async def _no_model(request: ModelRequest) -> ModelReply:
     del request
-    raise Fault("Nobody is asked here.")
+    raise InternalError("Nobody is asked here.")
 
 
 async def _no_address() -> str | None:
@@ -38,7 +38,7 @@ async def _no_address() -> str | None:
 class _NoMail:
     async def send(self, message: Any, *, key: str) -> Any:
         del message, key
-        raise Fault("No mail leaves here.")
+        raise InternalError("No mail leaves here.")
 
 
 @asynccontextmanager
@@ -65,9 +65,9 @@ async def visiting(
     http = egress.bound(frozenset(pairs), reveal)
     whose = Account(CONNECTION, integration, integration, account, settings or {})
 
-    async def connect(route: Route) -> Connected:
+    async def connect(route: ConnectionRoute) -> ConnectionAccess:
         del route
-        return Connected(http, whose)
+        return ConnectionAccess(http, whose)
 
     mail: Mailer = _NoMail()
     try:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mainspring.contracts.action import Action, uses_nothing
+from mainspring.contracts.action import Action, use_nothing
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.context import CallContext, StepContext
 from mainspring.contracts.event import EventType
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Registry
-from mainspring.definition.grants import host_grant
+from mainspring.definition.grants import build_host_grant
 from mainspring.triggers import event, schedule, webhook
 
 
@@ -40,7 +40,7 @@ def _notification_needs(config: Mapping[str, Any]) -> tuple[Grant, ...]:
 
 
 def _webhook_needs(config: Mapping[str, Any]) -> tuple[Grant, ...]:
-    return (host_grant("http_fetch", config.get("url")),)
+    return (build_host_grant("http_fetch", config.get("url")),)
 
 
 TRANSFORM = Action(
@@ -49,7 +49,7 @@ TRANSFORM = Action(
     config_schema=_object(["output"], output={}),
     output_schema={},
     handler=_act,
-    uses=uses_nothing,
+    uses=use_nothing,
     seconds=0.01,
 )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, ModelTool
 from mainspring.gate.egress import Egress
-from mainspring.gate.providers.wire import Endpoint, Kind, ask, embed
+from mainspring.gate.providers.wire import Kind, ModelEndpoint, ask, embed
 from tests.kit.model_server import ModelServer, Script, model_server
 
 KEY = "sk-the-key-of-the-tests-0123456789"
@@ -46,14 +46,14 @@ class Connection:
     # What stands in for the vault; empty: it has no key.
     secrets: dict[str, str] = field(default_factory=lambda: {"api_key": KEY})
 
-    def endpoint(self, kind: Kind, model: str = "") -> Endpoint:
+    def endpoint(self, kind: Kind, model: str = "") -> ModelEndpoint:
         base = self.server.url if kind == "anthropic" else self.server.openai_url
-        return Endpoint(kind, base, f"my-{kind}", model or MODELS[kind], bool(self.secrets))
+        return ModelEndpoint(kind, base, f"my-{kind}", model or MODELS[kind], bool(self.secrets))
 
     async def ask(self, kind: Kind, request: ModelRequest | str, model: str = "") -> ModelReply:
         return await self.at(self.endpoint(kind, model), request)
 
-    async def at(self, endpoint: Endpoint, request: ModelRequest | str) -> ModelReply:
+    async def at(self, endpoint: ModelEndpoint, request: ModelRequest | str) -> ModelReply:
         asked = said(request) if isinstance(request, str) else request
         way = self.egress.bound(frozenset({self.server.pair}), self._reveal)
         return await ask(endpoint, asked, way, self.limits, key="run/step/1")

@@ -15,8 +15,8 @@ from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from mainspring.store.account import server_account
-from mainspring.store.binaries import find_binaries, within_reach
+from mainspring.store.account import choose_server_user
+from mainspring.store.binaries import copy_within_reach, find_binaries
 from tests.kit.processes import wait_until
 from tests.machines.street import Machine
 
@@ -30,8 +30,8 @@ _PATIENCE = 60.0
 def start_postgres(machine: Machine) -> str:
     """An empty database that others reach with a password; its URL."""
     files = machine.home / "postgres"
-    account = server_account(files)
-    found = within_reach(find_binaries(), account, machine.home)
+    account = choose_server_user(files)
+    found = copy_within_reach(find_binaries(), account, machine.home)
     machine.home.chmod(0o755)
     files.mkdir()
     secret = machine.home / "password"

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mainspring.contracts.limits import Limits
-from mainspring.definition.authority import Authority, additions, authority_of
-from mainspring.definition.grants import effective
-from mainspring.definition.traits import traits_of
+from mainspring.definition.authority import AutomationAuthority, find_additions, read_authority
+from mainspring.definition.grants import resolve_effective_grants
+from mainspring.definition.traits import read_traits
 from mainspring.definition.validate import read_definition
 from mainspring.wiring import build_registry
 
@@ -72,16 +72,16 @@ def documents(draw: st.DrawFn) -> Document:
     }
 
 
-def authority(document: Document) -> Authority:
+def authority(document: Document) -> AutomationAuthority:
     made = read_definition(document)
     whole = made.as_dict()
-    grants = effective(made, WORDS)
-    traits = traits_of(whole, grants, WORDS)
-    return authority_of(whole, grants, Limits(), None, traits.pure, traits.sends)
+    grants = resolve_effective_grants(made, WORDS)
+    traits = read_traits(whole, grants, WORDS)
+    return read_authority(whole, grants, Limits(), None, traits.pure, traits.sends)
 
 
 def added(before: Document, after: Document) -> list[str]:
-    return [one.says for one in additions(authority(before), authority(after))]
+    return [one.says for one in find_additions(authority(before), authority(after))]
 
 
 @given(documents(), st.data())

@@ -33,11 +33,11 @@ from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.wiring import build_house, build_registry, prepare
+from mainspring.wiring import build_application, build_registry, prepare_database
 from tests.kit.letters import LetterBox
 from tests.kit.postgres import fresh_database
 
@@ -95,7 +95,7 @@ class World:
 
     runner: asyncio.Runner
     box: LetterBox
-    other: Visitor
+    other: CapabilityCaller
     lost: list[asyncio.Task[Any]] = field(default_factory=list)
 
     def ask(self, capability: str, given: Mapping[str, Any], who: str = "owner") -> Any:
@@ -376,11 +376,11 @@ async def _box(stack: AsyncExitStack, url: str, home: Path) -> LetterBox:
     given = Settings(home=home, database_url=url, draft_seconds=600.0)
     database = await Database.open(given)
     stack.push_async_callback(database.close)
-    plain = build_house(given, Limits(), None, database)
+    plain = build_application(given, Limits(), None, database)
     box = LetterBox(plain)
     registry = build_registry(Limits(), settings=given, capabilities=(vanishing(box),))
-    box.house = build_house(given, Limits(), registry, database)
-    await prepare(box.house)
+    box.house = build_application(given, Limits(), registry, database)
+    await prepare_database(box.house)
     for house in (plain, box.house):
         stack.push_async_callback(house.egress.aclose)
         stack.push_async_callback(house.waker.aclose)

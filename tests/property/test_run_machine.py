@@ -34,21 +34,27 @@ from hypothesis.stateful import (
 
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from mainspring.runs import queue
-from mainspring.runs.arrivals import Request
-from mainspring.runs.control import Control
-from mainspring.runs.dispatch import Dispatched
-from mainspring.runs.record import Recorder
+from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.control import RunControl
+from mainspring.runs.dispatch import DispatchResult
+from mainspring.runs.record import RunRecorder
 from mainspring.runs.replay import replay
 from mainspring.runs.rescue import rescue
-from mainspring.runs.rows import FINAL, ClaimedRun, End, RunStatus, StepRow, Unit
+from mainspring.runs.rows import FINAL, ClaimedRun, RunCommit, RunEnd, RunStatus, StepRow
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.wiring import House, build_house, build_registry, build_worker, prepare
+from mainspring.wiring import (
+    Application,
+    build_application,
+    build_registry,
+    build_worker,
+    prepare_database,
+)
 from mainspring.workspace.automations import FIRST_MEMBER, save
 from tests.kit.house import document, step
 from tests.kit.postgres import fresh_database
@@ -102,11 +108,11 @@ class World:
     """A house with one automation whose runs wait for each other, kept for all examples."""
 
     runner: asyncio.Runner
-    house: House
+    house: Application
     automation_id: UUID
     # Which step of which run was really done, and how often.
     done: Counter[tuple[str, str]]
-    recorder: Recorder = field(default_factory=lambda: Recorder(LIMITS))
+    recorder: RunRecorder = field(default_factory=lambda: RunRecorder(LIMITS))
 
     def do(self, work: Callable[[Any], Awaitable[Found]]) -> Found:
         async def inside() -> Found:
@@ -164,7 +170,7 @@ class Line(RuleBasedStateMachine):
     @rule(kind=st.sampled_from(["manual", "event"]))
     def arrive(self, kind: str) -> None:
         space = self.world.house.workspace_id
-        request = Request(space, self.world.automation_id, trigger_type=kind)
+        request = RunRequest(space, self.world.automation_id, trigger_type=kind)
         made = self.world.runner.run(self.world.house.dispatcher.dispatch(request))
         if self.paused and kind != "manual":
             assert made.status == "skipped"
@@ -185,7 +191,7 @@ class Line(RuleBasedStateMachine):
         same = self.runs[run_id].version
         self._stands(made, same if which == "same" else self.version)
 
-    def _stands(self, made: Dispatched, version: int) -> None:
+    def _stands(self, made: DispatchResult, version: int) -> None:
         behind = any(one.open for one in self.runs.values())
         self.runs[made.run_id] = Expected(version, held=behind)
 
@@ -223,7 +229,7 @@ class Line(RuleBasedStateMachine):
         one = self.runs[run.id]
         return one.status == "running" and one.fence == run.fence
 
-    def _flushed(self, unit: Unit) -> bool:
+    def _flushed(self, unit: RunCommit) -> bool:
         async def flush() -> bool:
             async with self.world.house.database.acquire() as connection:
                 (accepted,) = await self.world.recorder.flush(connection, [unit])
@@ -242,7 +248,7 @@ class Line(RuleBasedStateMachine):
             return
         owner = self._owner(run)
         row = StepRow(left[0], "", 1, "succeeded", 0, datetime.now(UTC), {"noted": True})
-        assert self._flushed(Unit(run, [row])) is owner
+        assert self._flushed(RunCommit(run, [row])) is owner
         if owner:
             one.steps.append(left[0])
             one.progress = True
@@ -254,7 +260,7 @@ class Line(RuleBasedStateMachine):
         one = self.runs[run.id]
         owner = self._owner(run)
         same = one.status == status and one.fence == run.fence
-        assert self._flushed(Unit(run, end=End(status))) is (owner or same)
+        assert self._flushed(RunCommit(run, end=RunEnd(status))) is (owner or same)
         if owner:
             one.status = status
             self._let_go()
@@ -291,10 +297,10 @@ class Line(RuleBasedStateMachine):
     def cancel(self, data: st.DataObject) -> None:
         run_id = data.draw(st.sampled_from(list(self.runs)))
         one = self.runs[run_id]
-        control = Control(self.world.house.database, self.world.house.waker)
+        control = RunControl(self.world.house.database, self.world.house.waker)
         asking = control.cancel(self.world.house.workspace_id, run_id)
         if not one.open:
-            with pytest.raises(Clash):
+            with pytest.raises(Conflict):
                 self.world.runner.run(asking)
             return
         self.world.runner.run(asking)
@@ -308,10 +314,10 @@ class Line(RuleBasedStateMachine):
     def retry(self, data: st.DataObject) -> None:
         run_id = data.draw(st.sampled_from(list(self.runs)))
         one = self.runs[run_id]
-        control = Control(self.world.house.database, self.world.house.waker)
+        control = RunControl(self.world.house.database, self.world.house.waker)
         asking = control.retry(self.world.house.workspace_id, run_id)
         if one.status not in {"failed", "cancelled", "dead"}:
-            with pytest.raises(Clash):
+            with pytest.raises(Conflict):
                 self.world.runner.run(asking)
             return
         behind = any(other.open for other in self.runs.values())
@@ -429,8 +435,8 @@ async def _world(runner: asyncio.Runner, stack: AsyncExitStack, url: str, home: 
         annotations=Annotations(effect=Effect.SEND),
     )
     registry = build_registry(LIMITS, settings=given, capabilities=(marks,))
-    house = build_house(given, LIMITS, registry, database)
-    await prepare(house)
+    house = build_application(given, LIMITS, registry, database)
+    await prepare_database(house)
     stack.push_async_callback(house.egress.aclose)
     stack.push_async_callback(house.waker.aclose)
     stack.push_async_callback(house.gate.aclose)
@@ -438,7 +444,7 @@ async def _world(runner: asyncio.Runner, stack: AsyncExitStack, url: str, home: 
     return World(runner, house, automation_id, done)
 
 
-async def _saved(house: House, goal: str) -> tuple[UUID, int]:
+async def _saved(house: Application, goal: str) -> tuple[UUID, int]:
     report = validate(planned(goal), house.registry, house.limits)
     async with house.database.transaction() as tx:
         made = await save(

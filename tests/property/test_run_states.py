@@ -26,19 +26,19 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from mainspring.contracts.errors import Clash
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.runs import queue
-from mainspring.runs.arrivals import NewRun, Request, insert_runs
-from mainspring.runs.control import Control
-from mainspring.runs.record import Recorder
+from mainspring.runs.arrivals import NewRun, RunRequest, insert_runs
+from mainspring.runs.control import RunControl
+from mainspring.runs.record import RunRecorder
 from mainspring.runs.rescue import rescue
-from mainspring.runs.rows import FINAL, ClaimedRun, End, RunStatus, StepRow, Unit
+from mainspring.runs.rows import FINAL, ClaimedRun, RunCommit, RunEnd, RunStatus, StepRow
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.store.wake import Waker
+from mainspring.store.wake import WakeupSender
 from tests.kit.house import document, step
 from tests.kit.postgres import fresh_database
 
@@ -75,8 +75,8 @@ class World:
     database: Database
     workspace_id: UUID
     automation_id: UUID
-    waker: Waker
-    recorder: Recorder = field(default_factory=lambda: Recorder(LIMITS))
+    waker: WakeupSender
+    recorder: RunRecorder = field(default_factory=lambda: RunRecorder(LIMITS))
 
     def do(self, work: Callable[[Any], Awaitable[Found]]) -> Found:
         async def inside() -> Found:
@@ -111,14 +111,16 @@ class Runs(RuleBasedStateMachine):
 
     def _registered(self) -> int:
         self.processes += 1
-        place = queue.Place(f"here/{self.processes}", "here", self.processes, ("fast",), 8, "up")
+        place = queue.WorkerRegistration(
+            f"here/{self.processes}", "here", self.processes, ("fast",), 8, "up"
+        )
         return self.world.do(lambda tx: queue.register(tx, place, 3600))
 
     @precondition(lambda self: len(self.expected) < 2)
     @rule()
     def dispatch(self) -> None:
-        request = Request(self.world.workspace_id, self.world.automation_id)
-        run = NewRun(new_id(), request, 1, "fast", {}, None, False, None, None, 0)
+        request = RunRequest(self.world.workspace_id, self.world.automation_id)
+        run = NewRun(generate_id(), request, 1, "fast", {}, None, False, None, None, 0)
         self.world.do(lambda tx: insert_runs(tx, [run]))
         self.expected[run.id] = Expected()
 
@@ -150,7 +152,7 @@ class Runs(RuleBasedStateMachine):
         run, _ = data.draw(st.sampled_from(self.claims))
         expected = self.expected[run.id]
         name = f"step_{expected.records}"
-        unit = Unit(run, [StepRow(name, "", 1, "succeeded", 0, run.started_at, {"n": 1})])
+        unit = RunCommit(run, [StepRow(name, "", 1, "succeeded", 0, run.started_at, {"n": 1})])
         owner = self._owner(run)
         assert self._flushed(unit) is owner
         if owner:
@@ -162,7 +164,7 @@ class Runs(RuleBasedStateMachine):
     def begin_a_step(self, data: st.DataObject) -> None:
         run, _ = data.draw(st.sampled_from(self.claims))
         owner = self._owner(run)
-        assert self._flushed(Unit(run, trial=True)) is owner
+        assert self._flushed(RunCommit(run, trial=True)) is owner
         if owner:
             self.expected[run.id].trial = True
 
@@ -173,11 +175,11 @@ class Runs(RuleBasedStateMachine):
         expected = self.expected[run.id]
         owner = self._owner(run)
         same = expected.status == status and expected.fence == run.fence
-        assert self._flushed(Unit(run, end=End(status))) is (owner or same)
+        assert self._flushed(RunCommit(run, end=RunEnd(status))) is (owner or same)
         if owner:
             expected.status = status
 
-    def _flushed(self, unit: Unit) -> bool:
+    def _flushed(self, unit: RunCommit) -> bool:
         async def flush() -> bool:
             async with self.world.database.acquire() as connection:
                 (accepted,) = await self.world.recorder.flush(connection, [unit])
@@ -226,9 +228,9 @@ class Runs(RuleBasedStateMachine):
     def cancel(self, data: st.DataObject) -> None:
         run_id = data.draw(st.sampled_from(sorted(self.expected)))
         expected = self.expected[run_id]
-        control = Control(self.world.database, self.world.waker)
+        control = RunControl(self.world.database, self.world.waker)
         if expected.status in FINAL:
-            with pytest.raises(Clash):
+            with pytest.raises(Conflict):
                 self.world.runner.run(control.cancel(self.world.workspace_id, run_id))
             return
         said = self.world.runner.run(control.cancel(self.world.workspace_id, run_id))
@@ -244,9 +246,9 @@ class Runs(RuleBasedStateMachine):
     def retry(self, data: st.DataObject) -> None:
         run_id = data.draw(st.sampled_from(sorted(self.expected)))
         expected = self.expected[run_id]
-        control = Control(self.world.database, self.world.waker)
+        control = RunControl(self.world.database, self.world.waker)
         if expected.status not in {"failed", "cancelled", "dead"}:
-            with pytest.raises(Clash):
+            with pytest.raises(Conflict):
                 self.world.runner.run(control.retry(self.world.workspace_id, run_id))
             return
         self.world.runner.run(control.retry(self.world.workspace_id, run_id))
@@ -316,4 +318,4 @@ async def _world(runner: asyncio.Runner, database: Database) -> World:
     async with database.transaction() as tx:
         await ensure_workspace(tx, FIRST_WORKSPACE, "Home")
         saved = await save(tx, FIRST_WORKSPACE, definition, (), FIRST_MEMBER)
-    return World(runner, database, FIRST_WORKSPACE, saved.automation_id, Waker(database))
+    return World(runner, database, FIRST_WORKSPACE, saved.automation_id, WakeupSender(database))

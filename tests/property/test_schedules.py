@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from mainspring.contracts.limits import Limits
 from mainspring.definition.cron import Cron, parse_cron
-from mainspring.triggers.moments import ON_TIME, Misfire, Plan, plan
+from mainspring.triggers.moments import ON_TIME, FirePlan, Misfire, plan
 from mainspring.triggers.timeline import between, count
 from tests.property.test_cron import CHANGES, Fields, expressions
 
@@ -109,7 +109,7 @@ def test_every_moment_that_has_come_is_fired_or_recorded_once(
     assert {moment for moment in moments if now - moment < ON_TIME} <= set(made.fire)
 
 
-def told(made: Plan, moments: list[datetime]) -> list[datetime]:
+def told(made: FirePlan, moments: list[datetime]) -> list[datetime]:
     """What a plan accounts for, in its order: records of several stand for the next ones."""
     found: list[datetime] = []
     for missed in made.missed:

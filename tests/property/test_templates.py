@@ -23,7 +23,7 @@ from mainspring.definition.templates import (
     parse_predicate,
     parse_template,
 )
-from mainspring.definition.templates.meter import Meter
+from mainspring.definition.templates.meter import RenderMeter
 from tests.kit.runaway import RUNAWAY
 
 LIMITS = Limits()
@@ -262,7 +262,7 @@ def test_rendering_is_deterministic_down_to_the_fuel(source: str, context: dict[
     code, template = _outcome(lambda: parse_template(source, SMALL))
     if code != "value":
         return
-    first, second = Meter(SMALL), Meter(SMALL)
+    first, second = RenderMeter(SMALL), RenderMeter(SMALL)
     once = _outcome(lambda: template.render_with(context, first))
     again = _outcome(lambda: template.render_with(context, second))
     assert (once, first.fuel) == (again, second.fuel)

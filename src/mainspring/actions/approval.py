@@ -17,7 +17,7 @@ from mainspring.contracts.context import StepContext
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.outcome import Wait
+from mainspring.contracts.outcome import WaitUntil
 from mainspring.contracts.roles import Role
 from mainspring.definition.json_schema import check_schema, compile_schema
 
@@ -37,10 +37,12 @@ async def approval(ctx: StepContext, config: Mapping[str, Any]) -> Any:
             "timed_out": False,
         }
     until = datetime.fromisoformat(asked["expires_at"])
-    return Wait(until, {"approval_id": asked["approval_id"], "expires_at": asked["expires_at"]})
+    return WaitUntil(
+        until, {"approval_id": asked["approval_id"], "expires_at": asked["expires_at"]}
+    )
 
 
-def _uses(config: Mapping[str, Any]) -> tuple[Grant, ...]:
+def _list_grants(config: Mapping[str, Any]) -> tuple[Grant, ...]:
     del config
     return (Grant(ASK),)
 
@@ -147,7 +149,7 @@ APPROVAL: Final = Action(
         },
     },
     handler=approval,
-    uses=_uses,
+    uses=_list_grants,
     check=_check,
     seconds=0.05,
     waits=True,

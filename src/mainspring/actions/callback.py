@@ -12,7 +12,7 @@ from typing import Any
 from mainspring.contracts.action import Action
 from mainspring.contracts.context import StepContext
 from mainspring.contracts.grant import Grant
-from mainspring.definition.grants import host_grant
+from mainspring.definition.grants import build_host_grant
 
 CAPABILITY = "http_fetch"
 
@@ -31,8 +31,8 @@ async def callback(ctx: StepContext, config: Mapping[str, Any]) -> dict[str, Any
     return {"status": answer["status"], "json": answer["json"]}
 
 
-def _uses(config: Mapping[str, Any]) -> tuple[Grant, ...]:
-    return (host_grant(CAPABILITY, config.get("url")),)
+def _list_grants(config: Mapping[str, Any]) -> tuple[Grant, ...]:
+    return (build_host_grant(CAPABILITY, config.get("url")),)
 
 
 CALLBACK_WEBHOOK = Action(
@@ -78,7 +78,7 @@ CALLBACK_WEBHOOK = Action(
         "properties": {"status": {"type": "integer"}, "json": {}},
     },
     handler=callback,
-    uses=_uses,
+    uses=_list_grants,
     seconds=5.0,
     holds=True,
 )

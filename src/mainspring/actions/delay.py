@@ -9,23 +9,23 @@ from typing import Any
 from mainspring.contracts.action import Action
 from mainspring.contracts.context import StepContext
 from mainspring.contracts.errors import Invalid
-from mainspring.contracts.outcome import Wait
+from mainspring.contracts.outcome import WaitUntil
 
 LONGEST = timedelta(days=366)
 
 
-async def delay(ctx: StepContext, config: Mapping[str, Any]) -> Wait:
+async def delay(ctx: StepContext, config: Mapping[str, Any]) -> WaitUntil:
     now = ctx.clock.now()
     if "seconds" in config:
         until = now + timedelta(seconds=float(config["seconds"]))
     else:
-        until = _moment(str(config["until"]))
+        until = _parse_time(str(config["until"]))
     if until - now > LONGEST:
         raise Invalid("A delay lasts at most 366 days.", code="delay_too_long")
-    return Wait(until, {"waited_until": until.isoformat()})
+    return WaitUntil(until, {"waited_until": until.isoformat()})
 
 
-def _moment(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

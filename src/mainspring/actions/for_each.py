@@ -15,7 +15,7 @@ from mainspring.contracts.errors import Invalid, Problem
 from mainspring.contracts.limits import Limits
 
 
-def for_each_action(limits: Limits) -> Action:
+def build_for_each_action(limits: Limits) -> Action:
     """The action, bounded by this installation's limit of items."""
 
     async def for_each(ctx: StepContext, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def for_each_action(limits: Limits) -> Action:
         description="Run steps for every item of a list\n\n"
         "Inside, `item` (or the name given by `as`) is the item and `index` its number from 0. "
         "Steps after it see `results`, one entry per item with the outputs by name.",
-        config_schema=_schema(limits),
+        config_schema=_build_schema(limits),
         output_schema=_OUTPUT,
         handler=for_each,
         nested="steps",
@@ -62,7 +62,7 @@ async def _walk_all(
     return {"count": len(items), "results": results, "failed": failed}
 
 
-def _schema(limits: Limits) -> dict[str, Any]:
+def _build_schema(limits: Limits) -> dict[str, Any]:
     return {
         "type": "object",
         "required": ["items", "steps"],

@@ -23,7 +23,7 @@ async def notify(ctx: StepContext, config: Mapping[str, Any]) -> Any:
     )
 
 
-def _uses(config: Mapping[str, Any]) -> tuple[Grant, ...]:
+def _list_grants(config: Mapping[str, Any]) -> tuple[Grant, ...]:
     del config
     return (Grant(CAPABILITY),)
 
@@ -54,5 +54,5 @@ NOTIFICATION = Action(
         "properties": {"notification_id": {"type": "string", "format": "uuid"}},
     },
     handler=notify,
-    uses=_uses,
+    uses=_list_grants,
 )

@@ -6,24 +6,24 @@ from mainspring.actions.agent.action import AGENT_ACTION
 from mainspring.actions.approval import APPROVAL
 from mainspring.actions.callback import CALLBACK_WEBHOOK
 from mainspring.actions.delay import DELAY
-from mainspring.actions.for_each import for_each_action
+from mainspring.actions.for_each import build_for_each_action
 from mainspring.actions.notify import NOTIFICATION
-from mainspring.actions.script.action import script_action
-from mainspring.actions.script.workshop import Workshop
+from mainspring.actions.script.action import build_script_action
+from mainspring.actions.script.workshop import ScriptRunner
 from mainspring.actions.transform import TRANSFORM_DATA
 from mainspring.contracts.action import Action
 from mainspring.contracts.limits import Limits
 
 
-def builtin_actions(limits: Limits, workshop: Workshop | None = None) -> tuple[Action, ...]:
+def build_actions(limits: Limits, workshop: ScriptRunner | None = None) -> tuple[Action, ...]:
     """Every action that is part of the product itself."""
     return (
         TRANSFORM_DATA,
         DELAY,
         APPROVAL,
-        for_each_action(limits),
+        build_for_each_action(limits),
         NOTIFICATION,
         CALLBACK_WEBHOOK,
-        script_action(workshop),
+        build_script_action(workshop),
         AGENT_ACTION,
     )

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.authoring.callers import author_of
-from mainspring.authoring.kinds import Wake
+from mainspring.authoring.kinds import TriggerSelector
 from mainspring.authoring.overlaps import (
     MOST_MATCHES,
-    Living,
-    Wanted,
+    ExistingAutomation,
+    OverlapQuery,
     alike,
     check_boards,
     living,
 )
 from mainspring.authoring.playbook import playbook
 from mainspring.authoring.similarity import Measure
-from mainspring.authoring.studio import Studio
+from mainspring.authoring.studio import AuthoringService
 from mainspring.workspace.overview import list_automations
-from mainspring.workspace.versions import version_id
+from mainspring.workspace.versions import compute_version_id
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
@@ -30,11 +30,11 @@ MOST_LISTED: Final = 200
 _USUAL_LISTED: Final = 50
 
 
-def playbook_handler(studio: Studio) -> CapabilityHandler:
+def playbook_handler(studio: AuthoringService) -> CapabilityHandler:
     async def lead(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         hint = (given.get("purpose_hint") or "").strip() or None
         space = ctx.actor.workspace_id
-        found: list[Living] = []
+        found: list[ExistingAutomation] = []
         by: Measure | None = None
         if hint is not None:
             async with studio.inside(space).acquire() as connection:
@@ -58,7 +58,7 @@ def playbook_handler(studio: Studio) -> CapabilityHandler:
     return lead
 
 
-def list_handler(studio: Studio) -> CapabilityHandler:
+def list_handler(studio: AuthoringService) -> CapabilityHandler:
     async def listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space, most = ctx.actor.workspace_id, int(given.get("limit", _USUAL_LISTED))
         after = given.get("after")
@@ -71,34 +71,34 @@ def list_handler(studio: Studio) -> CapabilityHandler:
                 after=None if after is None else UUID(after),
                 most=most + 1,
             )
-        shown = [_listed(one) for one in found[:most]]
+        shown = [_describe_automation(one) for one in found[:most]]
         more = len(found) > most
         return {"automations": shown, "next": shown[-1]["automation_id"] if more else None}
 
     return listed
 
 
-def _listed(one: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_automation(one: Mapping[str, Any]) -> dict[str, Any]:
     last = one["last_run"]
     return {
         "automation_id": str(one["id"]),
         "name": one["name"],
         "state": one["state"],
         "version": one["version"],
-        "version_id": str(version_id(one["id"], one["version"])),
+        "version_id": str(compute_version_id(one["id"], one["version"])),
         "goal": one["goal"],
         "last_run_at": None if last is None else last["at"].isoformat(),
     }
 
 
-def overlap_handler(studio: Studio) -> CapabilityHandler:
+def overlap_handler(studio: AuthoringService) -> CapabilityHandler:
     async def overlaps(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space = ctx.actor.workspace_id
         kind, target = given.get("trigger_kind"), given.get("dedupe_target_field")
-        wanted = Wanted(
+        wanted = OverlapQuery(
             frozenset(str(UUID(board)) for board in given["writes_to_boards"]),
             target,
-            None if kind is None else (Wake(kind),),
+            None if kind is None else (TriggerSelector(kind),),
         )
         async with studio.inside(space).acquire() as connection:
             await check_boards(connection, space, given["writes_to_boards"], writing=False)
@@ -123,7 +123,7 @@ def overlap_handler(studio: Studio) -> CapabilityHandler:
     return overlaps
 
 
-def _narrow(one: Living, kind: str | None, target: str | None) -> bool:
+def _narrow(one: ExistingAutomation, kind: str | None, target: str | None) -> bool:
     """Whether it is among those that were asked for."""
     if target is not None and one.target != target:
         return False

@@ -17,12 +17,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Denied, Finding, Missing
+from mainspring.contracts.errors import Finding, NotFound, PermissionDenied
 from mainspring.contracts.grant import Grant
-from mainspring.contracts.roles import Permission, role_too_small
-from mainspring.definition.grants import missing
+from mainspring.contracts.roles import Permission, role_too_small_error
+from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.script.grants import KV
-from mainspring.gate.memory import day_cap_in_force
+from mainspring.gate.memory import read_active_day_cap
 from mainspring.workspace.automations import read_grants
 from mainspring.workspace.secret_use import check_not_widened
 
@@ -55,7 +55,7 @@ _NONE: Final = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
-class Author:
+class AutomationAuthor:
     """Whose automation it becomes, and what bounds them."""
 
     member_id: UUID
@@ -87,7 +87,9 @@ class Author:
                 f"The run that asks may not call {grant.capability} like this itself.",
                 "grant_widened",
             )
-            for grant in missing((g for g in grants if g.capability not in KV), self.grants)
+            for grant in find_missing_grants(
+                (g for g in grants if g.capability not in KV), self.grants
+            )
         ]
         findings += [_raised(name) for name in _CAPS if _cap(theirs, name) > _cap(mine, name)]
         if theirs["write_policy"] != "always_draft" and mine["write_policy"] == "always_draft":
@@ -97,7 +99,7 @@ class Author:
             raise _wider(findings)
         check_not_widened(self.document, document, ())
 
-    async def check_purse(
+    async def check_daily_cap(
         self,
         tx: Transaction,
         space: UUID,
@@ -116,7 +118,7 @@ class Author:
             return
         if before is not None and (before.get("metadata") or {}).get(AUTHORED_BY) != purse:
             raise _wider([_raised(_DAILY)])
-        most = await day_cap_in_force(tx, space, UUID(purse))
+        most = await read_active_day_cap(tx, space, UUID(purse))
         [row] = await tx.fetch(_AUTHORED, space, purse, automation_id)
         if cap + row["usd"] > most:
             detail = (
@@ -134,8 +136,8 @@ def _raised(name: str) -> Finding:
     return Finding(f"/{name}", f"The run that asks has no such {name} to give.", "cap_raised")
 
 
-def _wider(findings: Sequence[Finding]) -> Denied:
-    return Denied(
+def _wider(findings: Sequence[Finding]) -> PermissionDenied:
+    return PermissionDenied(
         "A run can give an automation no more than it has itself.",
         code="wider_than_its_author",
         findings=findings,
@@ -143,18 +145,20 @@ def _wider(findings: Sequence[Finding]) -> Denied:
     )
 
 
-async def author_of(ctx: CallContext, tx: Transaction) -> Author:
+async def author_of(ctx: CallContext, tx: Transaction) -> AutomationAuthor:
     """Whoever calls now, as an author."""
     if ctx.run is None:
-        return Author(ctx.actor.id)
+        return AutomationAuthor(ctx.actor.id)
     row = await tx.fetchrow(_OF_RUN, ctx.actor.workspace_id, ctx.run.id)
     if row is None:
-        raise Missing("The run that asks is not there any more.", code="no_run")
-    return Author(row["created_by"], row["id"], row["document"], read_grants(row["grants"]))
+        raise NotFound("The run that asks is not there any more.", code="no_run")
+    return AutomationAuthor(
+        row["created_by"], row["id"], row["document"], read_grants(row["grants"])
+    )
 
 
 def check_may_edit(ctx: CallContext) -> None:
     """Refuses somebody who may set automations going and not change them."""
     role = ctx.actor.role
     if ctx.run is None and (role is None or not role.may(Permission.EDIT)):
-        raise role_too_small(role, Permission.EDIT)
+        raise role_too_small_error(role, Permission.EDIT)

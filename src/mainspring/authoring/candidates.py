@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.authoring.callers import author_of, check_may_edit
-from mainspring.authoring.proposals.body import Body
-from mainspring.authoring.studio import Studio
-from mainspring.contracts.errors import Clash, Denied, Finding, Invalid, Missing
+from mainspring.authoring.proposals.body import ProposalBody
+from mainspring.authoring.studio import AuthoringService
+from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound, PermissionDenied
 from mainspring.contracts.grant import Grant
-from mainspring.definition.grants import missing
+from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.model import Definition
-from mainspring.definition.traits import traits_of
+from mainspring.definition.traits import read_traits
 from mainspring.definition.validate import read_definition
 from mainspring.workspace.account_use import check_accounts
-from mainspring.workspace.automations import no_automation, read_grants
-from mainspring.workspace.consent_rows import latest_consent
-from mainspring.workspace.consents import additions_to, agreed_authority
+from mainspring.workspace.automations import no_automation_error, read_grants
+from mainspring.workspace.consent_rows import load_latest_consent
+from mainspring.workspace.consents import find_consent_additions, load_agreed_authority
 from mainspring.workspace.proposals import check_open, read_proposal
 from mainspring.workspace.secret_use import check_not_widened
 from mainspring.workspace.versions import read_version
@@ -49,7 +49,7 @@ _AT: Final = "/candidate"
 
 
 @dataclass(frozen=True, slots=True)
-class InForce:
+class ActiveAutomation:
     """The automation as it is now."""
 
     version: int
@@ -61,7 +61,7 @@ class InForce:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateDefinition:
     """What is tried."""
 
     definition: Definition
@@ -74,14 +74,16 @@ class Candidate:
     unagreed: bool = False
 
 
-async def read_in_force(tx: Transaction, space: UUID, automation_id: UUID) -> InForce:
+async def read_in_force(tx: Transaction, space: UUID, automation_id: UUID) -> ActiveAutomation:
     row = await tx.fetchrow(_IN_FORCE, space, automation_id)
     if row is None:
-        raise no_automation()
+        raise no_automation_error()
     if row["state"] == "archived":
-        raise Clash("This automation is archived.", code="archived", suggestion="Restore it first.")
-    asked = await latest_consent(tx, space, automation_id)
-    return InForce(
+        raise Conflict(
+            "This automation is archived.", code="archived", suggestion="Restore it first."
+        )
+    asked = await load_latest_consent(tx, space, automation_id)
+    return ActiveAutomation(
         row["version"],
         row["created_by"],
         row["document"],
@@ -91,13 +93,13 @@ async def read_in_force(tx: Transaction, space: UUID, automation_id: UUID) -> In
 
 
 async def find_candidate(
-    studio: Studio, ctx: CallContext, automation_id: UUID, given: Mapping[str, Any]
-) -> tuple[Candidate, InForce]:
+    studio: AuthoringService, ctx: CallContext, automation_id: UUID, given: Mapping[str, Any]
+) -> tuple[CandidateDefinition, ActiveAutomation]:
     """What is asked for, if whoever asks could save it; and what it stands beside."""
     space = ctx.actor.workspace_id
     async with studio.inside(space).acquire() as tx:
         now = await read_in_force(tx, space, automation_id)
-        candidate = await _named(studio, tx, space, automation_id, given, now)
+        candidate = await _find_candidate(studio, tx, space, automation_id, given, now)
         if not candidate.is_in_force:
             check_may_edit(ctx)
             await _check_may_save(ctx, tx, candidate, now)
@@ -106,28 +108,32 @@ async def find_candidate(
 
 
 async def _adds(
-    studio: Studio, tx: Transaction, space: UUID, automation_id: UUID, candidate: Candidate
+    studio: AuthoringService,
+    tx: Transaction,
+    space: UUID,
+    automation_id: UUID,
+    candidate: CandidateDefinition,
 ) -> bool:
     """Whether it may do anything that a person would be asked about, were it saved."""
     if candidate.is_in_force:
         return False
-    agreed = await agreed_authority(tx, space, automation_id)
+    agreed = await load_agreed_authority(tx, space, automation_id)
     document, grants = candidate.definition.as_dict(), candidate.grants
     words = await studio.words(space, document)
-    traits = await asyncio.to_thread(traits_of, document, grants, words)
-    return bool(await additions_to(agreed, document, grants, traits))
+    traits = await asyncio.to_thread(read_traits, document, grants, words)
+    return bool(await find_consent_additions(agreed, document, grants, traits))
 
 
-async def _named(
-    studio: Studio,
+async def _find_candidate(
+    studio: AuthoringService,
     tx: Transaction,
     space: UUID,
     automation_id: UUID,
     given: Mapping[str, Any],
-    now: InForce,
-) -> Candidate:
+    now: ActiveAutomation,
+) -> CandidateDefinition:
     if "definition" in given:
-        return await _judged(
+        return await _validate_candidate(
             studio,
             space,
             automation_id,
@@ -136,22 +142,26 @@ async def _named(
             f"{_AT}/definition",
         )
     if "proposal_id" in given:
-        document = await _proposed(tx, space, automation_id, UUID(given["proposal_id"]))
+        document = await _read_proposal_document(
+            tx, space, automation_id, UUID(given["proposal_id"])
+        )
         shown = {"kind": "proposal", "proposal_id": given["proposal_id"]}
-        return await _judged(studio, space, automation_id, document, shown, f"{_AT}/proposal_id")
+        return await _validate_candidate(
+            studio, space, automation_id, document, shown, f"{_AT}/proposal_id"
+        )
     version = given.get("version", now.version)
     if "consent_id" in given:
         row = await tx.fetchrow(_CONSENT, space, UUID(given["consent_id"]), automation_id)
         if row is None:
             detail = "This automation waits for no such consent."
-            raise Missing(
+            raise NotFound(
                 detail,
                 code="no_consent",
                 findings=[Finding(f"{_AT}/consent_id", detail, "no_consent")],
             )
         version = row["version"]
     found = await read_version(tx, space, automation_id, version)
-    return Candidate(
+    return CandidateDefinition(
         read_definition(found["definition"]),
         read_grants(found["grants"]),
         {"kind": "version", "version": version},
@@ -159,7 +169,7 @@ async def _named(
     )
 
 
-async def _proposed(
+async def _read_proposal_document(
     tx: Transaction, space: UUID, automation_id: UUID, proposal_id: UUID
 ) -> Mapping[str, Any]:
     kept = await read_proposal(tx, space, proposal_id)
@@ -171,7 +181,7 @@ async def _proposed(
             code="other_automation",
             findings=[Finding(f"{_AT}/proposal_id", detail, "other_automation")],
         )
-    body = Body.read(kept.body)
+    body = ProposalBody.read(kept.body)
     if body.questions:
         detail = f"The proposal still asks: {body.questions[0].question}"
         raise Invalid(
@@ -183,14 +193,14 @@ async def _proposed(
     return body.document
 
 
-async def _judged(
-    studio: Studio,
+async def _validate_candidate(
+    studio: AuthoringService,
     space: UUID,
     automation_id: UUID,
     document: Any,
     shown: Mapping[str, Any],
     at: str,
-) -> Candidate:
+) -> CandidateDefinition:
     report = await studio.judge(space, document, automation_id)
     if report.findings:
         # Of a proposal the place is the proposal; what is wrong in it is told by itself.
@@ -203,24 +213,24 @@ async def _judged(
             code="definition_invalid",
             findings=findings,
         )
-    return Candidate(report.accepted(), tuple(report.grants), shown, is_in_force=False)
+    return CandidateDefinition(report.accepted(), tuple(report.grants), shown, is_in_force=False)
 
 
 async def _check_may_save(
-    ctx: CallContext, tx: Transaction, candidate: Candidate, now: InForce
+    ctx: CallContext, tx: Transaction, candidate: CandidateDefinition, now: ActiveAutomation
 ) -> None:
     """Refuses what this author could not put in force."""
     author = await author_of(ctx, tx)
     document = candidate.definition.as_dict()
     author.check_within(document, candidate.grants)
     if author.member_id != now.created_by:
-        widened = missing(candidate.grants, now.grants)
+        widened = find_missing_grants(candidate.grants, now.grants)
         lent = frozenset(grant.capability for grant in candidate.grants if grant.lent)
         check_not_widened(now.document, document, widened)
         check_accounts(now.document, document, widened, lent)
 
 
-def may_ask_outside(ctx: CallContext, candidate: Candidate, wanted: bool | None) -> bool:
+def may_ask_outside(ctx: CallContext, candidate: CandidateDefinition, wanted: bool | None) -> bool:
     """Whether what is on no record is asked outside.
 
     What nobody has agreed to reaches nobody by way of a rehearsal. Whoever wants it to all the
@@ -232,7 +242,7 @@ def may_ask_outside(ctx: CallContext, candidate: Candidate, wanted: bool | None)
         return wanted
     if ctx.run is not None or not ctx.actor.is_person:
         detail = "It may do more than a person has agreed to, so it asks nobody outside yet."
-        raise Denied(
+        raise PermissionDenied(
             detail,
             code="person_needed",
             findings=[Finding("/live_reads", detail, "person_needed")],
@@ -242,6 +252,6 @@ def may_ask_outside(ctx: CallContext, candidate: Candidate, wanted: bool | None)
     return True
 
 
-def kept_grants(grants: Sequence[Grant]) -> list[dict[str, Any]]:
+def serialize_grants(grants: Sequence[Grant]) -> list[dict[str, Any]]:
     """Grants as they are kept beside what is tried."""
     return [grant.as_dict() for grant in grants]

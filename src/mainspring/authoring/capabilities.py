@@ -17,11 +17,11 @@ from mainspring.authoring.editing import delete_handler, update_handler
 from mainspring.authoring.phrases.capability import read_schedule_capability
 from mainspring.authoring.prompts import prompt_capabilities
 from mainspring.authoring.proposals.capabilities import proposal_capabilities
-from mainspring.authoring.rehearsing import look_handler as look_again_handler
+from mainspring.authoring.rehearsing import get_rehearsal_handler as look_again_handler
 from mainspring.authoring.rehearsing import rehearse_handler
-from mainspring.authoring.running import look_handler, run_handler
+from mainspring.authoring.running import get_run_handler, run_handler
 from mainspring.authoring.saving import save_handler
-from mainspring.authoring.studio import Studio
+from mainspring.authoring.studio import AuthoringService
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.roles import Permission
 
@@ -34,13 +34,13 @@ _SWITCHES: Final = Annotations(
 _RUNS: Final = Annotations(effect=Effect.KEEP, seconds=60.0, permission=Permission.RUN)
 
 
-def _compares(studio: Studio) -> Annotations:
+def _compares(studio: AuthoringService) -> Annotations:
     """What is like something else by meaning may be asked of a model outside."""
     model = studio.likeness.embedder
     return replace(_READS, asks_outside=model is not None and model.outward)
 
 
-def authoring_capabilities(studio: Studio) -> tuple[Capability, ...]:
+def authoring_capabilities(studio: AuthoringService) -> tuple[Capability, ...]:
     """Everything this room offers."""
     return (
         *_for_readers(studio),
@@ -114,7 +114,7 @@ def authoring_capabilities(studio: Studio) -> tuple[Capability, ...]:
     )
 
 
-def _for_readers(studio: Studio) -> tuple[Capability, ...]:
+def _for_readers(studio: AuthoringService) -> tuple[Capability, ...]:
     """What only looks, at what there is and at what was run."""
     return (
         Capability(
@@ -124,7 +124,7 @@ def _for_readers(studio: Studio) -> tuple[Capability, ...]:
             "not.",
             trying.LOOK,
             trying.RAN,
-            look_handler(studio),
+            get_run_handler(studio),
             annotations=_READS,
         ),
         Capability(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from mainspring.authoring.places import value_at
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.pointers import parts_of, under
+from mainspring.definition.pointers import join_pointer, split_pointer
 
 # They speak to other readers than the one who answers.
 _LEFT_OUT: Final = frozenset({"examples", "$schema", "default"})
@@ -30,11 +30,11 @@ _PARTS: Final = frozenset({"headers", "query"})
 
 def schema_at(document: Any, pointer: str, words: Vocabulary) -> dict[str, Any] | None:
     """What the vocabulary says of a value of a config, as far as it says anything."""
-    parts = parts_of(pointer)
+    parts = split_pointer(pointer)
     # The innermost config: steps may stand inside the config of another one.
     owners = [place for place, part in enumerate(parts) if part == "config"]
     for place in reversed(owners):
-        owner = value_at(document, under("", *parts[:place]))
+        owner = value_at(document, join_pointer("", *parts[:place]))
         schema = _config_schema(owner, words)
         if schema is not None:
             return _only_secrets(_inside(schema, parts[place + 1 :]), parts[place + 1 :])

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from mainspring.authoring.grants import spelt_hosts
-from mainspring.authoring.kinds import written_pointer
+from mainspring.authoring.grants import normalize_hosts
+from mainspring.authoring.kinds import map_trigger_pointer
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.definition.trigger_kinds import as_entries
 
@@ -69,10 +69,10 @@ def new_document(given: Mapping[str, Any]) -> tuple[Document, list[Finding]]:
         "plan": [{"step_id": SCRIPT, "action": SCRIPT, "config": {}}],
         "execution": {},
     }
-    return changed_document(bare, {**usual, **given})
+    return apply_changes(bare, {**usual, **given})
 
 
-def changed_document(
+def apply_changes(
     before: Mapping[str, Any], given: Mapping[str, Any]
 ) -> tuple[Document, list[Finding]]:
     """A definition with the fields that are given, and the others as they were."""
@@ -87,7 +87,7 @@ def changed_document(
     if writes:
         document["writes"] = writes
     if HOSTS_NOTE in given:
-        noted = {HOSTS_NOTE: spelt_hosts(given[HOSTS_NOTE])}
+        noted = {HOSTS_NOTE: normalize_hosts(given[HOSTS_NOTE])}
         document["metadata"] = {**(before.get("metadata") or {}), **noted}
     # A goal in words of its own, from wherever it was saved, is not these tools' to change.
     if is_script(document) and ("goal" not in before or before["goal"] == _goal(before)):
@@ -143,12 +143,12 @@ def is_script(document: Mapping[str, Any]) -> bool:
     )
 
 
-def granted_tools(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def read_granted_tools(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The grants of a script, as they were written."""
     return list(document["plan"][0]["config"].get("grants") or ())
 
 
-def wall_seconds(document: Mapping[str, Any]) -> int:
+def read_time_limit(document: Mapping[str, Any]) -> int:
     """How long a run of it may take."""
     if is_script(document):
         return int(document["plan"][0]["config"].get("wall_seconds", DEFAULT_WALL))
@@ -159,7 +159,7 @@ def as_written(finding: Finding) -> Finding:
     """The same finding, at the place where its author looks."""
     pointer = finding.pointer
     if pointer.startswith("/triggers/"):
-        return replace(finding, pointer=written_pointer(pointer))
+        return replace(finding, pointer=map_trigger_pointer(pointer))
     for inside, written in _WRITTEN:
         if pointer == inside or pointer.startswith(inside + "/"):
             return replace(finding, pointer=written + pointer.removeprefix(inside))

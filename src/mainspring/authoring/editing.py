@@ -14,30 +14,35 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.authoring.callers import Author, author_of, check_may_edit
-from mainspring.authoring.draft import HOSTS_NOTE, changed_document, is_script, refuse
-from mainspring.authoring.judging import check_overlap, judged, wanted_by
+from mainspring.authoring.callers import AutomationAuthor, author_of, check_may_edit
+from mainspring.authoring.draft import HOSTS_NOTE, apply_changes, is_script, refuse
+from mainspring.authoring.judging import build_overlap_query, check_overlap, validate_definition
 from mainspring.authoring.overlaps import check_boards
 from mainspring.authoring.saving import doubts
-from mainspring.authoring.studio import Studio
-from mainspring.contracts.errors import Clash, Denied, Finding, Invalid
+from mainspring.authoring.studio import AuthoringService
+from mainspring.contracts.errors import Conflict, Finding, Invalid, PermissionDenied
 from mainspring.contracts.outcome import Unchanged
-from mainspring.definition.json_values import same
-from mainspring.definition.traits import traits_of
+from mainspring.definition.json_values import is_same_value
+from mainspring.definition.traits import read_traits
 from mainspring.triggers.changing import record_overtaken
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import hold, hold_all, hold_names, read_grants, update
-from mainspring.workspace.consent_rows import Consent
-from mainspring.workspace.consents import Agreed, agreed_before, ask_if_wider, consent_told
+from mainspring.workspace.consent_rows import AutomationConsent
+from mainspring.workspace.consents import (
+    AgreedAuthority,
+    ask_if_wider,
+    load_baseline,
+    summarize_consent,
+)
 from mainspring.workspace.states import activate, archive, pause
-from mainspring.workspace.stored_triggers import written_back
+from mainspring.workspace.stored_triggers import merge_stored_triggers
 from mainspring.workspace.triggers import list_triggers
 from mainspring.workspace.versions import (
+    compute_version_id,
     find_version,
     judge_version,
     read_version,
     use_version,
-    version_id,
 )
 
 if TYPE_CHECKING:
@@ -75,7 +80,7 @@ EDITABLE: Final = frozenset({*_PLACES, "state", _ROLLBACK})
 
 
 @dataclass(slots=True)
-class _Change:
+class _EditResult:
     """What became of an edit."""
 
     state: str
@@ -83,21 +88,21 @@ class _Change:
     columns: list[str] = field(default_factory=list)
     warnings: Sequence[Finding] = ()
     # What a person has to agree to first.
-    consent: Consent | None = None
+    consent: AutomationConsent | None = None
 
 
-def update_handler(studio: Studio) -> CapabilityHandler:
+def update_handler(studio: AuthoringService) -> CapabilityHandler:
     async def change(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         fields = {name: value for name, value in given.items() if name != "automation_id"}
         _check_fields(ctx, fields)
         automation_id, space, tx = UUID(given["automation_id"]), ctx.actor.workspace_id, ctx.tx
         await hold_names(tx, space)
         await hold_all(tx, space, [automation_id])
-        before = await schedules.waiting(tx, [(space, automation_id)])
+        before = await schedules.list_waiting_schedules(tx, [(space, automation_id)])
         author = await author_of(ctx, tx)
-        made = await _changed(studio, ctx, automation_id, fields, author)
+        made = await _apply_edit(studio, ctx, automation_id, fields, author)
         await record_overtaken(tx, before, studio.limits)
-        told = _told(studio, automation_id, made)
+        told = _describe_edit(studio, automation_id, made)
         return told if made.columns else Unchanged(told)
 
     return change
@@ -116,14 +121,18 @@ def _check_fields(ctx: CallContext, fields: Mapping[str, Any]) -> None:
         check_may_edit(ctx)
 
 
-async def _changed(
-    studio: Studio, ctx: CallContext, automation_id: UUID, fields: Mapping[str, Any], author: Author
-) -> _Change:
+async def _apply_edit(
+    studio: AuthoringService,
+    ctx: CallContext,
+    automation_id: UUID,
+    fields: Mapping[str, Any],
+    author: AutomationAuthor,
+) -> _EditResult:
     space, tx = ctx.actor.workspace_id, ctx.tx
     row = await hold(tx, space, automation_id)
-    made = _Change(row["state"])
+    made = _EditResult(row["state"])
     by_run = ctx.run is not None
-    agreed = await agreed_before(tx, space, automation_id, ctx.actor, in_run=by_run)
+    agreed = await load_baseline(tx, space, automation_id, ctx.actor, in_run=by_run)
     if _ROLLBACK in fields:
         await _go_back(studio, tx, space, row, UUID(fields[_ROLLBACK]), author, made)
     elif fields.keys() - {"state"}:
@@ -144,33 +153,39 @@ async def _changed(
 
 
 async def _ask(
-    studio: Studio, ctx: CallContext, automation_id: UUID, agreed: Agreed | None, made: _Change
+    studio: AuthoringService,
+    ctx: CallContext,
+    automation_id: UUID,
+    agreed: AgreedAuthority | None,
+    made: _EditResult,
 ) -> None:
     """What a program lets an automation do beyond what was agreed to waits for a person."""
     space, tx = ctx.actor.workspace_id, ctx.tx
     row = await hold(tx, space, automation_id)
     words = await studio.words(space, row["document"])
-    traits = await asyncio.to_thread(traits_of, row["document"], read_grants(row["grants"]), words)
+    traits = await asyncio.to_thread(
+        read_traits, row["document"], read_grants(row["grants"]), words
+    )
     made.consent = await ask_if_wider(tx, space, automation_id, agreed, ctx.actor, traits)
     if made.consent is not None:
         made.state = "paused"
 
 
 async def _edit(
-    studio: Studio,
+    studio: AuthoringService,
     tx: Transaction,
     space: UUID,
     row: Any,
     fields: Mapping[str, Any],
-    author: Author,
-    made: _Change,
+    author: AutomationAuthor,
+    made: _EditResult,
 ) -> None:
     automation_id = row["id"]
     rows = await list_triggers(tx, space, automation_id)
-    before = written_back(row["document"], rows)
+    before = merge_stored_triggers(row["document"], rows)
     _check_is_script(before, fields)
-    document, early = changed_document(before, fields)
-    report = await judged(studio, space, document, fields, early, automation_id)
+    document, early = apply_changes(before, fields)
+    report = await validate_definition(studio, space, document, fields, early, automation_id)
     definition = report.accepted()
     after = definition.as_dict()
     await _check_run(author, tx, space, row, after, report.grants, fields)
@@ -179,7 +194,7 @@ async def _edit(
     if fields.keys() & {"writes_to_boards", "dedupe_target_field", "triggers", *_OVERLAP}:
         noted = bool((before.get("writes") or {}).get("coexistence_note"))
         acknowledged = fields.get("acknowledged_overlap")
-        wanted = wanted_by(after, automation_id)
+        wanted = build_overlap_query(after, automation_id)
         if acknowledged is not None or not noted:
             await check_overlap(studio, tx, space, wanted, acknowledged=bool(acknowledged))
     saved = await update(
@@ -200,7 +215,7 @@ async def _edit(
 
 
 async def _check_run(
-    author: Author,
+    author: AutomationAuthor,
     tx: Transaction,
     space: UUID,
     row: Any,
@@ -212,7 +227,7 @@ async def _check_run(
     before = row["document"]
     if fields.keys() - _WORDS - {name for name in _CAPS if not _rises(name, before, after)}:
         author.check_within(after, grants)
-    await author.check_purse(tx, space, after, before, row["id"])
+    await author.check_daily_cap(tx, space, after, before, row["id"])
 
 
 def _rises(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
@@ -234,7 +249,7 @@ def _check_is_script(document: Mapping[str, Any], fields: Mapping[str, Any]) -> 
 
 
 def _differs(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    return any(not same(_at(before, path), _at(after, path)) for path in _PLACES[name])
+    return any(not is_same_value(_at(before, path), _at(after, path)) for path in _PLACES[name])
 
 
 def _at(value: Any, path: Sequence[str | int]) -> Any:
@@ -247,13 +262,13 @@ def _at(value: Any, path: Sequence[str | int]) -> Any:
 
 
 async def _go_back(
-    studio: Studio,
+    studio: AuthoringService,
     tx: Transaction,
     space: UUID,
     row: Any,
     wanted: UUID,
-    author: Author,
-    made: _Change,
+    author: AutomationAuthor,
+    made: _EditResult,
 ) -> None:
     automation_id = row["id"]
     number = await find_version(tx, space, automation_id, wanted)
@@ -272,19 +287,19 @@ async def _go_back(
     saved = await use_version(tx, space, automation_id, number, content, author.member_id)
     after = content.definition.as_dict()
     author.check_within(after, read_grants(content.grants))
-    await author.check_purse(tx, space, after, row["document"], automation_id)
+    await author.check_daily_cap(tx, space, after, row["document"], automation_id)
     made.version, made.warnings = number, saved.warnings
     if saved.changed:
         made.columns.append(_ROLLBACK)
 
 
 async def _set_state(
-    studio: Studio,
+    studio: AuthoringService,
     tx: Transaction,
     space: UUID,
     row: Any,
     state: str,
-    author: Author,
+    author: AutomationAuthor,
     missing: Sequence[Finding],
 ) -> str:
     automation_id = row["id"]
@@ -292,7 +307,7 @@ async def _set_state(
         author.check_within(row["document"], read_grants(row["grants"]))
         return await pause(tx, space, automation_id)
     if author.is_run:
-        raise Denied(
+        raise PermissionDenied(
             "A person sets an automation going; a run cannot.",
             code="person_needed",
             suggestion=f"It is activated at {studio.admin_url(automation_id)}.",
@@ -301,7 +316,9 @@ async def _set_state(
     return await activate(tx, space, automation_id, words, studio.limits, missing)
 
 
-def _told(studio: Studio, automation_id: UUID, made: _Change) -> dict[str, Any]:
+def _describe_edit(
+    studio: AuthoringService, automation_id: UUID, made: _EditResult
+) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "automation_id": str(automation_id),
         "columns_changed": made.columns,
@@ -309,26 +326,26 @@ def _told(studio: Studio, automation_id: UUID, made: _Change) -> dict[str, Any]:
         "admin_url": studio.admin_url(automation_id),
     }
     if made.version is not None:
-        shown["version_id"] = str(version_id(automation_id, made.version))
+        shown["version_id"] = str(compute_version_id(automation_id, made.version))
         shown["version"] = made.version
     if made.consent is not None:
-        shown["consent"] = consent_told(made.consent)
+        shown["consent"] = summarize_consent(made.consent)
     if made.warnings:
         shown["warnings"] = [one.as_dict() for one in made.warnings]
     return shown
 
 
-def delete_handler(studio: Studio) -> CapabilityHandler:
+def delete_handler(studio: AuthoringService) -> CapabilityHandler:
     async def delete(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         automation_id, space, tx = UUID(given["automation_id"]), ctx.actor.workspace_id, ctx.tx
         if ctx.run is not None and ctx.run.automation_id == automation_id:
-            raise Clash(
+            raise Conflict(
                 "A run cannot put its own automation away.",
                 code="own_automation",
                 suggestion="Let it pause itself with update_automation, or ask a person.",
             )
         await hold_all(tx, space, [automation_id])
-        before = await schedules.waiting(tx, [(space, automation_id)])
+        before = await schedules.list_waiting_schedules(tx, [(space, automation_id)])
         row = await hold(tx, space, automation_id, archived=True)
         await archive(tx, space, automation_id)
         await record_overtaken(tx, before, studio.limits)

@@ -14,11 +14,11 @@ from mainspring.contracts.capability import Audience
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.grants import NEVER_GRANTED
-from mainspring.definition.hosts import listed_site
-from mainspring.definition.pointers import under
+from mainspring.definition.hosts import parse_host_entry
+from mainspring.definition.pointers import join_pointer
 from mainspring.definition.tool_patterns import HOSTED
-from mainspring.definition.validate.permissions import grantable
-from mainspring.definition.words import did_you_mean, way_to
+from mainspring.definition.validate.permissions import list_grantable
+from mainspring.definition.words import suggest_capability, suggest_nearest
 
 FETCH = "http_fetch"
 ACKNOWLEDGED = "/acknowledged_http_fetch_hosts"
@@ -46,7 +46,7 @@ def _judged(entry: Mapping[str, Any], at: str, vocabulary: Vocabulary) -> Iterat
         return
     if known is None:
         detail = f"There is no tool called {tool[:100]!r}."
-        hint = way_to(tool, grantable(vocabulary))
+        hint = suggest_capability(tool, list_grantable(vocabulary))
         yield Finding(f"{at}/tool", detail, "unknown_capability", hint)
         return
     if tool in HOSTED and not params.get("hosts"):
@@ -55,18 +55,18 @@ def _judged(entry: Mapping[str, Any], at: str, vocabulary: Vocabulary) -> Iterat
         yield Finding(f"{at}/params", detail, "hosts_missing", way)
     arguments = known.input_schema.get("properties", {})
     for key, bound in params.items():
-        yield from _judged_bound(tool, key, bound, under(at, "params", key), arguments)
+        yield from _judged_bound(tool, key, bound, join_pointer(at, "params", key), arguments)
 
 
 def _judged_bound(
     tool: str, key: str, bound: Any, at: str, arguments: Mapping[str, Any]
 ) -> Iterator[Finding]:
     if key == "hosts":
-        if not isinstance(bound, list) or any(listed_site(host) is None for host in bound):
+        if not isinstance(bound, list) or any(parse_host_entry(host) is None for host in bound):
             yield _bad_host(at)
     elif key not in arguments:
         detail = f"{tool} has no argument called {key[:100]!r}, so no call would fit."
-        yield Finding(at, detail, "unknown_argument", did_you_mean(key, arguments))
+        yield Finding(at, detail, "unknown_argument", suggest_nearest(key, arguments))
     elif key.startswith("max_") and (isinstance(bound, bool) or not isinstance(bound, int | float)):
         yield Finding(at, f"{key} is an upper bound and must be a number.", "type")
 
@@ -80,7 +80,7 @@ def judge_hosts(grants: Grants, acknowledged: Sequence[str]) -> list[Finding]:
         detail = f"Hosts are acknowledged, and {FETCH} is not among the grants."
         way = f"Leave them out, or grant {FETCH} for them."
         return [Finding(ACKNOWLEDGED, detail, "hosts_without_http_fetch", way)]
-    wanted = sorted(granted_hosts(fetches))
+    wanted = sorted(find_granted_hosts(fetches))
     if not acknowledged:
         detail = f"The grants include {FETCH}, and nobody has acknowledged its hosts."
         hint = f"Ask the person, and pass {wanted}." if wanted else None
@@ -88,36 +88,36 @@ def judge_hosts(grants: Grants, acknowledged: Sequence[str]) -> list[Finding]:
     findings = [
         _bad_host(f"{ACKNOWLEDGED}/{place}")
         for place, host in enumerate(acknowledged)
-        if listed_site(host) is None
+        if parse_host_entry(host) is None
     ]
-    return findings or [_unseen(host) for host in wanted if not _covered(host, acknowledged)]
+    return findings or [_unseen(host) for host in wanted if not _is_covered(host, acknowledged)]
 
 
-def granted_hosts(grants: Grants) -> set[str]:
+def find_granted_hosts(grants: Grants) -> set[str]:
     """Every host that http_fetch is granted for, in its one spelling."""
     return {
         str(site)
         for entry in grants
         if entry["tool"] == FETCH
         for host in _listed((entry.get("params") or {}).get("hosts"))
-        if (site := listed_site(host)) is not None
+        if (site := parse_host_entry(host)) is not None
     }
 
 
-def spelt_hosts(hosts: Iterable[str]) -> list[str]:
+def normalize_hosts(hosts: Iterable[str]) -> list[str]:
     """Hosts in their one spelling and order."""
-    return sorted({str(site) for site in map(listed_site, hosts) if site is not None})
+    return sorted({str(site) for site in map(parse_host_entry, hosts) if site is not None})
 
 
 def _listed(hosts: Any) -> list[Any]:
     return hosts if isinstance(hosts, list) else []
 
 
-def _covered(host: str, acknowledged: Iterable[str]) -> bool:
-    wanted = listed_site(host)
+def _is_covered(host: str, acknowledged: Iterable[str]) -> bool:
+    wanted = parse_host_entry(host)
     return wanted is not None and any(
         site is not None and site.host == wanted.host and site.port in (None, wanted.port)
-        for site in map(listed_site, acknowledged)
+        for site in map(parse_host_entry, acknowledged)
     )
 
 

@@ -14,39 +14,45 @@ from mainspring.authoring.draft import (
     HOSTS_NOTE,
     Document,
     as_written,
-    granted_tools,
     is_script,
+    read_granted_tools,
     refuse,
 )
 from mainspring.authoring.grants import FETCH, judge_grants, judge_hosts
 from mainspring.authoring.kinds import wakes_of
-from mainspring.authoring.overlaps import Living, Wanted, boards_written, living, writers
+from mainspring.authoring.overlaps import (
+    ExistingAutomation,
+    OverlapQuery,
+    boards_written,
+    living,
+    writers,
+)
 from mainspring.authoring.skeletons import blanks_left
-from mainspring.authoring.studio import Studio
-from mainspring.contracts.errors import Clash, Finding
+from mainspring.authoring.studio import AuthoringService
+from mainspring.contracts.errors import Conflict, Finding
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.validate import Report
+from mainspring.definition.validate import ValidationReport
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 
-async def judged(
-    studio: Studio,
+async def validate_definition(
+    studio: AuthoringService,
     workspace_id: UUID,
     document: Document,
     given: Mapping[str, Any],
     early: list[Finding],
     automation_id: UUID | None = None,
     author_id: UUID | None = None,
-) -> Report:
+) -> ValidationReport:
     """The verdict on a definition, or everything that is wrong with it, raised at once."""
     findings = [*early, *_about_note(given), *blanks_left(given.get("source"))]
     about_grants: list[Finding] = []
     asked = is_script(document) and given.keys() & {"tool_grants", "source", HOSTS_NOTE}
     if asked:
         words = await studio.words(workspace_id, document)
-        about_grants = judge_grants(granted_tools(document), words)
+        about_grants = judge_grants(read_granted_tools(document), words)
         findings += about_grants
     if early:
         # What the validator would say about such triggers is the same once more.
@@ -58,7 +64,7 @@ async def judged(
     return report
 
 
-def _reached(document: Document, report: Report) -> list[Mapping[str, Any]]:
+def _reached(document: Document, report: ValidationReport) -> list[Mapping[str, Any]]:
     """What is granted in writing, and what a run is really given: a script may imply it."""
     implied = (
         {"tool": grant.capability, "params": grant.params}
@@ -66,10 +72,10 @@ def _reached(document: Document, report: Report) -> list[Mapping[str, Any]]:
         # A host that the text does not spell is not reached by what follows from the text.
         if grant.capability != FETCH or grant.params.get("hosts")
     )
-    return [*granted_tools(document), *implied]
+    return [*read_granted_tools(document), *implied]
 
 
-def _further(report: Report, about_grants: list[Finding]) -> list[Finding]:
+def _further(report: ValidationReport, about_grants: list[Finding]) -> list[Finding]:
     """What the validator found that was not told by name already."""
     return [
         as_written(finding)
@@ -94,9 +100,9 @@ def _about_note(given: Mapping[str, Any]) -> list[Finding]:
     return []
 
 
-def wanted_by(
+def build_overlap_query(
     document: Mapping[str, Any], but: UUID | None = None, natives: Vocabulary | None = None
-) -> Wanted:
+) -> OverlapQuery:
     """What a definition writes, and what wakes it; with a vocabulary, by its steps as well."""
     given = document.get("writes")
     writes: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
@@ -104,7 +110,7 @@ def wanted_by(
     named = {one for one in boards if isinstance(one, str)} if isinstance(boards, list) else set()
     if natives is not None:
         named |= boards_written(document, writers(natives))
-    return Wanted(
+    return OverlapQuery(
         frozenset(named),
         target if isinstance(target, str) else None,
         wakes_of(document.get("triggers")),
@@ -119,22 +125,22 @@ _WAY = (
 
 
 async def check_overlap(
-    studio: Studio,
+    studio: AuthoringService,
     tx: Transaction,
     workspace_id: UUID,
-    wanted: Wanted,
+    wanted: OverlapQuery,
     *,
     acknowledged: bool,
     way: str = _WAY,
 ) -> None:
     """Refuses a strict overlap that nobody acknowledged, and an acknowledgement of nothing."""
-    found: list[Living] = []
+    found: list[ExistingAutomation] = []
     if wanted.boards:
         others = await living(tx, workspace_id, studio.natives)
         found = [other for other in others if wanted.strictly(other)]
     if found and not acknowledged:
         names = ", ".join(repr(one.name[:80]) for one in found[:3])
-        raise Clash(
+        raise Conflict(
             f"It would write the same way as {names}.",
             code="overlap",
             findings=[

@@ -9,14 +9,14 @@ from typing import Any, Final
 from mainspring.authoring.places import mapping
 from mainspring.definition.trigger_kinds import WRITTEN_KINDS
 from mainspring.workspace.boards.events import CHANGES
-from mainspring.workspace.boards.shapes import SOME_BOARD, Schema, thing
+from mainspring.workspace.boards.shapes import SOME_BOARD, JsonSchema, object_of
 
 KINDS: Final = tuple(WRITTEN_KINDS)
 _KIND_OF: Final = {type_: kind for kind, (type_, _, _) in WRITTEN_KINDS.items()}
 # What narrows a kind to some of its moments.
 _NARROWING: Final = {"board_change": "change", "page_ingested": "page_type", "event": "event_type"}
 
-TRIGGER: Final[Schema] = thing(
+TRIGGER: Final[JsonSchema] = object_of(
     {
         "kind": {"enum": list(KINDS)},
         "cron": {
@@ -66,7 +66,7 @@ TRIGGER: Final[Schema] = thing(
         },
         "signature": {
             "description": "For webhook: the secret that holds the sender's signing key.",
-            **thing({"secret": {"type": "string"}}, ["secret"]),
+            **object_of({"secret": {"type": "string"}}, ["secret"]),
         },
     },
     ["kind"],
@@ -77,7 +77,7 @@ SOME_TRIGGERS: Final = [
 ]
 
 
-def written_pointer(pointer: str) -> str:
+def map_trigger_pointer(pointer: str) -> str:
     """Where a finding about a kept trigger stands in what was written."""
     parts = pointer.split("/")
     if len(parts) > 3 and parts[3] == "config":
@@ -87,20 +87,20 @@ def written_pointer(pointer: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wake:
+class TriggerSelector:
     """What wakes an automation: a kind, and perhaps only some types of it."""
 
     kind: str
     types: frozenset[str] = frozenset()
 
-    def meets(self, other: Wake) -> bool:
+    def meets(self, other: TriggerSelector) -> bool:
         """Whether one moment can wake both; without types, any of the kind does."""
         if self.kind != other.kind:
             return False
         return not self.types or not other.types or bool(self.types & other.types)
 
 
-def wakes_of(triggers: Any) -> tuple[Wake, ...]:
+def wakes_of(triggers: Any) -> tuple[TriggerSelector, ...]:
     """What wakes a stored definition."""
     return tuple(
         _wake(str(entry.get("type")), mapping(entry.get("config")))
@@ -109,8 +109,8 @@ def wakes_of(triggers: Any) -> tuple[Wake, ...]:
     )
 
 
-def _wake(type_: str, config: Mapping[str, Any]) -> Wake:
+def _wake(type_: str, config: Mapping[str, Any]) -> TriggerSelector:
     kind = _KIND_OF.get(type_, type_)
     narrow = config.get(_NARROWING.get(kind, ""))
     found = [narrow] if isinstance(narrow, str) else narrow if isinstance(narrow, list) else []
-    return Wake(kind, frozenset(map(str, found)))
+    return TriggerSelector(kind, frozenset(map(str, found)))

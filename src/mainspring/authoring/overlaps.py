@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.authoring.kinds import Wake, wakes_of
-from mainspring.authoring.similarity import Likeness, Measure
+from mainspring.authoring.kinds import TriggerSelector, wakes_of
+from mainspring.authoring.similarity import Measure, TextSimilarity
 from mainspring.contracts.capability import Effect
-from mainspring.contracts.errors import Clash, Finding, Missing
+from mainspring.contracts.errors import Conflict, Finding, NotFound
 from mainspring.contracts.registry import Vocabulary
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ _ALIVE = """
 
 
 @dataclass(frozen=True, slots=True)
-class Living:
+class ExistingAutomation:
     """An automation that is not put away, as far as others are compared with it."""
 
     id: UUID
@@ -70,7 +70,7 @@ class Living:
     boards: frozenset[str]
     target: str | None
     key: str | None
-    wakes: tuple[Wake, ...]
+    wakes: tuple[TriggerSelector, ...]
     about: str
 
     def told(self, member_id: UUID, *, strict: bool) -> dict[str, Any]:
@@ -93,20 +93,20 @@ class Living:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OverlapQuery:
     """What somebody is about to save, as far as it is known."""
 
     boards: frozenset[str]
     target: str | None = None
     # None: not known yet, so any trigger may meet.
-    wakes: tuple[Wake, ...] | None = None
+    wakes: tuple[TriggerSelector, ...] | None = None
     # The automation that is being changed does not overlap with itself.
     but: UUID | None = None
 
-    def shares_board(self, other: Living) -> bool:
+    def shares_board(self, other: ExistingAutomation) -> bool:
         return other.id != self.but and bool(self.boards & other.boards)
 
-    def strictly(self, other: Living) -> bool:
+    def strictly(self, other: ExistingAutomation) -> bool:
         """Same board, same list field, and a moment that wakes both."""
         if not self.shares_board(other) or self.target != other.target:
             return False
@@ -131,11 +131,13 @@ async def check_boards(
             detail = f"The board {board} is archived, so nothing can be written to it."
             findings.append(Finding(at, detail, "board_archived", "Bring the board back first."))
     if findings:
-        kind = Missing if any(one.code == "no_board" for one in findings) else Clash
+        kind = NotFound if any(one.code == "no_board" for one in findings) else Conflict
         raise kind(findings[0].detail, code=findings[0].code, findings=findings)
 
 
-async def living(tx: Transaction, workspace_id: UUID, natives: Vocabulary) -> list[Living]:
+async def living(
+    tx: Transaction, workspace_id: UUID, natives: Vocabulary
+) -> list[ExistingAutomation]:
     """Every automation that is not put away, the newest first.
 
     A tool from outside writes none of our boards, so natives alone are looked at.
@@ -185,7 +187,7 @@ def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _read(row: Any, writing: Collection[str]) -> Living:
+def _read(row: Any, writing: Collection[str]) -> ExistingAutomation:
     writes = row["writes"] or {}
     named = [*writes.get("boards", ()), *(row["boards"] or ())]
     for grant in row["grants"]:
@@ -193,7 +195,7 @@ def _read(row: Any, writing: Collection[str]) -> Living:
         if grant["capability"] in writing and pinned is not None:
             named += pinned if isinstance(pinned, list) else [pinned]
     texts = (row["intent"], row["description"], row["goal"], row["name"])
-    return Living(
+    return ExistingAutomation(
         row["id"],
         row["name"],
         row["description"],
@@ -218,8 +220,11 @@ def _board(text: Any) -> str | None:
 
 
 async def alike(
-    likeness: Likeness, workspace_id: UUID, about: str | None, others: Sequence[Living]
-) -> tuple[list[Living], Measure]:
+    likeness: TextSimilarity,
+    workspace_id: UUID,
+    about: str | None,
+    others: Sequence[ExistingAutomation],
+) -> tuple[list[ExistingAutomation], Measure]:
     """Those of the others that mean something alike, the nearest first, and by what."""
     if not about:
         return [], likeness.measure

@@ -13,7 +13,7 @@ TO_ONESELF: Final = frozenset({"telegram_push"})
 _DEEPEST: Final = 16
 
 
-def proposed_approval(step: Mapping[str, Any]) -> str | None:
+def propose_approval(step: Mapping[str, Any]) -> str | None:
     """The approval mode that is proposed for a step; None: what is usual."""
     return "automatic" if step.get("action") in TO_ONESELF else None
 

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mainspring.contracts.errors import Finding
-from mainspring.definition.pointers import parts_of, under
+from mainspring.definition.pointers import join_pointer, split_pointer
 
 NOT_THERE: Final = object()
 _APPEND: Final = "-"
 _LONGEST_INDEX: Final = 6
 
 
-class NoPlace(Exception):
+class PointerNotFound(Exception):
     """There is nothing that could hold a value at this pointer."""
 
     def __init__(self, pointer: str, detail: str) -> None:
@@ -34,7 +34,7 @@ def value_at(document: Any, pointer: str) -> Any:
     if pointer and not pointer.startswith("/"):
         return NOT_THERE
     value = document
-    for part in parts_of(pointer):
+    for part in split_pointer(pointer):
         if isinstance(value, Mapping) and part in value:
             value = value[part]
         elif isinstance(value, list) and _is_index(part) and int(part) < len(value):
@@ -44,21 +44,25 @@ def value_at(document: Any, pointer: str) -> Any:
     return value
 
 
-def put(document: Any, pointer: str, value: Any) -> Any:
+def set_at_pointer(document: Any, pointer: str, value: Any) -> Any:
     """The document with a value at a place; objects on the way to it are made."""
-    return _put(document, parts_of(pointer), value, pointer)
+    return _put(document, split_pointer(pointer), value, pointer)
 
 
 def take_out(document: Any, pointer: str) -> Any:
     """The document without what stands at a place."""
-    *above, last = parts_of(pointer) or [""]
-    holder = value_at(document, under("", *above))
+    *above, last = split_pointer(pointer) or [""]
+    holder = value_at(document, join_pointer("", *above))
     if isinstance(holder, Mapping) and last in holder:
-        return put(document, under("", *above), {k: v for k, v in holder.items() if k != last})
+        return set_at_pointer(
+            document, join_pointer("", *above), {k: v for k, v in holder.items() if k != last}
+        )
     if isinstance(holder, list) and _is_index(last) and int(last) < len(holder):
         place = int(last)
-        return put(document, under("", *above), holder[:place] + holder[place + 1 :])
-    raise NoPlace(pointer, "There is nothing at this place that could be taken out.")
+        return set_at_pointer(
+            document, join_pointer("", *above), holder[:place] + holder[place + 1 :]
+        )
+    raise PointerNotFound(pointer, "There is nothing at this place that could be taken out.")
 
 
 def is_within(pointer: str, outer: str) -> bool:
@@ -78,9 +82,11 @@ def texts(document: Any) -> Iterator[tuple[str, str, str]]:
         if isinstance(value, str):
             yield pointer, key, value
         elif isinstance(value, Mapping):
-            waiting += [(under(pointer, name), str(name), one) for name, one in value.items()]
+            waiting += [
+                (join_pointer(pointer, name), str(name), one) for name, one in value.items()
+            ]
         elif isinstance(value, list):
-            waiting += [(under(pointer, place), key, one) for place, one in enumerate(value)]
+            waiting += [(join_pointer(pointer, place), key, one) for place, one in enumerate(value)]
 
 
 def _put(holder: Any, parts: list[str], value: Any, pointer: str) -> Any:
@@ -95,7 +101,7 @@ def _put(holder: Any, parts: list[str], value: Any, pointer: str) -> Any:
         if 0 <= place <= len(holder):
             below = holder[place] if place < len(holder) else {}
             return [*holder[:place], _put(below, rest, value, pointer), *holder[place + 1 :]]
-    raise NoPlace(pointer, "There is nothing here that could hold a value at this place.")
+    raise PointerNotFound(pointer, "There is nothing here that could hold a value at this place.")
 
 
 def _made_for(rest: list[str]) -> Any:

@@ -12,9 +12,9 @@ from mainspring.contracts.capability import (
     Audience,
     Capability,
     Effect,
-    capability_of,
+    build_capability,
 )
-from mainspring.contracts.object_schema import object_schema, plain_object
+from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.workspace.prompts import forget_prompt, keep_prompt, list_prompts
 
 if TYPE_CHECKING:
@@ -83,31 +83,33 @@ _READS: Final = Annotations(
 def prompt_capabilities() -> tuple[Capability, ...]:
     """Keep one, list them, forget one."""
     return (
-        capability_of(
+        build_capability(
             "save_prompt",
             "Keep a request to use it again",
             "Under a name; a request that has the name already gets the new words.",
-            object_schema(
+            build_object_schema(
                 {"name": _NAME, "text": _TEXT},
                 ["name", "text"],
                 [{"name": _SOME["name"], "text": _SOME["text"]}],
                 [({"name": "Digest"}, "which words?"), ({"name": "", "text": "x"}, "no name")],
             ),
-            object_schema(_PROMPT, list(_PROMPT), [_SOME], [({"id": _SOME_ID}, "its words?")]),
+            build_object_schema(
+                _PROMPT, list(_PROMPT), [_SOME], [({"id": _SOME_ID}, "its words?")]
+            ),
             _keep,
             _KEEPS,
         ),
-        capability_of(
+        build_capability(
             "list_prompts",
             "List requests to begin with",
             "Those that the workspace keeps, and a few that everybody has.",
-            object_schema({}, [], [{}], [({"name": "x"}, "nothing is asked")]),
-            object_schema(
+            build_object_schema({}, [], [{}], [({"name": "x"}, "nothing is asked")]),
+            build_object_schema(
                 {
-                    "prompts": {"type": "array", "items": plain_object(_PROMPT)},
+                    "prompts": {"type": "array", "items": build_object_part(_PROMPT)},
                     "starters": {
                         "type": "array",
-                        "items": plain_object({"name": _NAME, "text": _TEXT}),
+                        "items": build_object_part({"name": _NAME, "text": _TEXT}),
                     },
                 },
                 ["prompts", "starters"],
@@ -117,12 +119,12 @@ def prompt_capabilities() -> tuple[Capability, ...]:
             _list,
             _READS,
         ),
-        capability_of(
+        build_capability(
             "forget_prompt",
             "Forget a request that was kept",
             "What was made from it stays.",
-            object_schema({"id": _ID}, ["id"], [{"id": _SOME_ID}], [({}, "which one?")]),
-            object_schema({"id": _ID}, ["id"], [{"id": _SOME_ID}], [({}, "which one?")]),
+            build_object_schema({"id": _ID}, ["id"], [{"id": _SOME_ID}], [({}, "which one?")]),
+            build_object_schema({"id": _ID}, ["id"], [{"id": _SOME_ID}], [({}, "which one?")]),
             _forget,
             _KEEPS,
         ),
@@ -132,14 +134,14 @@ def prompt_capabilities() -> tuple[Capability, ...]:
 async def _keep(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     actor = ctx.actor
     name, text = given["name"], given["text"]
-    return _told(await keep_prompt(ctx.tx, actor.workspace_id, actor.id, name, text))
+    return _describe_prompt(await keep_prompt(ctx.tx, actor.workspace_id, actor.id, name, text))
 
 
 async def _list(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     del given
     kept = await list_prompts(ctx.tx, ctx.actor.workspace_id)
     return {
-        "prompts": [_told(one) for one in kept],
+        "prompts": [_describe_prompt(one) for one in kept],
         "starters": [{"name": name, "text": text} for name, text in STARTERS],
     }
 
@@ -149,6 +151,6 @@ async def _forget(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": given["id"]}
 
 
-def _told(row: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_prompt(row: Mapping[str, Any]) -> dict[str, Any]:
     moments = {name: row[name].isoformat() for name in ("created_at", "updated_at")}
     return {"id": str(row["id"]), "name": row["name"], "text": row["text"], **moments}

@@ -14,30 +14,37 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID, uuid5
 
 from mainspring.authoring.candidates import (
-    Candidate,
-    InForce,
+    ActiveAutomation,
+    CandidateDefinition,
     find_candidate,
-    kept_grants,
     may_ask_outside,
+    serialize_grants,
 )
-from mainspring.authoring.running import bounded_wait, usual_wait, wait_for_end
-from mainspring.authoring.studio import Studio
+from mainspring.authoring.running import limit_wait, usual_wait, wait_for_end
+from mainspring.authoring.studio import AuthoringService
 from mainspring.contracts.errors import Finding, Invalid, Problem
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.definition.validate import read_definition
-from mainspring.runs.arrivals import Request
-from mainspring.runs.rehearsal.comparing import Compared, Deed, Side, money, shortened, summary
+from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.rehearsal.comparing import (
+    ComparedRun,
+    FiringComparison,
+    RunEffect,
+    money,
+    shorten_value,
+    summary,
+)
 from mainspring.runs.rehearsal.firings import last_firings, note_on, request_of
 from mainspring.runs.rehearsal.keeping import (
-    Firing,
     Rehearsal,
-    Tried,
+    RehearsalCandidate,
+    RehearsedFiring,
     drop_rehearsals,
     find_rehearsal,
     keep_rehearsal,
     read_rehearsal,
 )
-from mainspring.runs.rehearsal.reading import compared, read_records, runs_of
+from mainspring.runs.rehearsal.reading import compare_firings, read_records, runs_of
 from mainspring.workspace.automations import keep_content
 
 if TYPE_CHECKING:
@@ -49,19 +56,19 @@ _MOST_SHOWN: Final = 50
 
 
 @dataclass(slots=True)
-class _Plan:
+class _RehearsalPlan:
     """A rehearsal that is about to begin."""
 
     id: UUID
     # Of the version in force over the same samples, where there is something to compare.
     beside: UUID | None
-    requests: list[Request]
+    requests: list[RunRequest]
     # Each request's place in what was given, for whoever hears what is wrong with it.
     places: list[str]
-    firings: list[Firing]
+    firings: list[RehearsedFiring]
 
 
-def rehearse_handler(studio: Studio) -> CapabilityHandler:
+def rehearse_handler(studio: AuthoringService) -> CapabilityHandler:
     async def rehearse(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space, automation_id = ctx.actor.workspace_id, UUID(given["automation_id"])
         candidate, now = await find_candidate(
@@ -69,40 +76,42 @@ def rehearse_handler(studio: Studio) -> CapabilityHandler:
         )
         live = may_ask_outside(ctx, candidate, given.get("live_reads"))
         # A step that is taken over asks again, and finds the rehearsal that it has started.
-        rehearsal_id = new_id() if ctx.run is None else uuid5(ctx.run.id, ctx.key)
+        rehearsal_id = generate_id() if ctx.run is None else uuid5(ctx.run.id, ctx.key)
         inside = studio.inside(space)
         async with inside.acquire() as tx:
             begun = await find_rehearsal(tx, space, rehearsal_id)
         if begun is None:
-            plan = await _planned(studio, ctx, automation_id, candidate, given, rehearsal_id)
+            plan = await _plan_rehearsal(studio, ctx, automation_id, candidate, given, rehearsal_id)
             await _begin(studio, ctx, automation_id, candidate, now, plan, live=live)
         usual = usual_wait(candidate.definition.as_dict())
-        seconds = bounded_wait(ctx, given.get("wait_seconds") or usual)
+        seconds = limit_wait(ctx, given.get("wait_seconds") or usual)
         await _wait(studio, space, rehearsal_id, seconds, ctx.client_wait)
-        return await _told(studio, space, rehearsal_id)
+        return await _describe_rehearsal(studio, space, rehearsal_id)
 
     return rehearse
 
 
-def look_handler(studio: Studio) -> CapabilityHandler:
+def get_rehearsal_handler(studio: AuthoringService) -> CapabilityHandler:
     async def look(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        return await _told(studio, ctx.actor.workspace_id, UUID(given["rehearsal_id"]))
+        return await _describe_rehearsal(
+            studio, ctx.actor.workspace_id, UUID(given["rehearsal_id"])
+        )
 
     return look
 
 
-async def _planned(
-    studio: Studio,
+async def _plan_rehearsal(
+    studio: AuthoringService,
     ctx: CallContext,
     automation_id: UUID,
-    candidate: Candidate,
+    candidate: CandidateDefinition,
     given: Mapping[str, Any],
     rehearsal_id: UUID,
-) -> _Plan:
+) -> _RehearsalPlan:
     parent = None if ctx.run is None else ctx.run.id
     if "samples" in given:
-        beside = None if candidate.is_in_force else new_id()
-        plan = _Plan(rehearsal_id, beside, [], [], [])
+        beside = None if candidate.is_in_force else generate_id()
+        plan = _RehearsalPlan(rehearsal_id, beside, [], [], [])
         for place, sample in enumerate(given["samples"]):
             _add_sample(plan, ctx.actor.workspace_id, automation_id, sample, place, parent)
         return plan
@@ -118,14 +127,14 @@ async def _planned(
             findings=[Finding("/samples", detail, "no_firings", way)],
             suggestion=way,
         )
-    plan = _Plan(rehearsal_id, None, [], [], [])
+    plan = _RehearsalPlan(rehearsal_id, None, [], [], [])
     for firing in found:
         note = note_on(firing, candidate.definition)
         if not firing.started:
-            plan.firings.append(Firing(None, firing.run_id, note))
+            plan.firings.append(RehearsedFiring(None, firing.run_id, note))
             continue
-        run_id = new_id()
-        plan.firings.append(Firing(run_id, firing.run_id, note))
+        run_id = generate_id()
+        plan.firings.append(RehearsedFiring(run_id, firing.run_id, note))
         plan.places.append("")
         plan.requests.append(
             request_of(
@@ -143,7 +152,7 @@ async def _planned(
 
 
 def _add_sample(
-    plan: _Plan,
+    plan: _RehearsalPlan,
     space: UUID,
     automation_id: UUID,
     sample: Mapping[str, Any],
@@ -152,12 +161,12 @@ def _add_sample(
 ) -> None:
     made = []
     for rehearsal_id in (plan.id, plan.beside):
-        run_id = None if rehearsal_id is None else new_id()
+        run_id = None if rehearsal_id is None else generate_id()
         made.append(run_id)
         if rehearsal_id is not None:
             plan.places.append(f"/samples/{place}")
             plan.requests.append(
-                Request(
+                RunRequest(
                     space,
                     automation_id,
                     inputs=sample.get("inputs", {}),
@@ -168,16 +177,16 @@ def _add_sample(
                     parent_id=parent,
                 )
             )
-    plan.firings.append(Firing(made[0], made[1]))
+    plan.firings.append(RehearsedFiring(made[0], made[1]))
 
 
 async def _begin(
-    studio: Studio,
+    studio: AuthoringService,
     ctx: CallContext,
     automation_id: UUID,
-    candidate: Candidate,
-    now: InForce,
-    plan: _Plan,
+    candidate: CandidateDefinition,
+    now: ActiveAutomation,
+    plan: _RehearsalPlan,
     *,
     live: bool,
 ) -> None:
@@ -186,12 +195,14 @@ async def _begin(
     both = [(plan.id, candidate, live, plan.firings)]
     if plan.beside is not None:
         shown = {"kind": "version", "version": now.version}
-        current = Candidate(read_definition(now.document), now.grants, shown, is_in_force=True)
+        current = CandidateDefinition(
+            read_definition(now.document), now.grants, shown, is_in_force=True
+        )
         both.append((plan.beside, current, live and not now.unagreed, []))
     async with inside.transaction() as tx:
         for rehearsal_id, one, asks, firings in both:
             content = await keep_content(tx, space, one.definition, one.grants)
-            tried = Tried(content.digest, kept_grants(one.grants), one.shown)
+            tried = RehearsalCandidate(content.digest, serialize_grants(one.grants), one.shown)
             await keep_rehearsal(
                 tx,
                 space,
@@ -210,7 +221,7 @@ async def _begin(
         raise
 
 
-async def _dispatch(studio: Studio, plan: _Plan) -> None:
+async def _dispatch(studio: AuthoringService, plan: _RehearsalPlan) -> None:
     if not plan.requests:
         return
     dispatcher = studio.dispatcher
@@ -238,7 +249,11 @@ def _placed(problem: Problem, place: str) -> Problem:
 
 
 async def _wait(
-    studio: Studio, space: UUID, rehearsal_id: UUID, seconds: float, wait: ClientWait | None
+    studio: AuthoringService,
+    space: UUID,
+    rehearsal_id: UUID,
+    seconds: float,
+    wait: ClientWait | None,
 ) -> None:
     inside = studio.inside(space)
     async with inside.acquire() as tx:
@@ -250,16 +265,18 @@ async def _wait(
         await wait_for_end(inside, space, run_id, max(deadline - loop.time(), 0), wait)
 
 
-async def _told(studio: Studio, space: UUID, rehearsal_id: UUID) -> dict[str, Any]:
+async def _describe_rehearsal(
+    studio: AuthoringService, space: UUID, rehearsal_id: UUID
+) -> dict[str, Any]:
     async with studio.inside(space).acquire() as tx:
         rehearsal = await read_rehearsal(tx, space, rehearsal_id)
         records = await read_records(tx, space, runs_of(rehearsal))
     called = {call["capability"] for calls in records.calls.values() for call in calls}
     words = await studio.speaking(space, called)
-    return tell(rehearsal, compared(rehearsal, records, words.capabilities))
+    return tell(rehearsal, compare_firings(rehearsal, records, words.capabilities))
 
 
-def tell(rehearsal: Rehearsal, firings: Sequence[Compared]) -> dict[str, Any]:
+def tell(rehearsal: Rehearsal, firings: Sequence[FiringComparison]) -> dict[str, Any]:
     """The answer, with exactly the fields that are promised."""
     done = all(one.done for one in firings)
     # Over samples both sides are of the rehearsal, and both are paid for.
@@ -287,10 +304,10 @@ _NEXT_DONE: Final = (
 _NEXT_WAIT: Final = "Look again with get_rehearsal and rehearsal_id {rehearsal_id}."
 
 
-def _firing(one: Compared) -> dict[str, Any]:
+def _firing(one: FiringComparison) -> dict[str, Any]:
     return {
         "then": None if one.then is None else _side(one.then),
-        "now": None if one.now is None else _rehearsed(one.now),
+        "now": None if one.now is None else _describe_rehearsed_run(one.now),
         "done": one.done,
         "otherwise": one.otherwise,
         "differences": [difference.as_dict() for difference in one.differences],
@@ -298,7 +315,7 @@ def _firing(one: Compared) -> dict[str, Any]:
     }
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: ComparedRun) -> dict[str, Any]:
     return {
         "run_id": str(side.run_id),
         "at": side.at.isoformat(),
@@ -307,11 +324,11 @@ def _side(side: Side) -> dict[str, Any]:
         "reason": side.reason,
         "error": side.error,
         "cost_usd": money(side.cost),
-        "deeds": [_deed(one) for one in side.deeds[:_MOST_SHOWN]],
+        "deeds": [_describe_effect(one) for one in side.deeds[:_MOST_SHOWN]],
     }
 
 
-def _rehearsed(side: Side) -> dict[str, Any]:
+def _describe_rehearsed_run(side: ComparedRun) -> dict[str, Any]:
     return {
         **_side(side),
         "spent_usd": money(side.spent),
@@ -323,10 +340,10 @@ def _rehearsed(side: Side) -> dict[str, Any]:
     }
 
 
-def _deed(one: Deed) -> dict[str, Any]:
+def _describe_effect(one: RunEffect) -> dict[str, Any]:
     return {
         "what": one.what,
         "step": one.step,
         "capability": one.capability,
-        "arguments": shortened(one.arguments),
+        "arguments": shorten_value(one.arguments),
     }

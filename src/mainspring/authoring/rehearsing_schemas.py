@@ -7,19 +7,27 @@ from typing import Any, Final
 from mainspring.authoring.rehearsing import USUAL_FIRINGS
 from mainspring.authoring.running import LEAST_WAIT, MOST_WAIT
 from mainspring.authoring.saving_schemas import AUTOMATION_ID, SOME_AUTOMATION, SOME_RUN
-from mainspring.workspace.boards.shapes import COUNT, ID, MOMENT, SOME_TIME, Schema, asked, thing
+from mainspring.workspace.boards.shapes import (
+    COUNT,
+    ID,
+    MOMENT,
+    SOME_TIME,
+    JsonSchema,
+    object_of,
+    schema_with_examples,
+)
 
 MOST_FIRINGS: Final = 20
 _SOME_REHEARSAL: Final = "01900000-0000-7000-8000-0000000000a7"
 _SOME_PROPOSAL: Final = "01900000-0000-7000-8000-0000000000a8"
 _OTHER_RUN: Final = "01900000-0000-7000-8000-0000000000a9"
-_TEXT: Final[Schema] = {"type": "string"}
-_MAYBE_TEXT: Final[Schema] = {"type": ["string", "null"]}
-_USD: Final[Schema] = {"description": "In dollars, as a number in a text.", "type": "string"}
+_TEXT: Final[JsonSchema] = {"type": "string"}
+_MAYBE_TEXT: Final[JsonSchema] = {"type": ["string", "null"]}
+_USD: Final[JsonSchema] = {"description": "In dollars, as a number in a text.", "type": "string"}
 
-_CANDIDATE: Final[Schema] = {
+_CANDIDATE: Final[JsonSchema] = {
     "description": "What is tried; left out, the version in force.",
-    **thing(
+    **object_of(
         {
             "definition": {"description": "A whole definition.", "type": "object"},
             "version": {
@@ -34,8 +42,8 @@ _CANDIDATE: Final[Schema] = {
     "minProperties": 1,
     "maxProperties": 1,
 }
-_SAMPLE: Final[Schema] = {
-    **thing(
+_SAMPLE: Final[JsonSchema] = {
+    **object_of(
         {
             "inputs": {
                 "description": "Inputs, as for a run that is started by hand.",
@@ -46,7 +54,7 @@ _SAMPLE: Final[Schema] = {
     ),
     "minProperties": 1,
 }
-REHEARSE: Final = asked(
+REHEARSE: Final = schema_with_examples(
     {
         "automation_id": AUTOMATION_ID,
         "candidate": _CANDIDATE,
@@ -102,7 +110,7 @@ REHEARSE: Final = asked(
         "one of them, not both",
     ),
 )
-LOOK: Final = asked(
+LOOK: Final = schema_with_examples(
     {"rehearsal_id": {"description": "The rehearsal.", **ID}},
     ["rehearsal_id"],
     [{"rehearsal_id": _SOME_REHEARSAL}],
@@ -110,7 +118,7 @@ LOOK: Final = asked(
     ({"rehearsal_id": "the last one"}, "an id, not words"),
 )
 
-_DEED: Final = thing(
+_DEED: Final = object_of(
     {
         "what": {"enum": ["written", "drafted", "sent"]},
         "step": _TEXT,
@@ -119,7 +127,7 @@ _DEED: Final = thing(
     },
     ["what", "step", "capability", "arguments"],
 )
-_SIDE: Final[dict[str, Schema]] = {
+_SIDE: Final[dict[str, JsonSchema]] = {
     "run_id": ID,
     "at": MOMENT,
     "status": _TEXT,
@@ -133,10 +141,10 @@ _SIDE: Final[dict[str, Schema]] = {
         "items": _DEED,
     },
 }
-_LIVE: Final = thing(
+_LIVE: Final = object_of(
     {"step": _TEXT, "capability": _TEXT, "cost_usd": _USD}, ["step", "capability", "cost_usd"]
 )
-_NOW: Final[dict[str, Schema]] = {
+_NOW: Final[dict[str, JsonSchema]] = {
     **_SIDE,
     "spent_usd": {**_USD, "description": "What the rehearsal itself cost."},
     "recorded": {"description": "How many answers came from the record.", **COUNT},
@@ -146,7 +154,7 @@ _NOW: Final[dict[str, Schema]] = {
         "items": _LIVE,
     },
 }
-_DIFFERENCE: Final = thing(
+_DIFFERENCE: Final = object_of(
     {
         "kind": {"enum": ["added", "removed", "changed", "status", "cost"]},
         "says": _TEXT,
@@ -155,22 +163,24 @@ _DIFFERENCE: Final = thing(
         "fields": {
             "description": "The arguments that differ, each with its value then and now.",
             "type": "array",
-            "items": thing({"pointer": _TEXT, "then": {}, "now": {}}, ["pointer", "then", "now"]),
+            "items": object_of(
+                {"pointer": _TEXT, "then": {}, "now": {}}, ["pointer", "then", "now"]
+            ),
         },
     },
     ["kind", "says"],
 )
-_FIRING: Final[dict[str, Schema]] = {
+_FIRING: Final[dict[str, JsonSchema]] = {
     "then": {
         "description": "What happened; over samples, what the version in force would have done. "
         "null: there is nothing to compare with.",
-        **thing(_SIDE, list(_SIDE)),
+        **object_of(_SIDE, list(_SIDE)),
         "type": ["object", "null"],
     },
     "now": {
         "description": "What would have happened; null: it was not started then either. Its status "
         "is skipped where it was not rehearsed, as when the money of the day is spent.",
-        **thing(_NOW, list(_NOW)),
+        **object_of(_NOW, list(_NOW)),
         "type": ["object", "null"],
     },
     "done": {"type": "boolean"},
@@ -178,10 +188,10 @@ _FIRING: Final[dict[str, Schema]] = {
     "differences": {"type": "array", "items": _DIFFERENCE},
     "note": _MAYBE_TEXT,
 }
-_REHEARSED: Final[dict[str, Schema]] = {
+_REHEARSED: Final[dict[str, JsonSchema]] = {
     "rehearsal_id": ID,
     "automation_id": ID,
-    "candidate": thing(
+    "candidate": object_of(
         {
             "kind": {"enum": ["version", "definition", "proposal"]},
             "version": {"type": "integer"},
@@ -199,7 +209,7 @@ _REHEARSED: Final[dict[str, Schema]] = {
         "description": "What the rehearsal itself cost, with the runs of the version in force "
         "over samples.",
     },
-    "firings": {"type": "array", "items": thing(_FIRING, list(_FIRING))},
+    "firings": {"type": "array", "items": object_of(_FIRING, list(_FIRING))},
     "next_step": _TEXT,
 }
 _SOME_SIDE: Final[dict[str, Any]] = {
@@ -218,7 +228,7 @@ _SOME_DEED: Final = {
     "capability": "send_email",
     "arguments": {"to": "ada@example.com", "subject": "120 orders", "body": "…"},
 }
-REHEARSED: Final = asked(
+REHEARSED: Final = schema_with_examples(
     _REHEARSED,
     list(_REHEARSED),
     [

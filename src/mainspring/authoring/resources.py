@@ -13,8 +13,8 @@ from uuid import UUID
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.contracts.model import Models
-    from mainspring.store.walls import Walled
+    from mainspring.contracts.model import ModelCatalog
+    from mainspring.store.walls import WorkspaceDatabase
 
 _MOST: Final = 200
 _BOARDS = """
@@ -43,7 +43,7 @@ _AUTOMATIONS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class DatasetSummary:
     """A table of a board: its columns by name, and the field that tells doubles."""
 
     name: str
@@ -52,18 +52,18 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class BoardSummary:
     id: str
     name: str
     description: str = ""
-    datasets: tuple[Dataset, ...] = ()
+    datasets: tuple[DatasetSummary, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Resources:
+class WorkspaceResources:
     """Everything with a name that a definition here could speak of, beside its vocabulary."""
 
-    boards: tuple[Board, ...] = ()
+    boards: tuple[BoardSummary, ...] = ()
     # The types of the pages that are there, the most frequent first.
     page_types: tuple[str, ...] = ()
     # The workspace's own event types, each with what it is.
@@ -76,11 +76,13 @@ class Resources:
     has_model: bool = False
 
 
-async def look_around(walled: Walled, workspace_id: UUID, me: UUID, models: Models) -> Resources:
+async def read_workspace_resources(
+    walled: WorkspaceDatabase, workspace_id: UUID, me: UUID, models: ModelCatalog
+) -> WorkspaceResources:
     """What this workspace has, for one of its members."""
     async with walled.acquire() as connection:
         found = await _read(connection, workspace_id, me)
-    return Resources(**found, has_model=await models.connected(workspace_id))
+    return WorkspaceResources(**found, has_model=await models.connected(workspace_id))
 
 
 async def _read(tx: Transaction, workspace_id: UUID, me: UUID) -> dict[str, Any]:
@@ -98,9 +100,11 @@ async def _read(tx: Transaction, workspace_id: UUID, me: UUID) -> dict[str, Any]
     }
 
 
-def _board(row: Any) -> Board:
+def _board(row: Any) -> BoardSummary:
     datasets = tuple(
-        Dataset(one["name"], tuple(c["key"] for c in one["columns"]), one["dedupe_key_field"])
+        DatasetSummary(
+            one["name"], tuple(c["key"] for c in one["columns"]), one["dedupe_key_field"]
+        )
         for one in row["datasets"] or ()
     )
-    return Board(str(row["id"]), row["name"], row["description"], datasets)
+    return BoardSummary(str(row["id"]), row["name"], row["description"], datasets)

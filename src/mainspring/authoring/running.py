@@ -17,21 +17,21 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.authoring.draft import wall_seconds
-from mainspring.authoring.studio import Studio
-from mainspring.authoring.told_run import Waited, tell_run
-from mainspring.contracts.errors import Clash, Finding, Invalid, Missing
+from mainspring.authoring.draft import read_time_limit
+from mainspring.authoring.studio import AuthoringService
+from mainspring.authoring.told_run import RunWait, tell_run
+from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound
 from mainspring.gate.policy import mode_of
-from mainspring.runs.arrivals import Request, release_key
+from mainspring.runs.arrivals import RunRequest, release_key
 from mainspring.runs.history import read_run
 from mainspring.runs.output import read_output
 from mainspring.runs.rows import FINAL
-from mainspring.workspace.automations import no_automation
+from mainspring.workspace.automations import no_automation_error
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
     from mainspring.contracts.context import CallContext, ClientWait
-    from mainspring.store.walls import Walled
+    from mainspring.store.walls import WorkspaceDatabase
 
 _FOUND: Final = (
     "An earlier call with the same arguments has started this run, so none was started now; for "
@@ -71,39 +71,39 @@ _ANCESTORS = """
 """
 
 
-def run_handler(studio: Studio) -> CapabilityHandler:
+def run_handler(studio: AuthoringService) -> CapabilityHandler:
     async def run_once(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space, automation_id = ctx.actor.workspace_id, UUID(given["automation_id"])
         inside = studio.inside(space)
         row = await inside.fetchrow(_DOCUMENT, space, automation_id)
         if row is None:
-            raise no_automation()
+            raise no_automation_error()
         if ctx.run is not None:
             await _check_not_above(inside, space, ctx.run.id, automation_id)
-        seconds = bounded_wait(ctx, given.get("wait_seconds") or usual_wait(row["document"]))
+        seconds = limit_wait(ctx, given.get("wait_seconds") or usual_wait(row["document"]))
         existed = False
         if "run_id" in given:
             run_id = await _under_way(inside, space, automation_id, given)
         else:
             request = _request(ctx, automation_id, row["version"], given)
-            run_id, existed = await _dispatched(studio, ctx, given, request)
+            run_id, existed = await _dispatch_run(studio, ctx, given, request)
         await wait_for_end(inside, space, run_id, seconds, ctx.client_wait)
-        told = await _told(studio, inside, space, run_id, seconds)
+        told = await _describe_run(studio, inside, space, run_id, seconds)
         return {**told, "next_step": _FOUND + told["next_step"]} if existed else told
 
     return run_once
 
 
-def look_handler(studio: Studio) -> CapabilityHandler:
+def get_run_handler(studio: AuthoringService) -> CapabilityHandler:
     async def look(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space = ctx.actor.workspace_id
-        return await _told(studio, studio.inside(space), space, UUID(given["run_id"]), 0)
+        return await _describe_run(studio, studio.inside(space), space, UUID(given["run_id"]), 0)
 
     return look
 
 
-async def _told(
-    studio: Studio, inside: Walled, space: UUID, run_id: UUID, seconds: int
+async def _describe_run(
+    studio: AuthoringService, inside: WorkspaceDatabase, space: UUID, run_id: UUID, seconds: int
 ) -> dict[str, Any]:
     async with inside.acquire() as connection:
         run = await read_run(connection, space, run_id)
@@ -111,11 +111,11 @@ async def _told(
     # A run that never began may be waiting for a worker that is not there.
     workers = None if run["status"] in FINAL else await studio.database.fetchval(_WORKERS)
     url = studio.admin_url(run["automation_id"])
-    return tell_run(run, said, Waited(seconds, workers=workers, url=url))
+    return tell_run(run, said, RunWait(seconds, workers=workers, url=url))
 
 
 async def _under_way(
-    inside: Walled, space: UUID, automation_id: UUID, given: Mapping[str, Any]
+    inside: WorkspaceDatabase, space: UUID, automation_id: UUID, given: Mapping[str, Any]
 ) -> UUID:
     """The run that was named, if it is one of this automation and nothing new is asked of it."""
     detail = "The run that run_id names has begun as it is, so this cannot be chosen any more."
@@ -127,23 +127,23 @@ async def _under_way(
         raise Invalid(detail, code="with_run_id", findings=findings, suggestion=way)
     run_id = UUID(given["run_id"])
     if await inside.fetchval(_OF, space, run_id) != automation_id:
-        raise Missing("This automation has no such run.", code="no_run")
+        raise NotFound("This automation has no such run.", code="no_run")
     return run_id
 
 
 def usual_wait(document: Mapping[str, Any]) -> int:
     """What the run may take and some room, within the bounds of the argument."""
-    return max(LEAST_WAIT, min(MOST_WAIT, wall_seconds(document) + _ROOM))
+    return max(LEAST_WAIT, min(MOST_WAIT, read_time_limit(document) + _ROOM))
 
 
-def bounded_wait(ctx: CallContext, seconds: int) -> int:
+def limit_wait(ctx: CallContext, seconds: int) -> int:
     """How long to wait, at most as long as the client does."""
     return seconds if ctx.client_wait is None else min(seconds, int(ctx.client_wait.seconds))
 
 
 def _request(
     ctx: CallContext, automation_id: UUID, version: int, given: Mapping[str, Any]
-) -> Request:
+) -> RunRequest:
     mode = mode_of(dry_run=given.get("dry_run", True), verify=given.get("verify_mode", False))
     if "idempotency_key" in given:
         key = f"key:{given['idempotency_key']}"
@@ -153,7 +153,7 @@ def _request(
     else:
         # A changed automation is another one to run.
         key = f"again:{ctx.actor.id}:{ctx.actor.token_id}:{mode}:{version}"
-    return Request(
+    return RunRequest(
         ctx.actor.workspace_id,
         automation_id,
         mode=mode,
@@ -164,8 +164,8 @@ def _request(
     )
 
 
-async def _dispatched(
-    studio: Studio, ctx: CallContext, given: Mapping[str, Any], request: Request
+async def _dispatch_run(
+    studio: AuthoringService, ctx: CallContext, given: Mapping[str, Any], request: RunRequest
 ) -> tuple[UUID, bool]:
     """The run of a request, and whether an earlier call has started it."""
     named = "idempotency_key" in given or ctx.run is not None
@@ -181,10 +181,12 @@ async def _dispatched(
             await release_key(tx, request, made.run_id)
 
 
-async def _check_not_above(inside: Walled, space: UUID, run_id: UUID, automation_id: UUID) -> None:
+async def _check_not_above(
+    inside: WorkspaceDatabase, space: UUID, run_id: UUID, automation_id: UUID
+) -> None:
     rows = await inside.fetch(_ANCESTORS, space, run_id)
     if automation_id in {row["automation_id"] for row in rows}:
-        raise Clash(
+        raise Conflict(
             "This run would wait for itself: its automation, or one that started it, is the one "
             "that it asks for.",
             code="waits_for_itself",
@@ -204,7 +206,11 @@ def _other_call(problem: Invalid) -> Invalid:
 
 
 async def wait_for_end(
-    inside: Walled, space: UUID, run_id: UUID, seconds: float, wait: ClientWait | None = None
+    inside: WorkspaceDatabase,
+    space: UUID,
+    run_id: UUID,
+    seconds: float,
+    wait: ClientWait | None = None,
 ) -> str:
     """The status of the run, once it has ended or the time is up."""
     loop = asyncio.get_running_loop()

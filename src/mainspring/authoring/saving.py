@@ -8,54 +8,65 @@ from uuid import UUID
 
 from mainspring.authoring.callers import AUTHORED_BY, author_of
 from mainspring.authoring.draft import as_written, new_document
-from mainspring.authoring.judging import check_overlap, judged, wanted_by
+from mainspring.authoring.judging import build_overlap_query, check_overlap, validate_definition
 from mainspring.authoring.overlaps import check_boards
-from mainspring.authoring.studio import Studio
-from mainspring.contracts.errors import Clash, Finding
-from mainspring.definition.json_text import content_hash
-from mainspring.definition.validate import Report
-from mainspring.workspace.automations import Saved, create, hold_names, ids_of
-from mainspring.workspace.consent_rows import Consent, latest_consent
-from mainspring.workspace.consents import agree_or_ask, consent_told
-from mainspring.workspace.save_keys import keep_save_key, saved_before
-from mainspring.workspace.versions import version_id
+from mainspring.authoring.studio import AuthoringService
+from mainspring.contracts.errors import Conflict, Finding
+from mainspring.definition.json_text import hash_content
+from mainspring.definition.validate import ValidationReport
+from mainspring.workspace.automations import (
+    SavedAutomation,
+    create,
+    find_automation_ids,
+    hold_names,
+)
+from mainspring.workspace.consent_rows import AutomationConsent, load_latest_consent
+from mainspring.workspace.consents import agree_or_ask, summarize_consent
+from mainspring.workspace.save_keys import find_saved_automation, keep_save_key
+from mainspring.workspace.versions import compute_version_id
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
     from mainspring.contracts.context import CallContext
 
 
-def save_handler(studio: Studio) -> CapabilityHandler:
+def save_handler(studio: AuthoringService) -> CapabilityHandler:
     async def save(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space, tx = ctx.actor.workspace_id, ctx.tx
         author = await author_of(ctx, tx)
         document, early = new_document(given)
         if author.purse is not None:
             document["metadata"] = {**document.get("metadata", {}), AUTHORED_BY: author.purse}
-        report = await judged(studio, space, document, given, early, author_id=author.member_id)
+        report = await validate_definition(
+            studio, space, document, given, early, author_id=author.member_id
+        )
         definition = report.accepted()
         author.check_within(definition.as_dict(), report.grants)
         await hold_names(tx, space)
-        key, body = given.get("idempotency_key"), content_hash(_body(given))
+        key, body = given.get("idempotency_key"), hash_content(_body(given))
         if key is not None:
-            before = await saved_before(tx, space, author.member_id, key, body)
+            before = await find_saved_automation(tx, space, author.member_id, key, body)
             if before is not None:
-                return _told(studio, before, 1, (), await latest_consent(tx, space, before))
-        await author.check_purse(tx, space, definition.as_dict())
+                return _describe_saved_automation(
+                    studio, before, 1, (), await load_latest_consent(tx, space, before)
+                )
+        await author.check_daily_cap(tx, space, definition.as_dict())
         await check_boards(tx, space, given.get("writes_to_boards") or ())
         await check_name_free(studio, ctx, definition.name)
         await check_overlap(
             studio,
             tx,
             space,
-            wanted_by(definition.as_dict()),
+            build_overlap_query(definition.as_dict()),
             acknowledged=bool(given.get("acknowledged_overlap")),
         )
         saved = await create(tx, space, definition, report.grants, author.member_id)
         consent = await agree_or_ask(tx, space, saved.automation_id, ctx.actor, report.traits)
         if key is not None:
             await keep_save_key(tx, space, author.member_id, key, body, saved.automation_id)
-        return _told(studio, saved.automation_id, saved.version, doubts(report, saved), consent)
+        return _describe_saved_automation(
+            studio, saved.automation_id, saved.version, doubts(report, saved), consent
+        )
 
     return save
 
@@ -65,13 +76,13 @@ def _body(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def check_name_free(
-    studio: Studio, ctx: CallContext, name: str, tool: str = "update_automation"
+    studio: AuthoringService, ctx: CallContext, name: str, tool: str = "update_automation"
 ) -> None:
     """A second save of the same name is an edit, and there is a tool for that."""
-    taken = await ids_of(ctx.tx, ctx.actor.workspace_id, [name])
+    taken = await find_automation_ids(ctx.tx, ctx.actor.workspace_id, [name])
     if taken:
         detail = f"There is an automation called {name!r} already: {taken[0]}."
-        raise Clash(
+        raise Conflict(
             detail,
             code="name_taken",
             findings=[Finding("/name", detail, "name_taken")],
@@ -80,27 +91,27 @@ async def check_name_free(
         )
 
 
-def doubts(report: Report, saved: Saved) -> tuple[Finding, ...]:
+def doubts(report: ValidationReport, saved: SavedAutomation) -> tuple[Finding, ...]:
     """What is saved all the same, and will not work before somebody sees to it."""
     return tuple(as_written(one) for one in (*saved.warnings, *report.warnings))
 
 
-def _told(
-    studio: Studio,
+def _describe_saved_automation(
+    studio: AuthoringService,
     automation_id: UUID,
     version: int,
     warnings: Sequence[Finding],
-    consent: Consent | None,
+    consent: AutomationConsent | None,
 ) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "automation_id": str(automation_id),
-        "version_id": str(version_id(automation_id, version)),
+        "version_id": str(compute_version_id(automation_id, version)),
         "version": version,
         "state": "paused",
         "admin_url": studio.admin_url(automation_id),
     }
     if consent is not None and consent.blocks(version):
-        shown["consent"] = consent_told(consent)
+        shown["consent"] = summarize_consent(consent)
     if warnings:
         shown["warnings"] = [one.as_dict() for one in warnings]
     return shown

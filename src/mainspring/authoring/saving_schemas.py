@@ -12,7 +12,13 @@ from mainspring.authoring.draft import (
     HOSTS_NOTE,
 )
 from mainspring.authoring.kinds import SOME_TRIGGERS, TRIGGER
-from mainspring.workspace.boards.shapes import ID, SOME_BOARD, Schema, asked, thing
+from mainspring.workspace.boards.shapes import (
+    ID,
+    SOME_BOARD,
+    JsonSchema,
+    object_of,
+    schema_with_examples,
+)
 from mainspring.workspace.consent_schemas import ADDITIONS
 
 SOURCE_CHARACTERS: Final = 200_000
@@ -27,30 +33,30 @@ SOME_SOURCE: Final = (
 )
 STATE_SAYS: Final = "A state is active or paused. To put an automation away use delete_automation."
 
-AUTOMATION_ID: Final[Schema] = {"description": "The automation.", **ID}
-URL: Final[Schema] = {"description": "Where a person looks at it.", "type": "string"}
-_NUMBER: Final[Schema] = {"type": "integer", "minimum": 1}
-FIELD: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 200}
-_NAME: Final[Schema] = {
+AUTOMATION_ID: Final[JsonSchema] = {"description": "The automation.", **ID}
+URL: Final[JsonSchema] = {"description": "Where a person looks at it.", "type": "string"}
+_NUMBER: Final[JsonSchema] = {"type": "integer", "minimum": 1}
+FIELD: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": 200}
+_NAME: Final[JsonSchema] = {
     "type": "string",
     "minLength": 1,
     "maxLength": 200,
     "pattern": r"\S",
     "x-mainspring-says": "A name has something in it besides blanks.",
 }
-BOARDS: Final[Schema] = {
+BOARDS: Final[JsonSchema] = {
     "description": "The boards that it writes to.",
     "type": "array",
     "items": ID,
     "maxItems": 50,
     "uniqueItems": True,
 }
-_GRANTS: Final[Schema] = {
+_GRANTS: Final[JsonSchema] = {
     "description": "What it may call. With params, a call's arguments must lie inside them.",
     "type": "array",
     "minItems": 1,
     "maxItems": 100,
-    "items": thing(
+    "items": object_of(
         {
             "tool": {"type": "string", "minLength": 1, "maxLength": 200},
             "params": {"type": "object"},
@@ -58,26 +64,26 @@ _GRANTS: Final[Schema] = {
         ["tool"],
     ),
 }
-_TRIGGERS: Final[Schema] = {"type": "array", "minItems": 1, "maxItems": 20, "items": TRIGGER}
-_HOSTS: Final[Schema] = {
+_TRIGGERS: Final[JsonSchema] = {"type": "array", "minItems": 1, "maxItems": 20, "items": TRIGGER}
+_HOSTS: Final[JsonSchema] = {
     "description": "Each host that a person has approved for http_fetch, as a bare name. Needed "
     "when http_fetch is granted, and refused when it is not.",
     "type": "array",
     "maxItems": 100,
     "items": {"type": "string", "minLength": 1, "maxLength": 300},
 }
-_SOURCE: Final[Schema] = {
+_SOURCE: Final[JsonSchema] = {
     "description": "The whole script, main.ts.",
     "type": "string",
     "minLength": 1,
     "maxLength": SOURCE_CHARACTERS,
 }
-_CAPS: Final[dict[str, Schema]] = {
+_CAPS: Final[dict[str, JsonSchema]] = {
     "cost_cap_daily_usd": {"type": "number", "minimum": 0, "maximum": 100},
     "max_wall_seconds": {"type": "integer", "minimum": 5, "maximum": 300},
     "max_llm_tokens": {"type": "integer", "minimum": 100, "maximum": 2_000_000},
 }
-_WRITES: Final[dict[str, Schema]] = {
+_WRITES: Final[dict[str, JsonSchema]] = {
     "writes_to_boards": BOARDS,
     "dedupe_key_field": {
         "description": "The field that holds the upstream id, such as postId.",
@@ -98,10 +104,10 @@ _WRITES: Final[dict[str, Schema]] = {
         "maxLength": 1_000,
     },
 }
-_WARNINGS: Final[Schema] = {
+_WARNINGS: Final[JsonSchema] = {
     "description": "What is saved all the same, and will not work before somebody sees to it.",
     "type": "array",
-    "items": thing(
+    "items": object_of(
         {
             "pointer": {"type": "string"},
             "detail": {"type": "string"},
@@ -113,11 +119,11 @@ _WARNINGS: Final[Schema] = {
 }
 
 
-def _usual(schema: Schema, default: Any) -> Schema:
+def _usual(schema: JsonSchema, default: Any) -> JsonSchema:
     return {**schema, "default": default}
 
 
-SAVE: Final = asked(
+SAVE: Final = schema_with_examples(
     {
         "name": {"description": "Unique among the automations here.", **_NAME},
         "source": _SOURCE,
@@ -205,7 +211,7 @@ _SAVED: Final = {
     "state": {"const": "paused"},
     "admin_url": URL,
 }
-SAVED: Final = asked(
+SAVED: Final = schema_with_examples(
     {**_SAVED, "warnings": _WARNINGS, "consent": _CONSENT},
     list(_SAVED),
     [
@@ -219,7 +225,7 @@ SAVED: Final = asked(
     ],
     ({"automation_id": SOME_AUTOMATION, "state": "active"}, "what is new is paused"),
 )
-UPDATE: Final = asked(
+UPDATE: Final = schema_with_examples(
     {
         "automation_id": AUTOMATION_ID,
         "source": {**_SOURCE, "description": "The whole script; makes a new version."},
@@ -265,7 +271,7 @@ _UPDATED: Final = {
     "state": {"enum": ["active", "paused"]},
     "admin_url": URL,
 }
-UPDATED: Final = asked(
+UPDATED: Final = schema_with_examples(
     {
         **_UPDATED,
         "version_id": ID,

@@ -18,7 +18,7 @@ KINDS: Final[tuple[Kind, ...]] = ("value", "schedule", "time_zone", "words")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AutomationRequest:
     """What somebody wants, in their own words, and what it is to be read with."""
 
     text: str
@@ -30,7 +30,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class QuestionChoice:
     """One answer that may be chosen, and what it puts elsewhere besides."""
 
     label: str
@@ -44,13 +44,13 @@ class Choice:
         return shown
 
     @classmethod
-    def read(cls, kept: Mapping[str, Any]) -> Choice:
+    def read(cls, kept: Mapping[str, Any]) -> QuestionChoice:
         also = tuple((one["pointer"], one["value"]) for one in kept.get("also", ()))
         return cls(kept["label"], kept["value"], also)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ProposalQuestion:
     """What only a person can say. It must be answered before anything is saved.
 
     ``value``: the answer is put at the pointer as it is, or as the choice says that is like it.
@@ -65,7 +65,7 @@ class Question:
     question: str
     # What the answer must look like, as JSON Schema.
     schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string", "minLength": 1})
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[QuestionChoice, ...] = ()
     why: str = ""
     others: tuple[str, ...] = ()
 
@@ -82,34 +82,34 @@ class Question:
         }
 
     @classmethod
-    def read(cls, kept: Mapping[str, Any]) -> Question:
+    def read(cls, kept: Mapping[str, Any]) -> ProposalQuestion:
         return cls(
             kept["id"],
             kept["kind"],
             kept["pointer"],
             kept["question"],
             kept["schema"],
-            tuple(map(Choice.read, kept["choices"])),
+            tuple(map(QuestionChoice.read, kept["choices"])),
             kept["why"],
             tuple(kept["others"]),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Sketch:
+class ProposalSketch:
     """What was made of a wish.
 
     Where a question is open the document has no value at its pointer, and is otherwise whole.
     """
 
     document: dict[str, Any]
-    questions: tuple[Question, ...] = ()
+    questions: tuple[ProposalQuestion, ...] = ()
     # What had to be assumed, and what of the wish found no place, each as a sentence.
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class ReviewFlag:
     """Something that is worth a look before agreeing; it keeps nobody from saving."""
 
     pointer: str
@@ -133,7 +133,7 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
+class ProposalOrigin:
     """How a proposal was made, honestly: by whom, in how many rounds, and at what cost."""
 
     by: By

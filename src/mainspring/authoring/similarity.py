@@ -72,7 +72,7 @@ _FILLERS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class SimilarText:
     """A text by its place, and how near it is."""
 
     place: int
@@ -80,14 +80,14 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class SimilarityResult:
     """What is near, the nearest first, and by what it was compared."""
 
     by: Measure
-    near: tuple[Near, ...] = ()
+    near: tuple[SimilarText, ...] = ()
 
 
-class Likeness:
+class TextSimilarity:
     """Compares a text with others."""
 
     def __init__(self, embedder: Embedder | None = None) -> None:
@@ -101,14 +101,14 @@ class Likeness:
 
     async def near(
         self, workspace_id: UUID, text: str, others: Sequence[str], most: int
-    ) -> Compared:
+    ) -> SimilarityResult:
         """The nearest of the others; what is far away is left out."""
         if not text.strip() or not others:
-            return Compared(self.measure)
+            return SimilarityResult(self.measure)
         by, closeness = await self._closeness(workspace_id, text, others)
         least = _NEAR if by == "meaning" else _SHARED
-        found = [Near(place, one) for place, one in enumerate(closeness) if one >= least]
-        return Compared(
+        found = [SimilarText(place, one) for place, one in enumerate(closeness) if one >= least]
+        return SimilarityResult(
             by, tuple(sorted(found, key=lambda one: (-one.closeness, one.place))[:most])
         )
 
@@ -121,7 +121,7 @@ class Likeness:
                 return "meaning", await self._cosines(self.embedder, workspace_id, texts)
             except Problem as problem:
                 log.warning("Texts were compared by their words: %s", problem.detail)
-        return "words", [shared_words(text, other) for other in others]
+        return "words", [word_overlap(text, other) for other in others]
 
     async def _cosines(
         self, model: Embedder, workspace_id: UUID, texts: Sequence[str]
@@ -145,7 +145,7 @@ class Likeness:
         return [sum(a * b for a, b in zip(first, other, strict=True)) for other in rest]
 
 
-def shared_words(left: str, right: str) -> float:
+def word_overlap(left: str, right: str) -> float:
     """How much of their words two texts share, from 0 to 1."""
     mine, theirs = _words(left), _words(right)
     together = mine | theirs

@@ -11,51 +11,51 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
-from mainspring.actions.script.checking import built
+from mainspring.actions.script.checking import prebuild_scripts
 from mainspring.authoring.draft import as_written, is_script
 from mainspring.contracts.embedding import Embedder
-from mainspring.contracts.errors import Fault, Finding
+from mainspring.contracts.errors import Finding, InternalError
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.model import Models, NoModels
-from mainspring.contracts.preflight import NoPreflight, Preflight, Whose
-from mainspring.contracts.registry import Vocabularies, Vocabulary
-from mainspring.definition.validate import Report
-from mainspring.store.walls import Walled
-from mainspring.workspace.judging_here import doubts_here, judge_here, words_for
+from mainspring.contracts.model import EmptyModelCatalog, ModelCatalog
+from mainspring.contracts.preflight import DefinitionOwner, NoPreflight, Preflight
+from mainspring.contracts.registry import Vocabulary, WorkspaceVocabularies
+from mainspring.definition.validate import ValidationReport
+from mainspring.store.walls import WorkspaceDatabase
+from mainspring.workspace.judging_here import find_missing_dependencies, judge_here, load_vocabulary
 
 if TYPE_CHECKING:
-    from mainspring.actions.script.workshop import Workshop
-    from mainspring.authoring.similarity import Likeness
+    from mainspring.actions.script.workshop import ScriptRunner
+    from mainspring.authoring.similarity import TextSimilarity
     from mainspring.runs.dispatch import Dispatcher
     from mainspring.store.database import Database
 
 Part = TypeVar("Part")
 
 
-class Studio:
+class AuthoringService:
     """The parts around the capabilities of authoring."""
 
-    def __init__(self, limits: Limits, address: str, likeness: Likeness) -> None:
+    def __init__(self, limits: Limits, address: str, likeness: TextSimilarity) -> None:
         self.limits = limits
         self.likeness = likeness
         self._address = address
-        self._vocabulary: Vocabularies | None = None
+        self._vocabulary: WorkspaceVocabularies | None = None
         self._database: Database | None = None
         self._dispatcher: Dispatcher | None = None
-        self._workshop: Workshop | None = None
-        self._models: Models = NoModels()
+        self._workshop: ScriptRunner | None = None
+        self._models: ModelCatalog = EmptyModelCatalog()
         self._preflight: Preflight = NoPreflight()
 
     def open(
         self,
-        vocabulary: Vocabularies,
+        vocabulary: WorkspaceVocabularies,
         database: Database,
         dispatcher: Dispatcher,
         address: str,
         embedder: Embedder | None = None,
-        workshop: Workshop | None = None,
-        models: Models | None = None,
+        workshop: ScriptRunner | None = None,
+        models: ModelCatalog | None = None,
         preflight: Preflight | None = None,
     ) -> None:
         """Everything stands: from here on the capabilities work."""
@@ -63,7 +63,7 @@ class Studio:
         self._address = address
         self.likeness.embedder = embedder
         self._workshop = workshop
-        self._models = models or NoModels()
+        self._models = models or EmptyModelCatalog()
         self._preflight = preflight or NoPreflight()
 
     @property
@@ -73,7 +73,7 @@ class Studio:
 
     async def words(self, workspace_id: UUID, document: Any) -> Vocabulary:
         """What one workspace can say about a document, the tools of its connections included."""
-        return await words_for(_there(self._vocabulary), workspace_id, document)
+        return await load_vocabulary(_there(self._vocabulary), workspace_id, document)
 
     async def speaking(self, workspace_id: UUID, needing: Iterable[str]) -> Vocabulary:
         """What one workspace can say, with these tools of its connections."""
@@ -88,13 +88,15 @@ class Studio:
     ) -> tuple[Finding, ...]:
         """What a definition that is kept would not find here if it ran now."""
         words = await self.words(workspace_id, document)
-        whose = Whose(workspace_id, automation_id)
-        found = await doubts_here(document, grants, words, self._models, self._preflight, whose)
+        whose = DefinitionOwner(workspace_id, automation_id)
+        found = await find_missing_dependencies(
+            document, grants, words, self._models, self._preflight, whose
+        )
         # The author of a plan of steps looks for its own places, that of a script for its columns.
         return tuple(map(as_written, found)) if is_script(document) else found
 
     async def lacking(
-        self, document: Mapping[str, Any], whose: Whose, words: Vocabulary
+        self, document: Mapping[str, Any], whose: DefinitionOwner, words: Vocabulary
     ) -> tuple[Finding, ...]:
         """What the steps of a document need and would not get; it need not be complete."""
         return await self._preflight.findings(document, words, whose)
@@ -105,7 +107,7 @@ class Studio:
         return _there(self._database)
 
     @property
-    def models(self) -> Models:
+    def models(self) -> ModelCatalog:
         """Where models are asked; whoever asks one does so through the gate."""
         return self._models
 
@@ -113,8 +115,8 @@ class Studio:
     def dispatcher(self) -> Dispatcher:
         return _there(self._dispatcher)
 
-    def inside(self, workspace_id: UUID) -> Walled:
-        return Walled(self.database, workspace_id)
+    def inside(self, workspace_id: UUID) -> WorkspaceDatabase:
+        return WorkspaceDatabase(self.database, workspace_id)
 
     def admin_url(self, automation_id: UUID) -> str:
         """Where a person looks at an automation and activates it."""
@@ -130,17 +132,17 @@ class Studio:
         document: Any,
         automation_id: UUID | None = None,
         author_id: UUID | None = None,
-    ) -> Report:
+    ) -> ValidationReport:
         """The verdict on a definition, with what this house doubts about it."""
         words = await self.words(workspace_id, document)
-        whose = Whose(workspace_id, automation_id, author_id)
+        whose = DefinitionOwner(workspace_id, automation_id, author_id)
         report = await judge_here(
             document, whose, words, self._models, self.limits, self._preflight
         )
-        return await built(self._workshop, workspace_id, report)
+        return await prebuild_scripts(self._workshop, workspace_id, report)
 
 
 def _there(part: Part | None) -> Part:
     if part is None:
-        raise Fault("Nothing is open here that this could work on.", retryable=False)
+        raise InternalError("Nothing is open here that this could work on.", retryable=False)
     return part

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from mainspring.runs.outcome import ITEMS_FAILED
 from mainspring.runs.rows import FINAL
-from mainspring.runs.story import REASONS, suppressed
+from mainspring.runs.story import REASONS, list_suppressed_calls
 
 OUTPUT_BYTES: Final = 8_192
 STATUSES: Final = ("queued", "running", "succeeded", "partial", "failed", "killed", "skipped")
@@ -47,7 +47,7 @@ _GO_ON: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Waited:
+class RunWait:
     """What is known beside the record: how long it was waited, and who could have run it."""
 
     # Zero for whoever only looked.
@@ -58,7 +58,7 @@ class Waited:
 
 
 def tell_run(
-    run: Mapping[str, Any], said: Sequence[Mapping[str, Any]], waited: Waited
+    run: Mapping[str, Any], said: Sequence[Mapping[str, Any]], waited: RunWait
 ) -> dict[str, Any]:
     """The answer, with exactly the fields that are promised."""
     spoken = _last_try(said)
@@ -68,7 +68,7 @@ def tell_run(
     terminal = run["status"] in FINAL
     reason = None if terminal else _late(run, waited.workers)
     late = not terminal and waited.seconds > 0
-    made_up = suppressed(run)[:_MOST_SHOWN]
+    made_up = list_suppressed_calls(run)[:_MOST_SHOWN]
     return {
         "run_id": str(run["id"]),
         "status": status,
@@ -79,15 +79,15 @@ def tell_run(
         "exit_code": end.get("exit_code"),
         "duration_ms": _duration(run),
         "cost_usd": float(run["cost_usd"]),
-        "stdout": cut(out),
-        "stderr": cut(err),
+        "stdout": truncate_bytes(out),
+        "stderr": truncate_bytes(err),
         "error": _error(run),
         "admin_url": waited.url,
         "suppressed": made_up,
     }
 
 
-def cut(text: str, most: int = OUTPUT_BYTES) -> str:
+def truncate_bytes(text: str, most: int = OUTPUT_BYTES) -> str:
     """The beginning of a text in so many bytes, of whole characters, with a mark if it is cut."""
     data = text.encode("utf-8", "replace")
     if len(data) <= most:

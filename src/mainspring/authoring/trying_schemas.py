@@ -25,12 +25,12 @@ from mainspring.workspace.boards.shapes import (
     MOMENT,
     SOME_BOARD,
     SOME_TIME,
-    Schema,
-    asked,
-    thing,
+    JsonSchema,
+    object_of,
+    schema_with_examples,
 )
 
-RUN: Final = asked(
+RUN: Final = schema_with_examples(
     {
         "automation_id": AUTOMATION_ID,
         "dry_run": {
@@ -77,7 +77,7 @@ RUN: Final = asked(
     ({"run_id": SOME_RUN}, "a run of which automation?"),
 )
 _MAYBE: Final = ["string", "null"]
-_MAYBE_TEXT: Final[Schema] = {"type": _MAYBE}
+_MAYBE_TEXT: Final[JsonSchema] = {"type": _MAYBE}
 _RAN: Final = {
     "run_id": ID,
     "status": {"enum": list(STATUSES)},
@@ -95,13 +95,13 @@ _RAN: Final = {
     "suppressed": {
         "description": "The calls that were only pretended, with their arguments.",
         "type": "array",
-        "items": thing(
+        "items": object_of(
             {"step": {"type": "string"}, "capability": {"type": "string"}, "arguments": {}},
             ["step", "capability", "arguments"],
         ),
     },
 }
-RAN: Final = asked(
+RAN: Final = schema_with_examples(
     _RAN,
     list(_RAN),
     [
@@ -124,7 +124,7 @@ RAN: Final = asked(
     ],
     ({"run_id": SOME_RUN}, "it must say what became of it"),
 )
-LOOK: Final = asked(
+LOOK: Final = schema_with_examples(
     {"run_id": {"description": "The run.", **ID}},
     ["run_id"],
     [{"run_id": SOME_RUN}],
@@ -132,7 +132,7 @@ LOOK: Final = asked(
     ({"run_id": "the last one"}, "an id, not words"),
 )
 _STATES: Final = ["active", "paused", "archived"]
-LIST: Final = asked(
+LIST: Final = schema_with_examples(
     {
         "name": {
             "description": "Only those whose name has this in it, in capitals or not.",
@@ -163,12 +163,12 @@ _LISTED: Final = {
     "goal": _MAYBE_TEXT,
     "last_run_at": {**MOMENT, "type": ["string", "null"]},
 }
-LISTED: Final = asked(
+LISTED: Final = schema_with_examples(
     {
         "automations": {
             "description": "The newest first.",
             "type": "array",
-            "items": thing(_LISTED, list(_LISTED)),
+            "items": object_of(_LISTED, list(_LISTED)),
         },
         "next": {"description": "For after; null on the last page.", **ID, "type": _MAYBE},
     },
@@ -191,20 +191,20 @@ LISTED: Final = asked(
     ],
     ({"automations": []}, "it must say whether there are more"),
 )
-DELETE: Final = asked(
+DELETE: Final = schema_with_examples(
     {"automation_id": AUTOMATION_ID},
     ["automation_id"],
     [{"automation_id": SOME_AUTOMATION}],
     ({}, "which automation?"),
     ({"automation_id": "Monday report"}, "an id, not a name"),
 )
-DELETED: Final = asked(
+DELETED: Final = schema_with_examples(
     {"automation_id": ID, "state": {"const": "killed"}},
     ["automation_id", "state"],
     [{"automation_id": SOME_AUTOMATION, "state": "killed"}],
     ({"deleted": 1}, "nothing is deleted; it is put away"),
 )
-OVERLAP: Final = asked(
+OVERLAP: Final = schema_with_examples(
     {
         "writes_to_boards": {**BOARDS, "minItems": 1},
         "dedupe_target_field": {
@@ -247,14 +247,14 @@ _MATCH: Final = {
     "trigger_types": {"type": "array", "items": {"type": "string"}},
     "strict_overlap": {"type": "boolean"},
 }
-OVERLAPS: Final = asked(
+OVERLAPS: Final = schema_with_examples(
     {
         "count": COUNT,
         "strict_count": COUNT,
         "matches": {
             "type": "array",
             "maxItems": MOST_MATCHES,
-            "items": thing(_MATCH, list(_MATCH)),
+            "items": object_of(_MATCH, list(_MATCH)),
         },
         "similarity_by": {
             "description": "How intents were compared: by meaning with a model, or by words.",
@@ -288,7 +288,7 @@ OVERLAPS: Final = asked(
     ],
     ({"matches": []}, "it must say how many"),
 )
-FLOW: Final = asked(
+FLOW: Final = schema_with_examples(
     {
         "purpose_hint": {
             "description": "What it is for, if that is known; the opening question is skipped.",
@@ -301,11 +301,11 @@ FLOW: Final = asked(
     ({"purpose_hint": 7}, "in words"),
     ({"purpose": "x"}, "an argument that does not exist"),
 )
-_OBJECTS: Final[Schema] = {"type": "array", "items": {"type": "object"}}
-FLOWS: Final = asked(
+_OBJECTS: Final[JsonSchema] = {"type": "array", "items": {"type": "object"}}
+FLOWS: Final = schema_with_examples(
     {
         "purpose_hint": _MAYBE_TEXT,
-        "playbook": thing(
+        "playbook": object_of(
             {
                 "how": {"type": "string"},
                 "purpose": _MAYBE_TEXT,

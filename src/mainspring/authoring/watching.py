@@ -11,25 +11,31 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.authoring.studio import Studio
+from mainspring.authoring.studio import AuthoringService
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.outcome import Unchanged
-from mainspring.contracts.plain_names import plain_name
-from mainspring.contracts.preflight import Whose
+from mainspring.contracts.plain_names import clean_name
+from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.contracts.roles import Permission
-from mainspring.gate.connected.problems import not_connected
-from mainspring.gate.ingestion.sources import Reachable, Reachables
+from mainspring.gate.connected.problems import not_connected_error
+from mainspring.gate.ingestion.sources import DataSource, DataSources
 from mainspring.triggers.changing import record_overtaken
 from mainspring.workspace import schedules
-from mainspring.workspace.accounts.rows import AccountRow, of_member
+from mainspring.workspace.accounts.rows import AccountRow, find_member_account
 from mainspring.workspace.accounts.watching import remember_watcher
-from mainspring.workspace.automations import create, hold_all, hold_names, ids_of, update
+from mainspring.workspace.automations import (
+    create,
+    find_automation_ids,
+    hold_all,
+    hold_names,
+    update,
+)
 from mainspring.workspace.consents import (
     agree_or_ask,
-    agreed_before,
     ask_if_wider,
-    consent_told,
+    load_baseline,
+    summarize_consent,
 )
 from mainspring.workspace.states import activate, archive
 
@@ -59,9 +65,11 @@ _SCHEDULE = """
 Arguments = Mapping[str, Any]
 
 
-def watching_capabilities(studio: Studio, reachable: Reachables) -> tuple[Capability, ...]:
+def watching_capabilities(
+    studio: AuthoringService, reachable: DataSources
+) -> tuple[Capability, ...]:
     """To begin to read from a source again and again, and to stop it."""
-    names = reachable.polled
+    names = reachable.poll_names
     source = "gmail" if "gmail" in names or not names else names[0]
     return (
         Capability(
@@ -90,7 +98,7 @@ def watching_capabilities(studio: Studio, reachable: Reachables) -> tuple[Capabi
     )
 
 
-def _watch(studio: Studio, reachable: Reachables) -> CapabilityHandler:
+def _watch(studio: AuthoringService, reachable: DataSources) -> CapabilityHandler:
     async def watch(ctx: CallContext, given: Arguments) -> dict[str, Any]:
         to, space, tx = _polled(reachable, given), ctx.actor.workspace_id, ctx.tx
         account = await _account(ctx, to)
@@ -113,8 +121,8 @@ def _watch(studio: Studio, reachable: Reachables) -> CapabilityHandler:
             starts = consent is None
         else:
             await hold_all(tx, space, [known])
-            before = await schedules.waiting(tx, [(space, known)])
-            agreed = await agreed_before(tx, space, known, ctx.actor, in_run=ctx.run is not None)
+            before = await schedules.list_waiting_schedules(tx, [(space, known)])
+            agreed = await load_baseline(tx, space, known, ctx.actor, in_run=ctx.run is not None)
             saved = await update(
                 tx, space, known, definition, report.grants, ctx.actor.id, traits=report.traits
             )
@@ -126,7 +134,9 @@ def _watch(studio: Studio, reachable: Reachables) -> CapabilityHandler:
             document = definition.as_dict()
             words = await studio.words(space, document)
             # A new automation is not to be seen outside of this transaction yet.
-            missing = await studio.lacking(document, Whose(space, known, ctx.actor.id), words)
+            missing = await studio.lacking(
+                document, DefinitionOwner(space, known, ctx.actor.id), words
+            )
             await activate(tx, space, saved.automation_id, words, studio.limits, missing)
         if account is not None:
             await remember_watcher(tx, space, account.id, saved.automation_id)
@@ -137,14 +147,14 @@ def _watch(studio: Studio, reachable: Reachables) -> CapabilityHandler:
             "every": every,
             "state": "active" if starts else "paused",
             "admin_url": studio.admin_url(saved.automation_id),
-            **({} if consent is None else {"consent": consent_told(consent)}),
+            **({} if consent is None else {"consent": summarize_consent(consent)}),
             **_hint(to, account),
         }
 
     return watch
 
 
-def _hint(to: Reachable, account: AccountRow | None) -> dict[str, str]:
+def _hint(to: DataSource, account: AccountRow | None) -> dict[str, str]:
     """What the connection does not say yet, where nothing is read for the lack of it."""
     said = {} if account is None else account.settings
     needs = {one.needs for one in to.polls.values()}
@@ -161,24 +171,24 @@ def _hint(to: Reachable, account: AccountRow | None) -> dict[str, str]:
     }
 
 
-async def _kept_every(tx: Transaction, space: UUID, to: Reachable, known: UUID | None) -> str:
+async def _kept_every(tx: Transaction, space: UUID, to: DataSource, known: UUID | None) -> str:
     """How often it is read now; of one that nobody reads yet, how often is usual for it."""
     row = None if known is None else await tx.fetchrow(_SCHEDULE, space, known)
     cron = None if row is None else (row["config"] or {}).get("cron")
     return cron if isinstance(cron, str) else next(iter(to.polls.values())).every
 
 
-def _unwatch(studio: Studio, reachable: Reachables) -> CapabilityHandler:
+def _unwatch(studio: AuthoringService, reachable: DataSources) -> CapabilityHandler:
     async def unwatch(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchanged:
         to, space, tx = _polled(reachable, given), ctx.actor.workspace_id, ctx.tx
-        account = await of_member(tx, space, ctx.actor.id, to.integration.id)
+        account = await find_member_account(tx, space, ctx.actor.id, to.integration.id)
         known = await _watcher(tx, space, to, account, ctx.actor.id)
         told = {"source": to.name, "state": "stopped"}
         if known is None:
             return Unchanged(told)
         await hold_names(tx, space)
         await hold_all(tx, space, [known])
-        before = await schedules.waiting(tx, [(space, known)])
+        before = await schedules.list_waiting_schedules(tx, [(space, known)])
         await archive(tx, space, known)
         await record_overtaken(tx, before, studio.limits)
         if account is not None:
@@ -188,27 +198,27 @@ def _unwatch(studio: Studio, reachable: Reachables) -> CapabilityHandler:
     return unwatch
 
 
-def _polled(reachable: Reachables, given: Arguments) -> Reachable:
+def _polled(reachable: DataSources, given: Arguments) -> DataSource:
     to = reachable.get(given["source"])
     if to is None or not to.polls:
         raise Invalid(
             f"{given['source']} cannot be read again and again.",
             code="unknown_source",
-            suggestion=f"These can: {', '.join(reachable.polled) or 'none here'}.",
+            suggestion=f"These can: {', '.join(reachable.poll_names) or 'none here'}.",
         )
     return to
 
 
-async def _account(ctx: CallContext, to: Reachable) -> AccountRow | None:
+async def _account(ctx: CallContext, to: DataSource) -> AccountRow | None:
     """The caller's connection; refuses whoever needs one and has none."""
-    row = await of_member(ctx.tx, ctx.actor.workspace_id, ctx.actor.id, to.integration.id)
+    row = await find_member_account(ctx.tx, ctx.actor.workspace_id, ctx.actor.id, to.integration.id)
     if to.route.connection == "needed" and (row is None or row.state == "sign_in"):
-        raise not_connected(to.integration, own=True)
+        raise not_connected_error(to.integration, own=True)
     return row
 
 
 async def _watcher(
-    tx: Transaction, space: UUID, to: Reachable, account: AccountRow | None, owner_id: UUID
+    tx: Transaction, space: UUID, to: DataSource, account: AccountRow | None, owner_id: UUID
 ) -> UUID | None:
     """The automation that reads there already, unless somebody put it away."""
     if account is not None:
@@ -233,20 +243,20 @@ _BY_MARK = """
 
 
 async def _name(
-    tx: Transaction, space: UUID, to: Reachable, account: AccountRow | None, known: UUID | None
+    tx: Transaction, space: UUID, to: DataSource, account: AccountRow | None, known: UUID | None
 ) -> str:
     """What people call it; where somebody else reads the same, it says whose this is."""
     plain = f"Read {to.integration.name}"
-    whose = f" ({plain_name(account.account)})" if account is not None and account.account else ""
+    whose = f" ({clean_name(account.account)})" if account is not None and account.account else ""
     choices = [plain, f"{plain}{whose}"[:200], *(f"{plain} {n}" for n in range(2, _MOST_NAMES))]
     for name in choices:
-        taken = await ids_of(tx, space, [name])
+        taken = await find_automation_ids(tx, space, [name])
         if not taken or taken == [known]:
             return name
     return f"{plain} {_MOST_NAMES}"
 
 
-def _document(to: Reachable, name: str, every: str) -> dict[str, Any]:
+def _document(to: DataSource, name: str, every: str) -> dict[str, Any]:
     """The definition: nothing that anybody else could not have written."""
     polls = "; ".join(one.description for one in to.polls.values())
     return {

@@ -13,17 +13,17 @@ from mainspring.contracts.grant import Grant
 if TYPE_CHECKING:
     from mainspring.contracts.context import StepContext
 
-Check = Callable[[Mapping[str, Any], Mapping[str, Capability]], Sequence[Finding]]
+ConfigCheck = Callable[[Mapping[str, Any], Mapping[str, Capability]], Sequence[Finding]]
 ActionHandler = Callable[["StepContext", Mapping[str, Any]], Awaitable[Any]]
 
 
-def uses_nothing(config: Mapping[str, Any]) -> tuple[Grant, ...]:
+def use_nothing(config: Mapping[str, Any]) -> tuple[Grant, ...]:
     """For actions that touch nothing outside the run."""
     del config
     return ()
 
 
-def finds_nothing(
+def find_nothing(
     config: Mapping[str, Any], capabilities: Mapping[str, Capability]
 ) -> Sequence[Finding]:
     """For actions whose schema says all there is to say."""
@@ -45,11 +45,11 @@ class Action:
     # None: the step itself declares the shape of its output.
     output_schema: Mapping[str, Any] | None
     handler: ActionHandler
-    uses: Callable[[Mapping[str, Any]], tuple[Grant, ...]] = uses_nothing
+    uses: Callable[[Mapping[str, Any]], tuple[Grant, ...]] = use_nothing
     # What is wrong with a config beyond its schema, each with a pointer inside the config.
-    check: Check = finds_nothing
+    check: ConfigCheck = find_nothing
     # What its author may want to think over; it keeps nobody from saving.
-    doubt: Check = finds_nothing
+    doubt: ConfigCheck = find_nothing
     # Its calls are answered from the record over all of its tries, so that one which is taken
     # over or tried again goes on where the last try was interrupted.
     resumes: bool = False

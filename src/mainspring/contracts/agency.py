@@ -23,7 +23,7 @@ AGENT_TASK: Final = "agent_task"
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class AgentTool:
     """A capability that an agent may call, with the schema as the run's grants narrow it."""
 
     id: str
@@ -36,7 +36,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class AgentTurn:
     """What a model answered, and what that took."""
 
     reply: ModelReply
@@ -46,7 +46,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolAnswer:
+class ToolCallResult:
     """What came of one call: its value or its problem."""
 
     value: Any = None
@@ -57,7 +57,7 @@ class ToolAnswer:
     ms: int = 0
 
 
-class Agency(Protocol):
+class AgentSession(Protocol):
     """Given to the handler of ``agent.run`` and to no other."""
 
     @property
@@ -77,7 +77,7 @@ class Agency(Protocol):
         """
         ...
 
-    async def tools(self, wanted: Sequence[str]) -> Sequence[Tool]:
+    async def tools(self, wanted: Sequence[str]) -> Sequence[AgentTool]:
         """What these names and patterns stand for, as far as the run was granted it.
 
         A pattern is narrowed by the grants; a name that is not granted is a problem.
@@ -86,7 +86,7 @@ class Agency(Protocol):
 
     async def turn(
         self, number: int, request: ModelRequest, asked: bytes, room: int | None
-    ) -> Turn:
+    ) -> AgentTurn:
         """One answer of the model, paid for once; ``asked`` is a hash of all that led to it.
 
         With room for so many tokens it reads and writes no more than that.
@@ -95,7 +95,7 @@ class Agency(Protocol):
 
     async def call(
         self, turn: int, place: int, capability: str, arguments: Mapping[str, Any]
-    ) -> ToolAnswer:
+    ) -> ToolCallResult:
         """One call through the gate as this run; what ends the run is raised."""
         ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urlsplit
 
-_PORTS: Final = {"http": 80, "https": 443}
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 def read_base_address(url: str) -> tuple[str, str] | None:
@@ -15,7 +15,7 @@ def read_base_address(url: str) -> tuple[str, str] | None:
     """
     try:
         split = urlsplit(url)
-        host, port = split.hostname, split.port or _PORTS.get(split.scheme)
+        host, port = split.hostname, split.port or _DEFAULT_PORTS.get(split.scheme)
     except ValueError:
         return None
     if not host or port is None or not set(url).isdisjoint("?#@\\ "):

@@ -9,19 +9,19 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 from mainspring.contracts.roles import Permission
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
     from mainspring.contracts.errors import Finding
-    from mainspring.contracts.outcome import Nothing, Resolved, Unclear
+    from mainspring.contracts.outcome import NeedsClarification, NothingToDo, ResolvedArguments
 
 Part = TypeVar("Part")
 CapabilityHandler = Callable[["CallContext", Mapping[str, Any]], Awaitable[Any]]
 Resolve = Callable[
     ["CallContext", Mapping[str, Any]],
-    Awaitable["Mapping[str, Any] | Resolved | Unclear | Nothing"],
+    Awaitable["Mapping[str, Any] | ResolvedArguments | NeedsClarification | NothingToDo"],
 ]
 
 
@@ -43,7 +43,7 @@ class Audience(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class ConnectionRoute:
     """Where a call goes over a connection: the integration, its hosts, and whose it is."""
 
     integration: str
@@ -81,7 +81,7 @@ class Annotations:
     # change them: a grant for it then permits these hosts, and its secrets go nowhere else.
     hosts: frozenset[str] | None = None
     # Where a call of an integration goes: its context then speaks over that connection.
-    route: Route | None = None
+    route: ConnectionRoute | None = None
     # Its handler opens connections of its own choice, such as that of a board's link.
     opens: bool = False
     # A read that asks somebody outside of the house by itself, such as a model for vectors.
@@ -121,7 +121,7 @@ class Annotations:
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
+class DraftMetadata:
     """What a held call says of itself beside what it would do."""
 
     # Drafts of one turn, which a person answers as a set.
@@ -168,7 +168,7 @@ class Write:
     # Where a confirmed draft is another capability's to do: that one's id, and its arguments.
     performs: Callable[[Mapping[str, Any]], tuple[str, Mapping[str, Any]]] | None = None
     # What a call says of itself in arguments of its own; left out: nothing.
-    envelope: Callable[[Mapping[str, Any]], Envelope] | None = None
+    envelope: Callable[[Mapping[str, Any]], DraftMetadata] | None = None
     # Makes exact arguments of what was asked for, before anything is held or pretended; or asks
     # back, or says that there is nothing to do. It reads at most, and never sends.
     resolve: Resolve | None = None
@@ -223,7 +223,7 @@ class Capability:
         return self.description.strip().partition("\n")[0] or self.id
 
 
-def capability_of(
+def build_capability(
     name: str,
     label: str,
     words: str,
@@ -243,8 +243,8 @@ def capability_of(
     )
 
 
-def there(part: Part | None) -> Part:
+def require_part(part: Part | None) -> Part:
     """A part of the house that a handler works on; a registry that only describes has none."""
     if part is None:
-        raise Fault("This registry describes capabilities and cannot call this one.")
+        raise InternalError("This registry describes capabilities and cannot call this one.")
     return part

@@ -15,7 +15,7 @@ from mainspring.contracts.errors import Problem
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.roles import Role
-from mainspring.contracts.secret import SecretText, SpeltSecrets
+from mainspring.contracts.secret import ScriptSecrets, SecretText
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class HttpResponse:
     url: str
 
 
-class Http(Protocol):
+class HttpClient(Protocol):
     """The only way out; the guard behind it checks the address that is dialled."""
 
     async def send(self, request: HttpRequest) -> HttpResponse: ...
@@ -111,7 +111,7 @@ MAIL_SUBJECT = 998
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
+class MailAttachment:
     """A file that leaves with a mail."""
 
     filename: str
@@ -133,7 +133,7 @@ class Mail:
     headers: Mapping[str, str] = field(default_factory=dict)
     # These get it too, and nobody who reads it sees that.
     bcc: tuple[str, ...] = ()
-    attachments: tuple[Attachment, ...] = ()
+    attachments: tuple[MailAttachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ class CallContext(Protocol):
         ...
 
     @property
-    def http(self) -> Http: ...
+    def http(self) -> HttpClient: ...
     @property
     def mail(self) -> Mailer: ...
 
@@ -286,7 +286,7 @@ class CallContext(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class CallResult:
     """What came of a call: its value or its problem, and the moment it was recorded at."""
 
     at: datetime
@@ -295,7 +295,7 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StepStart:
     """What a step holds at its beginning; moment and seed are the same over all its tries."""
 
     token: str
@@ -303,7 +303,7 @@ class Start:
     seed: bytes
 
 
-Stream = Literal["out", "err", "end", "agent"]
+OutputStream = Literal["out", "err", "end", "agent"]
 
 
 class StepContext(Protocol):
@@ -327,8 +327,8 @@ class StepContext(Protocol):
         capability: str,
         arguments: Mapping[str, Any],
         *,
-        secrets: SpeltSecrets = ...,
-    ) -> Called:
+        secrets: ScriptSecrets = ...,
+    ) -> CallResult:
         """The same for a program: a problem is a value, and secrets are spelt in text.
 
         Only the names that are given here are put in, and only where a secret may stand.
@@ -346,11 +346,11 @@ class StepContext(Protocol):
         """What this run may call."""
         ...
 
-    async def start(self) -> Start:
+    async def start(self) -> StepStart:
         """A token that calls capabilities as this run until this try at the step is over."""
         ...
 
-    async def say(self, stream: Stream, text: str, *, last: bool = False) -> None:
+    async def say(self, stream: OutputStream, text: str, *, last: bool = False) -> None:
         """Keeps a piece of what the step says while it runs, for whoever watches.
 
         What is said last is kept together with the end of the step.

@@ -56,7 +56,7 @@ class Finding:
         return shown
 
 
-def _storable(text: str) -> str:
+def _make_storable(text: str) -> str:
     """A sentence may quote what another system sent; what cannot be kept is marked."""
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
@@ -83,7 +83,7 @@ class Problem(Exception):
         retryable: bool | None = None,
         unsent: bool | None = None,
     ) -> None:
-        detail = _storable(detail)
+        detail = _make_storable(detail)
         super().__init__(detail)
         self.detail = detail
         self.code = code or self.kind
@@ -137,7 +137,7 @@ class Unauthenticated(Problem):
     status, title, kind = 401, "Sign in first", "unauthenticated"
 
 
-class Denied(Problem):
+class PermissionDenied(Problem):
     """The caller is known and may not do this."""
 
     status, title, kind = 403, "Not allowed", "denied"
@@ -150,7 +150,7 @@ def in_workspace(url: str, workspace: tuple[Any, str] | None) -> str:
     return f"{url}{'&' if '?' in url else '?'}workspace={workspace[0]}"
 
 
-class PersonNeeded(Denied):
+class PersonRequired(PermissionDenied):
     """Only a person can do this; ``url`` is the page where they do it, or a command does."""
 
     title, kind = "A person is needed", "person_needed"
@@ -182,7 +182,7 @@ class PersonNeeded(Denied):
         return {**super().as_dict(), **({"url": self.url} if self.url else {})}
 
 
-class ReconnectNeeded(Denied):
+class ReconnectRequired(PermissionDenied):
     """A connection is not let in any more, until a person connects it again.
 
     Nothing has left: whoever was asked has refused to listen.
@@ -192,19 +192,19 @@ class ReconnectNeeded(Denied):
     unsent = True
 
 
-class Missing(Problem):
+class NotFound(Problem):
     """There is no such thing here."""
 
     status, title, kind = 404, "Not found", "missing"
 
 
-class Clash(Problem):
+class Conflict(Problem):
     """The thing exists, in a state that does not allow this."""
 
     status, title, kind = 409, "In conflict with what is there", "clash"
 
 
-class ConsentNeeded(Clash):
+class ConsentRequired(Conflict):
     """A person has to agree first; it carries what to, and where the person answers.
 
     ``command`` is what a person types at a terminal instead.
@@ -248,28 +248,28 @@ class Expired(Problem):
     status, title, kind = 410, "Too late", "expired"
 
 
-class Exhausted(Problem):
+class LimitExceeded(Problem):
     """A rate or a limit is used up; it may be there again later."""
 
     status, title, kind = 429, "A limit is used up", "exhausted"
     retryable = True
 
 
-class OverBudget(Exhausted):
+class BudgetExceeded(LimitExceeded):
     """The money set for this is spent."""
 
     title, kind = "The budget is spent", "over_budget"
     retryable = False
 
 
-class Upstream(Problem):
+class UpstreamError(Problem):
     """Another system did not do its part."""
 
     status, title, kind = 502, "Another system failed", "upstream"
     retryable = True
 
 
-class TimedOut(Upstream):
+class DeadlineExceeded(UpstreamError):
     """The work took longer than it was given."""
 
     status, title, kind = 504, "It took too long", "timed_out"
@@ -282,7 +282,7 @@ class StorageFull(Problem):
     retryable = True
 
 
-class Fault(Problem):
+class InternalError(Problem):
     """We made a mistake."""
 
     status, title, kind = 500, "An error of our own", "fault"
@@ -298,13 +298,13 @@ def as_problem(error: BaseException) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, TimeoutError):
-        return TimedOut("The work took longer than it was given.")
+        return DeadlineExceeded("The work took longer than it was given.")
     if isinstance(error, OSError) and error.errno in NO_SPACE:
-        return storage_full()
-    return Fault("An unexpected error ended the work.")
+        return storage_full_error()
+    return InternalError("An unexpected error ended the work.")
 
 
-def storage_full() -> StorageFull:
+def storage_full_error() -> StorageFull:
     """What every surface says when a write fails for lack of space."""
     return StorageFull(
         "The server has no disk space left, so nothing can be written.",
@@ -314,17 +314,17 @@ def storage_full() -> StorageFull:
     )
 
 
-def for_log(error: BaseException) -> str:
+def describe_for_log(error: BaseException) -> str:
     """What the log may say of an error: a foreign one is named by its class and no more."""
     if isinstance(error, (Problem, TimeoutError)):
         return as_problem(error).detail
     return f"An unexpected error ({type(error).__name__}) ended the work."
 
 
-def from_dict(shown: Mapping[str, Any]) -> Problem:
+def problem_from_dict(shown: Mapping[str, Any]) -> Problem:
     """Reads a recorded problem back; an unknown kind becomes a plain Fault."""
     kind = str(shown.get("type", "")).rpartition(":")[2]
-    made = KINDS.get(kind, Fault)
+    made = KINDS.get(kind, InternalError)
     return made(
         str(shown.get("detail", "")),
         code=shown.get("code"),
@@ -341,18 +341,18 @@ KINDS: Mapping[str, type[Problem]] = {
         TooLarge,
         Unsupported,
         Unauthenticated,
-        Denied,
-        PersonNeeded,
-        ReconnectNeeded,
-        Missing,
-        Clash,
-        ConsentNeeded,
+        PermissionDenied,
+        PersonRequired,
+        ReconnectRequired,
+        NotFound,
+        Conflict,
+        ConsentRequired,
         Expired,
-        Exhausted,
-        OverBudget,
-        Upstream,
-        TimedOut,
+        LimitExceeded,
+        BudgetExceeded,
+        UpstreamError,
+        DeadlineExceeded,
         StorageFull,
-        Fault,
+        InternalError,
     )
 }

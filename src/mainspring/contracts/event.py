@@ -22,7 +22,7 @@ LONGEST_EVENT_TYPE: Final = 200
 LONGEST_SOURCE: Final = 200
 
 # A place in the order of the log, as the log itself writes it.
-Place = tuple[str, UUID]
+EventPosition = tuple[str, UUID]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +62,17 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EventLogEntry:
     """One place in the log and what stands there."""
 
-    place: Place
+    place: EventPosition
     workspace_id: UUID
     # None: what stands there cannot be read.
     event: Event | None
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EventQuery:
     """Which events a list is for."""
 
     type: str | None = None
@@ -89,11 +89,15 @@ class EventLog(Protocol):
         """Tells of facts, in the transaction that makes them true."""
         ...
 
-    async def read(self, tx: Transaction, after: Place, most: int) -> Sequence[Entry]:
+    async def read(
+        self, tx: Transaction, after: EventPosition, most: int
+    ) -> Sequence[EventLogEntry]:
         """The next entries after a place, oldest first, of all workspaces, none passed over."""
         ...
 
-    async def peek(self, tx: Transaction, after: Place) -> tuple[Entry, bool] | None:
+    async def peek(
+        self, tx: Transaction, after: EventPosition
+    ) -> tuple[EventLogEntry, bool] | None:
         """The next entry, unread, and whether everything before it is settled."""
         ...
 
@@ -102,7 +106,7 @@ class EventLog(Protocol):
         ...
 
     async def list(
-        self, tx: Transaction, workspace_id: UUID, wanted: Wanted, most: int
+        self, tx: Transaction, workspace_id: UUID, wanted: EventQuery, most: int
     ) -> Sequence[Event]:
         """The newest events of a workspace first."""
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def how_to_install(extra: str) -> str:
+def format_install_hint(extra: str) -> str:
     """For whoever has the package, and for whoever has its source."""
     return (
         f"Install it with: pip install 'mainspring[{extra}]' "

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from mainspring.contracts.context import HttpRequest, HttpResponse
-from mainspring.contracts.errors import Finding, Invalid, Upstream
-from mainspring.contracts.provider_answers import refused
+from mainspring.contracts.errors import Finding, Invalid, UpstreamError
+from mainspring.contracts.provider_answers import parse_refusal
 from mainspring.contracts.secret import SecretText
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ URL_SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-def normal_address(url: str, at: str = "/url") -> str:
+def normalize_address(url: str, at: str = "/url") -> str:
     """The one spelling of an address: host in lower case, no usual port, no fragment."""
     split, host, port = _read(url, at)
     shown = f"[{host}]" if ":" in host else host
@@ -45,20 +45,20 @@ def normal_address(url: str, at: str = "/url") -> str:
     return urlunsplit((split.scheme, shown, split.path or "/", split.query, ""))
 
 
-def host_of(url: str) -> str:
+def get_host(url: str) -> str:
     """The host and port that an address leads to, as the guard compares them."""
     _, host, port = _read(url, "/url")
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def hosts_of(ref: Mapping[str, Any]) -> frozenset[str]:
+def get_hosts(ref: Mapping[str, Any]) -> frozenset[str]:
     """The one host of a reference by its url."""
-    return frozenset({host_of(str(ref["url"]))})
+    return frozenset({get_host(str(ref["url"]))})
 
 
-def normal_ref(ref: Mapping[str, Any]) -> dict[str, Any]:
+def normalize_address_ref(ref: Mapping[str, Any]) -> dict[str, Any]:
     """A reference that is an address and nothing more, in its one spelling."""
-    return {**ref, "url": normal_address(str(ref["url"]))}
+    return {**ref, "url": normalize_address(str(ref["url"]))}
 
 
 async def read_address(
@@ -74,15 +74,15 @@ async def read_address(
         max_bytes=MOST_BYTES,
     )
     response = await ctx.http.send(request)
-    problem = refused(response, urlsplit(url).hostname or "It")
+    problem = parse_refusal(response, urlsplit(url).hostname or "It")
     if problem is not None:
         raise problem
     return response
 
 
-def unreadable(who: str, what: str) -> Upstream:
+def unreadable_response_error(who: str, what: str) -> UpstreamError:
     """An answer that came and is not what it should be; another try would meet the same."""
-    return Upstream(f"{who} {what}", code="unreadable_answer", retryable=False)
+    return UpstreamError(f"{who} {what}", code="unreadable_answer", retryable=False)
 
 
 def _read(url: str, at: str) -> tuple[SplitResult, str, int]:
@@ -90,14 +90,18 @@ def _read(url: str, at: str) -> tuple[SplitResult, str, int]:
         split = urlsplit(url)
         host, port = split.hostname, split.port
     except ValueError:
-        raise _bad(at, "This is not a web address.") from None
+        raise _invalid_address_error(at, "This is not a web address.") from None
     if split.scheme not in _PORTS or not host or _ODD.search(url):
-        raise _bad(at, "This must be a web address that begins with http:// or https://.")
+        raise _invalid_address_error(
+            at, "This must be a web address that begins with http:// or https://."
+        )
     if "@" in split.netloc or "%" in split.netloc:
-        raise _bad(at, "A web address here has no user name and no password in it.")
+        raise _invalid_address_error(
+            at, "A web address here has no user name and no password in it."
+        )
     return split, host, port or _PORTS[split.scheme]
 
 
-def _bad(at: str, detail: str) -> Invalid:
+def _invalid_address_error(at: str, detail: str) -> Invalid:
     finding = Finding(at, detail, "bad_url", "Write it like https://example.com/data.json.")
     return Invalid(detail, code="bad_url", findings=[finding])

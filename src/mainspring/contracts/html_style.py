@@ -29,7 +29,7 @@ _NEVER_SEEN: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TextVisibility:
     """What a style says: hidden with all that is in it; letters of no size, which may differ."""
 
     hidden: bool = False
@@ -37,29 +37,32 @@ class Look:
     tiny: bool | None = None
 
 
-AS_AROUND: Final = Look()
+AS_AROUND: Final = TextVisibility()
 
 
-def look_of(style: str) -> Look:
+def look_of(style: str) -> TextVisibility:
     """How an element with this style is seen."""
-    said = _declared(style)
+    said = _parse_declarations(style)
     never = any(not one.isdisjoint(said.get(name, "").split()) for name, one in _NEVER_SEEN)
-    return Look(never or _faint(said) or _cut(said) or _far(said), _tiny(said))
+    return TextVisibility(
+        never or _is_transparent(said) or _is_clipped(said) or _is_off_screen(said),
+        _has_no_font_size(said),
+    )
 
 
-def _declared(style: str) -> dict[str, str]:
+def _parse_declarations(style: str) -> dict[str, str]:
     """The declarations by name. One that hides is not taken back by a later one of its name:
     which of them counts in the end only a browser knows.
     """
     found: dict[str, list[str]] = {}
-    for one in _plain(style).split(";"):
+    for one in _strip_comments(style).split(";"):
         name, colon, value = one.partition(":")
         if colon:
             found.setdefault(name.strip(), []).append(value.replace("!important", " "))
     return {name: " ".join(values) for name, values in found.items()}
 
 
-def _plain(style: str) -> str:
+def _strip_comments(style: str) -> str:
     """The style in small letters, without comments and escapes."""
     first, *rest = style.split("/*")
     whole = first + "".join(one.partition("*/")[2] for one in rest)
@@ -71,48 +74,48 @@ def _sign(found: re.Match[str]) -> str:
     return chr(number) if 0 < number < 0x110000 else " "
 
 
-def _faint(said: dict[str, str]) -> bool:
-    return any(_number(one) == 0.0 for one in said.get("opacity", "").split())
+def _is_transparent(said: dict[str, str]) -> bool:
+    return any(_parse_number(one) == 0.0 for one in said.get("opacity", "").split())
 
 
-def _cut(said: dict[str, str]) -> bool:
+def _is_clipped(said: dict[str, str]) -> bool:
     """Nothing of what is in it has room."""
     if not {"hidden", "clip"} & set(said.get("overflow", "").split()):
         return False
-    return any(_number(one) == 0.0 for name in _SIZES for one in said.get(name, "").split())
+    return any(_parse_number(one) == 0.0 for name in _SIZES for one in said.get(name, "").split())
 
 
-def _far(said: dict[str, str]) -> bool:
+def _is_off_screen(said: dict[str, str]) -> bool:
     names = ["text-indent"]
     if {"absolute", "fixed", "relative"} & set(said.get("position", "").split()):
         names += _PLACES
-    return any(_pixels(one) <= _FAR for name in names for one in said.get(name, "").split())
+    return any(_parse_pixels(one) <= _FAR for name in names for one in said.get(name, "").split())
 
 
-def _tiny(said: dict[str, str]) -> bool | None:
+def _has_no_font_size(said: dict[str, str]) -> bool | None:
     """Whether its letters have no size; None where that is as around it."""
     sizes = said.get("font-size", "").split()
     # In a font, the size is the first that has a unit or is nothing; a weight has none.
     parts = (one.partition("/")[0] for one in said.get("font", "").split())
-    sizes += [one for one in parts if _unit(one) or _number(one) == 0.0][:1]
+    sizes += [one for one in parts if _parse_unit(one) or _parse_number(one) == 0.0][:1]
     if not sizes:
         return None
-    if any(_number(one) == 0.0 for one in sizes):
+    if any(_parse_number(one) == 0.0 for one in sizes):
         return True
-    around = all(one in _INHERITED or _unit(one) in _RELATIVE for one in sizes)
+    around = all(one in _INHERITED or _parse_unit(one) in _RELATIVE for one in sizes)
     return None if around else False
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     found = _LENGTH.fullmatch(text)
     return None if found is None else float(found[1])
 
 
-def _unit(text: str) -> str:
+def _parse_unit(text: str) -> str:
     found = _LENGTH.fullmatch(text)
     return "" if found is None else found[2]
 
 
-def _pixels(text: str) -> float:
+def _parse_pixels(text: str) -> float:
     found = _LENGTH.fullmatch(text)
     return 0.0 if found is None else float(found[1]) * _PIXELS.get(found[2], _OTHER_PIXELS)

@@ -90,15 +90,15 @@ _SPACE: Final = re.compile(r"[ \t\r\f\v\u00a0]+")
 _LINES: Final = re.compile(r"\n{3,}")
 
 
-def text_of_html(html: str) -> str:
+def extract_html_text(html: str) -> str:
     """What a person would read of it; links with the address that they lead to."""
-    reader = _Reader()
+    reader = _HtmlTextExtractor()
     reader.read(html[:LONGEST_HTML])
     lines = (_SPACE.sub(" ", line).strip() for line in "".join(reader.pieces).split("\n"))
     return _LINES.sub("\n\n", "\n".join(lines)).strip()
 
 
-class _Open(NamedTuple):
+class _OpenElement(NamedTuple):
     """An element that is open."""
 
     tag: str
@@ -114,7 +114,7 @@ class _Open(NamedTuple):
         return self.shown and not self.tiny
 
 
-class _Reader:
+class _HtmlTextExtractor:
     """Walks through tags from the beginning to the end and looks at nothing twice.
 
     The parser of the standard library looks again and again for ends that are not there, which
@@ -123,7 +123,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
-        self._open: list[_Open] = []
+        self._open: list[_OpenElement] = []
         # How many of each are open: a text may be nothing but tags that close nothing.
         self._counts: Counter[str] = Counter()
 
@@ -133,7 +133,7 @@ class _Reader:
         while (begin := html.find("<", at)) >= 0:
             self._text(html[at:begin])
             if html.startswith("<!--", begin):
-                at = _behind(html, "-->", begin + 4)
+                at = _find_after(html, "-->", begin + 4)
                 continue
             if (behind := self._tag(html, lower, begin)) is None:
                 at = begin
@@ -150,7 +150,7 @@ class _Reader:
         if named is None:
             self._text("<")
             return begin + 1
-        given, behind = _attributes(html, named.end())
+        given, behind = _parse_attributes(html, named.end())
         if given is None:
             # In a value that is never closed everything belongs to it, and nobody sees it.
             return len(html) if behind else None
@@ -171,9 +171,9 @@ class _Reader:
         hidden = look.hidden or tag in _UNREAD or "hidden" in given
         shown = (not self._open or self._open[-1].shown) and not hidden
         tiny = (bool(self._open) and self._open[-1].tiny) if look.tiny is None else look.tiny
-        one = _Open(tag, shown, tiny, _address(given) if tag == "a" else "")
+        one = _OpenElement(tag, shown, tiny, _get_link_address(given) if tag == "a" else "")
         if one.read:
-            self.pieces.append(_before(tag, given))
+            self.pieces.append(_format_prefix(tag, given))
         if tag not in _VOID and not closed:
             self._open.append(one)
             self._counts[tag] += 1
@@ -206,7 +206,7 @@ class _Reader:
         return "\n" if tag in _BLOCKS else ""
 
 
-def _before(tag: str, given: dict[str, str]) -> str:
+def _format_prefix(tag: str, given: dict[str, str]) -> str:
     if tag == "br":
         return "\n"
     if tag == "li":
@@ -218,13 +218,13 @@ def _before(tag: str, given: dict[str, str]) -> str:
     return "\n" if tag in _BLOCKS else ""
 
 
-def _behind(text: str, sign: str, at: int) -> int:
+def _find_after(text: str, sign: str, at: int) -> int:
     """The place behind the next sign, or the end."""
     found = text.find(sign, at)
     return len(text) if found < 0 else found + len(sign)
 
 
-def _attributes(html: str, at: int) -> tuple[dict[str, str] | None, int]:
+def _parse_attributes(html: str, at: int) -> tuple[dict[str, str] | None, int]:
     """The attributes of a tag and the place behind it; a sign in quotes does not end it.
 
     Of a tag that never ends there are none, and the place is that of the value in which it does
@@ -264,6 +264,6 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
     return at if found is None else found.end()
 
 
-def _address(given: dict[str, str]) -> str:
+def _get_link_address(given: dict[str, str]) -> str:
     found = given.get("href", "").strip()
     return found if _LINK.fullmatch(found) else ""

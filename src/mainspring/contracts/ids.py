@@ -17,7 +17,7 @@ _lock = threading.Lock()
 _last = 0
 
 
-def new_id() -> UUID:
+def generate_id() -> UUID:
     """A new id, greater than every id this process made before."""
     global _last
     ordered = (time.time_ns() // 1_000_000) << 12
@@ -30,12 +30,12 @@ def new_id() -> UUID:
     return UUID(int=(high << 80) | _VERSION | (low << 64) | _VARIANT | random)
 
 
-def floor_id(moment: datetime) -> UUID:
+def get_lowest_id_at(moment: datetime) -> UUID:
     """The smallest id a given moment can have: the bound of a partition."""
     milliseconds = int(moment.astimezone(UTC).timestamp() * 1000)
     return UUID(int=(milliseconds << 80) | _VERSION | _VARIANT)
 
 
-def moment_of(made: UUID) -> datetime:
+def get_id_time(made: UUID) -> datetime:
     """When an id was made, to the millisecond."""
     return datetime.fromtimestamp((made.int >> 80) / 1000, UTC)

@@ -12,11 +12,11 @@ _LOOK_EVERY: Final = 2_000
 Answer = TypeVar("Answer")
 
 
-class TookTooLong(BaseException):
+class TimeLimitExceeded(BaseException):
     """The work has used the time that it was given. Libraries that catch all errors let it by."""
 
 
-def in_time(work: Callable[[], Answer], seconds: float = SECONDS) -> Answer:
+def run_with_time_limit(work: Callable[[], Answer], seconds: float = SECONDS) -> Answer:
     """Does the work on this thread; ``TookTooLong`` once it has used so much of the processor.
 
     Each call of a function is looked at, as there is no other moment at which a library that
@@ -28,7 +28,7 @@ def in_time(work: Callable[[], Answer], seconds: float = SECONDS) -> Answer:
         nonlocal calls
         calls += 1
         if calls % _LOOK_EVERY == 0 and time.thread_time() > ends:
-            raise TookTooLong
+            raise TimeLimitExceeded
 
     before = sys.gettrace()
     if before is not None:
@@ -55,5 +55,5 @@ class TimeLimit:
         """Does one part of the work; ``TookTooLong`` once the time of all parts is used."""
         left = self._ends - time.thread_time()
         if left < 0:
-            raise TookTooLong
-        return in_time(work, left) if may_be_long else work()
+            raise TimeLimitExceeded
+        return run_with_time_limit(work, left) if may_be_long else work()

@@ -19,7 +19,7 @@ from mainspring.contracts.capability import Capability
 from mainspring.contracts.event import EventType
 
 if TYPE_CHECKING:
-    from mainspring.contracts.context import CallContext, Http, HttpResponse
+    from mainspring.contracts.context import CallContext, HttpClient, HttpResponse
     from mainspring.contracts.errors import Problem
 
 # As much as one call of a source brings where it does not bring everything.
@@ -28,13 +28,13 @@ MOST_FETCHED: Final = 250
 USUAL_POLL: Final = "*/10 * * * *"
 
 
-def _nothing_to_add(given: Mapping[str, Any]) -> str | None:
+def _add_no_note(given: Mapping[str, Any]) -> str | None:
     del given
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class WriteOffer:
     """A write as act_on_integration takes it, where its input has words of its own.
 
     A write without one is offered with the arguments of its capability.
@@ -45,7 +45,7 @@ class Offer:
     # The arguments of the capability, made from an input that fits.
     arguments: Callable[[Mapping[str, Any]], Mapping[str, Any]]
     # What a person must know beside the capability's own preview.
-    note: Callable[[Mapping[str, Any]], str | None] = _nothing_to_add
+    note: Callable[[Mapping[str, Any]], str | None] = _add_no_note
     # By which name it is asked for; left out: the capability's.
     name: str = ""
     # The fields of the input that a person may still change; None: the capability's own.
@@ -76,7 +76,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class UnreadableItem:
     """One thing that could not be read: the others go on."""
 
     source_ref: str
@@ -84,10 +84,10 @@ class Broken:
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class ItemBatch:
     """What one look brought, and from where the next one goes on."""
 
-    items: Sequence[Item | Broken]
+    items: Sequence[Item | UnreadableItem]
     # Plain JSON; None: there is nothing to go on from.
     cursor: Mapping[str, Any] | None = None
     # Whether there is more to be had at once.
@@ -97,7 +97,9 @@ class Portion:
 
 
 # Reads one portion: what was asked for, and where the portion before ended (None: the first).
-Read = Callable[["CallContext", Mapping[str, Any], Mapping[str, Any] | None], Awaitable[Portion]]
+ReadItems = Callable[
+    ["CallContext", Mapping[str, Any], Mapping[str, Any] | None], Awaitable[ItemBatch]
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ class ItemFile:
 
 
 # The files of something that became a page, by the front matter of that page.
-Files = Callable[["CallContext", Mapping[str, Any]], Awaitable[Sequence[ItemFile]]]
+ReadFiles = Callable[["CallContext", Mapping[str, Any]], Awaitable[Sequence[ItemFile]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +122,13 @@ class Source:
     # By which it is asked for, such as gmail; the same for all its ways in and out.
     name: str
     input_schema: Mapping[str, Any]
-    read: Read
+    read: ReadItems
     # An input from a sentence, read without a model, at a moment; raises Invalid where it cannot.
     from_request: Callable[[str, datetime], Mapping[str, Any]]
     # The most items of one call; None: all there are.
     most: int | None = MOST_FETCHED
     # Fetches the files of what it read once more; None: its items have no files.
-    files: Files | None = None
+    files: ReadFiles | None = None
     # The hosts that an input with an address of its own leads to; None: those of the manifest.
     # A run is let to such an address only where a board is linked to it.
     hosts: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
@@ -139,7 +141,7 @@ class Poll:
     name: str
     description: str
     # Called with the settings of the connection as its input.
-    read: Read
+    read: ReadItems
     every: str = USUAL_POLL
     # The setting of the connection that says what is looked at; where it is empty, nothing is.
     needs: str | None = None
@@ -147,13 +149,13 @@ class Poll:
 
 # Answers rows, and after them what could not be read as one: a reference to what is read, and the
 # arguments of the operation.
-Rows = Callable[
+ReadRows = Callable[
     ["CallContext", Mapping[str, Any], Mapping[str, Any]],
-    Awaitable[Sequence[Mapping[str, Any] | Broken]],
+    Awaitable[Sequence[Mapping[str, Any] | UnreadableItem]],
 ]
 
 
-def _nothing_to_check(params: Mapping[str, Any]) -> None:
+def _check_nothing(params: Mapping[str, Any]) -> None:
     del params
 
 
@@ -164,13 +166,13 @@ class Operation:
     id: str
     description: str
     params_schema: Mapping[str, Any]
-    rows: Rows
+    rows: ReadRows
     # The columns it fills, by name: text, number, boolean, date, datetime, url or json.
     columns: Mapping[str, str]
     # The field that tells one row from another over time.
     key: str = "id"
     # What a schema cannot say about arguments; raises Invalid, its pointers seen from them.
-    check: Callable[[Mapping[str, Any]], None] = _nothing_to_check
+    check: Callable[[Mapping[str, Any]], None] = _check_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +254,7 @@ class Interactions:
     # The answer to a command, for its sender alone.
     note: Callable[[str], Mapping[str, Any]]
     # Answers a pressed button: replaces the message, or adds a note for its sender alone.
-    reply: Callable[[Http, Interaction, str, bool], Awaitable[None]]
+    reply: Callable[[HttpClient, Interaction, str, bool], Awaitable[None]]
 
 
 async def _unknown_account(ctx: CallContext) -> str:
@@ -260,7 +262,7 @@ async def _unknown_account(ctx: CallContext) -> str:
     return ""
 
 
-def _by_status_alone(response: HttpResponse) -> bool:
+def _assume_token_valid(response: HttpResponse) -> bool:
     del response
     return False
 
@@ -273,7 +275,7 @@ class Integration:
     capabilities: tuple[Capability, ...] = ()
     actions: tuple[Action, ...] = ()
     events: tuple[EventType, ...] = ()
-    offers: tuple[Offer, ...] = ()
+    offers: tuple[WriteOffer, ...] = ()
     sources: tuple[Source, ...] = ()
     polls: tuple[Poll, ...] = ()
     adapters: tuple[Adapter, ...] = ()
@@ -284,7 +286,7 @@ class Integration:
     account: Callable[[CallContext], Awaitable[str]] = _unknown_account
     # Whether an answer with another status than 401 says that the access token is not good any
     # more. A token that can be renewed is then renewed, and the request is sent again.
-    refuses_token: Callable[[HttpResponse], bool] = _by_status_alone
+    refuses_token: Callable[[HttpResponse], bool] = _assume_token_valid
 
     @property
     def id(self) -> str:

@@ -134,7 +134,7 @@ class Limits:
     retry_seconds: int = _limit(3_600, "s", "The longest pause between two attempts.")
 
 
-def all_limits() -> Iterator[tuple[str, int, str, str]]:
+def list_limits() -> Iterator[tuple[str, int, str, str]]:
     """Name, default, unit and sentence of each limit, for the reference."""
     defaults = Limits()
     for entry in fields(Limits):
@@ -142,7 +142,7 @@ def all_limits() -> Iterator[tuple[str, int, str, str]]:
         yield entry.name, default, entry.metadata["unit"], entry.metadata["sentence"]
 
 
-def with_overrides(overrides: Mapping[str, int]) -> Limits:
+def override_limits(overrides: Mapping[str, int]) -> Limits:
     """The defaults with an operator's values; an unknown name is refused."""
     unknown = sorted(overrides.keys() - {entry.name for entry in fields(Limits)})
     if unknown:

@@ -87,7 +87,7 @@ MANIFEST_SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-def base_of(addresses: Mapping[str, str], name: str, usual: str) -> tuple[str, str]:
+def resolve_base_address(addresses: Mapping[str, str], name: str, usual: str) -> tuple[str, str]:
     """The address of an API, and the host and port that may be dialled for it."""
     found = read_base_address(addresses.get(name, usual))
     if found is None:
@@ -99,7 +99,9 @@ def base_of(addresses: Mapping[str, str], name: str, usual: str) -> tuple[str, s
     return found
 
 
-def moved(manifest: Mapping[str, Any], addresses: Mapping[str, str]) -> dict[str, Any]:
+def apply_sign_in_addresses(
+    manifest: Mapping[str, Any], addresses: Mapping[str, str]
+) -> dict[str, Any]:
     """A manifest with the places of signing in that the operator set for its provider."""
     auth = dict(manifest["auth"])
     provider = str(auth.get("provider", ""))
@@ -110,6 +112,6 @@ def moved(manifest: Mapping[str, Any], addresses: Mapping[str, str]) -> dict[str
     return {**manifest, "auth": auth}
 
 
-def source_of(manifest: Mapping[str, Any]) -> str:
+def get_source_name(manifest: Mapping[str, Any]) -> str:
     """By which an integration is asked for data and writes."""
     return str(manifest.get("source") or manifest["id"])

@@ -20,7 +20,7 @@ from email.policy import Compat32
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import Final
 
-from mainspring.contracts.html_text import text_of_html
+from mainspring.contracts.html_text import extract_html_text
 
 MOST_PARTS: Final = 200
 LONGEST_TEXT: Final = 200_000
@@ -69,7 +69,7 @@ class MailFile:
 
 
 @dataclass(frozen=True, slots=True)
-class MailRead:
+class ParsedMail:
     """What a mail says."""
 
     message_id: str
@@ -85,28 +85,28 @@ class MailRead:
     references: tuple[str, ...] = ()
 
 
-def read_mail(data: bytes) -> MailRead:
+def read_mail(data: bytes) -> ParsedMail:
     """Reads a mail; ``ValueError`` when it is built so that it cannot be read."""
     try:
-        message = message_from_bytes(_bounded(data), policy=_ShortHeaders())
-        parts = list(_parts(message))
-        return MailRead(
-            message_id=_first_id(_header(message, "Message-ID")),
-            subject=_header(message, "Subject"),
-            sender=next(iter(_addresses(message, "From")), ""),
-            to=_addresses(message, "To"),
-            cc=_addresses(message, "Cc"),
-            date=_date(message),
-            text=_text(parts),
-            files=tuple(_files(parts))[:_MOST_FILES],
-            in_reply_to=_first_id(_header(message, "In-Reply-To")),
-            references=tuple(_MESSAGE_ID.findall(_header(message, "References")))[:50],
+        message = message_from_bytes(_truncate_mail(data), policy=_ShortHeaders())
+        parts = list(_iterate_parts(message))
+        return ParsedMail(
+            message_id=_find_first_id(_read_header(message, "Message-ID")),
+            subject=_read_header(message, "Subject"),
+            sender=next(iter(_read_addresses(message, "From")), ""),
+            to=_read_addresses(message, "To"),
+            cc=_read_addresses(message, "Cc"),
+            date=_read_date(message),
+            text=_read_text(parts),
+            files=tuple(_iterate_files(parts))[:_MOST_FILES],
+            in_reply_to=_find_first_id(_read_header(message, "In-Reply-To")),
+            references=tuple(_MESSAGE_ID.findall(_read_header(message, "References")))[:50],
         )
     except (RecursionError, AttributeError, TypeError, IndexError, KeyError) as error:
         raise ValueError("This mail is built so that it cannot be read.") from error
 
 
-def _bounded(data: bytes) -> bytes:
+def _truncate_mail(data: bytes) -> bytes:
     """As much of a mail as is taken apart in a moment."""
     around = len(_BOUNDARY.findall(data)) + 1
     most = min(MOST_LINES, _MOST_LOOKS // around)
@@ -115,7 +115,7 @@ def _bounded(data: bytes) -> bytes:
     return b"".join(data.splitlines(keepends=True)[:most])
 
 
-def decoded_header(value: str) -> str:
+def decode_header_text(value: str) -> str:
     """A header as a person reads it, on one line."""
     value = value[:_LONGEST_HEADER]
     try:
@@ -126,34 +126,34 @@ def decoded_header(value: str) -> str:
     return " ".join(_UNSEEN.sub(" ", plain).split())
 
 
-def _header(message: Message, name: str) -> str:
+def _read_header(message: Message, name: str) -> str:
     value = message.get(name)
-    return "" if value is None else decoded_header(str(value))
+    return "" if value is None else decode_header_text(str(value))
 
 
-def _first_id(text: str) -> str:
+def _find_first_id(text: str) -> str:
     found = _MESSAGE_ID.search(text)
     return found[0] if found else ""
 
 
-def _addresses(message: Message, name: str) -> tuple[str, ...]:
+def _read_addresses(message: Message, name: str) -> tuple[str, ...]:
     values = [str(one)[:_LONGEST_HEADER] for one in message.get_all(name, [])[:5]]
     found = []
-    for named, address in _pairs(values):
-        called, plain = decoded_header(named), decoded_header(address)
+    for named, address in _parse_address_pairs(values):
+        called, plain = decode_header_text(named), decode_header_text(address)
         if plain:
             found.append(f"{called} <{plain}>" if called else plain)
     return tuple(found)
 
 
-def _pairs(values: Sequence[str]) -> list[tuple[str, str]]:
+def _parse_address_pairs(values: Sequence[str]) -> list[tuple[str, str]]:
     try:
         return getaddresses(list(values))[:_MOST_ADDRESSES]
     except (RecursionError, IndexError, ValueError):
         return []
 
 
-def _date(message: Message) -> datetime | None:
+def _read_date(message: Message) -> datetime | None:
     try:
         found = parsedate_to_datetime(str(message.get("Date", "")))
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
@@ -161,7 +161,7 @@ def _date(message: Message) -> datetime | None:
         return None
 
 
-def _parts(message: Message) -> Iterator[Message]:
+def _iterate_parts(message: Message) -> Iterator[Message]:
     """The parts that hold something, in order; a mail inside a mail is one part."""
     waiting, seen = [message], 0
     while waiting and seen < MOST_PARTS:
@@ -174,7 +174,7 @@ def _parts(message: Message) -> Iterator[Message]:
             yield part
 
 
-def _filename(part: Message) -> str:
+def _read_filename(part: Message) -> str:
     try:
         return part.get_filename() or ""
     except (TypeError, ValueError, LookupError):
@@ -183,23 +183,23 @@ def _filename(part: Message) -> str:
 
 
 def _is_file(part: Message) -> bool:
-    if part.get_content_disposition() == "attachment" or _filename(part):
+    if part.get_content_disposition() == "attachment" or _read_filename(part):
         return True
     return part.get_content_type() not in {"text/plain", "text/html"}
 
 
-def _text(parts: list[Message]) -> str:
+def _read_text(parts: list[Message]) -> str:
     """The plain text where there is some, else what the HTML shows."""
     shown = [part for part in parts if not _is_file(part)]
-    plain = [_decoded(part) for part in shown if part.get_content_type() == "text/plain"]
+    plain = [_decode_part(part) for part in shown if part.get_content_type() == "text/plain"]
     text = "\n\n".join(one.strip() for one in plain if one.strip())
     if not text:
-        rich = [_decoded(part) for part in shown if part.get_content_type() == "text/html"]
-        text = "\n\n".join(text_of_html(one) for one in rich)
+        rich = [_decode_part(part) for part in shown if part.get_content_type() == "text/html"]
+        text = "\n\n".join(extract_html_text(one) for one in rich)
     return text.replace("\r\n", "\n").replace("\x00", "\ufffd").strip()[:LONGEST_TEXT]
 
 
-def _decoded(part: Message) -> str:
+def _decode_part(part: Message) -> str:
     data = part.get_payload(decode=True)
     if not isinstance(data, bytes):
         return ""
@@ -212,10 +212,10 @@ def _decoded(part: Message) -> str:
         return data.decode("utf-8", "replace")
 
 
-def _files(parts: list[Message]) -> Iterator[MailFile]:
+def _iterate_files(parts: list[Message]) -> Iterator[MailFile]:
     for part in parts:
         if _is_file(part) and part.get_content_maintype() != "multipart":
-            name = decoded_header(_filename(part))[:200]
+            name = decode_header_text(_read_filename(part))[:200]
             data = part.get_payload(decode=True)
             size = len(data) if isinstance(data, bytes) else 0
             yield MailFile(name or "without a name", part.get_content_type(), size)

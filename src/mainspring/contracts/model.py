@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal, Protocol
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Problem, TimedOut, Upstream
+from mainspring.contracts.errors import Conflict, DeadlineExceeded, Problem, UpstreamError
 
 DEFAULT_MODEL: Final = "claude-sonnet-4-6"
 CUT_OFF: Final = "model_cut_off"
@@ -202,7 +202,7 @@ class Model(Protocol):
         ...
 
 
-class Models(Protocol):
+class ModelCatalog(Protocol):
     """The models that the workspaces of an installation can reach."""
 
     async def connected(self, workspace_id: UUID) -> bool:
@@ -214,28 +214,28 @@ class Models(Protocol):
         ...
 
 
-def cut_off(detail: str, *, retry_after: float | None = None) -> Upstream:
+def interrupted_reply_error(detail: str, *, retry_after: float | None = None) -> UpstreamError:
     """An answer that broke off: the provider may charge for it, and nobody knows how much."""
-    return Upstream(detail, code=CUT_OFF, retry_after=retry_after)
+    return UpstreamError(detail, code=CUT_OFF, retry_after=retry_after)
 
 
 def is_refusal(error: BaseException) -> bool:
     """Whether a provider said no, which is free; it may charge for what broke off or was late."""
-    if not isinstance(error, Problem) or isinstance(error, TimedOut):
+    if not isinstance(error, Problem) or isinstance(error, DeadlineExceeded):
         return False
     return error.code != CUT_OFF
 
 
-def no_model() -> Problem:
+def no_model_error() -> Problem:
     """The one answer while no model is connected."""
-    return Clash(
+    return Conflict(
         "No model is connected to this installation.",
         code=NO_MODEL,
         suggestion="Ask the operator to connect a model, or let the step do without one.",
     )
 
 
-class NoModels:
+class EmptyModelCatalog:
     """An installation without a model; it says so to whoever asks."""
 
     async def connected(self, workspace_id: UUID) -> bool:
@@ -244,4 +244,4 @@ class NoModels:
 
     async def find(self, workspace_id: UUID, name: str) -> Model:
         del workspace_id, name
-        raise no_model()
+        raise no_model_error()

@@ -8,7 +8,7 @@ from typing import Any, Final
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
-def plain_object(
+def build_object_part(
     properties: Mapping[str, Any], required: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """A part of a schema; where nothing is said of it, every property is required."""
@@ -20,7 +20,7 @@ def plain_object(
     }
 
 
-def object_schema(
+def build_object_schema(
     properties: Mapping[str, Any],
     required: Sequence[str],
     examples: Sequence[Any],
@@ -29,7 +29,7 @@ def object_schema(
     """A whole schema, with what fits it and what does not, each of those with its reason."""
     return {
         "$schema": DIALECT,
-        **plain_object(properties, required),
+        **build_object_part(properties, required),
         "examples": list(examples),
         "x-mainspring-anti-examples": [
             {"value": value, "reason": reason} for value, reason in anti_examples

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeVar
 
-from mainspring.contracts.errors import Problem, ReconnectNeeded, Upstream
-from mainspring.contracts.integration import Broken, Item
+from mainspring.contracts.errors import Problem, ReconnectRequired, UpstreamError
+from mainspring.contracts.integration import Item, UnreadableItem
 
 # What code stumbles with over a thing of a shape that nobody has thought of.
 _ODD: Final = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
 Found = TypeVar("Found")
 
 
-def read_one(source_ref: str, read: Callable[[], Found]) -> Found | Broken:
+def read_one(source_ref: str, read: Callable[[], Found]) -> Found | UnreadableItem:
     """Reads one thing that is there already; one of a shape that cannot be read is broken.
 
     Times that no clock knows are told by the system, as errors of its own.
@@ -26,38 +26,38 @@ def read_one(source_ref: str, read: Callable[[], Found]) -> Found | Broken:
     try:
         return read()
     except Problem as problem:
-        return Broken(source_ref, problem)
+        return UnreadableItem(source_ref, problem)
     except (*_ODD, OSError):
-        return Broken(source_ref, _odd())
+        return UnreadableItem(source_ref, _unexpected_response_error())
 
 
-def _odd() -> Upstream:
+def _unexpected_response_error() -> UpstreamError:
     detail = "It has a shape that cannot be read here."
-    return Upstream(detail, code="item_unreadable", retryable=False)
+    return UpstreamError(detail, code="item_unreadable", retryable=False)
 
 
 async def read_each(
     wanted: Mapping[str, str], read: Callable[[str], Awaitable[Item | None]]
-) -> list[Item | Broken]:
+) -> list[Item | UnreadableItem]:
     """Reads each by its id; ``wanted`` has the source_ref of each. None: it is left out.
 
     A provider that asks for a pause, or for a person to connect again, means all of them.
     """
-    found: dict[str, Item | Broken | None] = {}
-    failed = await _pass(list(wanted), wanted, read, found)
-    again = await _pass(list(failed), wanted, read, found)
+    found: dict[str, Item | UnreadableItem | None] = {}
+    failed = await _read_pass(list(wanted), wanted, read, found)
+    again = await _read_pass(list(failed), wanted, read, found)
     if again and not any(isinstance(one, Item) for one in found.values()):
         raise next(iter(again.values()))
     for name, problem in again.items():
-        found[name] = Broken(wanted[name], problem)
+        found[name] = UnreadableItem(wanted[name], problem)
     return [one for name in wanted if (one := found.get(name)) is not None]
 
 
-async def _pass(
+async def _read_pass(
     names: list[str],
     wanted: Mapping[str, str],
     read: Callable[[str], Awaitable[Item | None]],
-    found: dict[str, Item | Broken | None],
+    found: dict[str, Item | UnreadableItem | None],
 ) -> dict[str, Problem]:
     """Reads these; answers those at which the provider failed."""
     failed: dict[str, Problem] = {}
@@ -65,16 +65,16 @@ async def _pass(
         try:
             found[name] = await read(name)
         except Problem as problem:
-            if _means_all(problem):
+            if _affects_all(problem):
                 raise
             if problem.retryable:
                 failed[name] = problem
             else:
-                found[name] = Broken(wanted[name], problem)
+                found[name] = UnreadableItem(wanted[name], problem)
         except _ODD:
-            found[name] = Broken(wanted[name], _odd())
+            found[name] = UnreadableItem(wanted[name], _unexpected_response_error())
     return failed
 
 
-def _means_all(problem: Problem) -> bool:
-    return isinstance(problem, ReconnectNeeded) or problem.code == "provider_busy"
+def _affects_all(problem: Problem) -> bool:
+    return isinstance(problem, ReconnectRequired) or problem.code == "provider_busy"

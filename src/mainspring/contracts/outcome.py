@@ -31,7 +31,7 @@ class Unchanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldForApproval:
     """An outside write became a draft: a person must agree before it leaves."""
 
     draft_id: UUID
@@ -61,7 +61,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Unclear:
+class NeedsClarification:
     """The request was ambiguous; the answer to this question makes it clear."""
 
     question: str
@@ -71,7 +71,7 @@ class Unclear:
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
+class NothingToDo:
     """There was nothing to do, and why."""
 
     reason: str
@@ -81,7 +81,7 @@ class Nothing:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedArguments:
     """The exact arguments that a request means, and what the caller should know about that."""
 
     arguments: Mapping[str, Any]
@@ -89,11 +89,11 @@ class Resolved:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class WaitUntil:
     """The step sleeps until a moment; then it is done with this value."""
 
     until: datetime
     value: Any = None
 
 
-Outcome = Done | Unchanged | Held | Unclear | Nothing
+Outcome = Done | Unchanged | HeldForApproval | NeedsClarification | NothingToDo

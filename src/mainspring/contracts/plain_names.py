@@ -24,12 +24,12 @@ _INVISIBLE: Final = (
     r"\uffa0\ufff0-\ufffb\U000e0000-\U000e007f"
 )
 _UNSAFE: Final = re.compile(f"[{_BREAKS}{_INVISIBLE}]")
-_UNSEEN: Final = re.compile(f"[{_INVISIBLE}]")
+_INVISIBLE_PATTERN: Final = re.compile(f"[{_INVISIBLE}]")
 
 
-def plain_name(name: str) -> str:
+def clean_name(name: str) -> str:
     """The name on one line, without the characters that a new name cannot have."""
-    return " ".join(_UNSAFE.sub(" ", _UNSEEN.sub("", name)).split())
+    return " ".join(_UNSAFE.sub(" ", _INVISIBLE_PATTERN.sub("", name)).split())
 
 
 def name_findings(name: str, pointer: str = "/name", stored: Container[str] = ()) -> list[Finding]:
@@ -37,9 +37,13 @@ def name_findings(name: str, pointer: str = "/name", stored: Container[str] = ()
     found = _UNSAFE.search(name)
     if found is None or name in stored:
         return []
-    kind = "a line break" if found[0] in "\n\r\u2028\u2029" else f"the character {_code(found[0])}"
+    kind = (
+        "a line break"
+        if found[0] in "\n\r\u2028\u2029"
+        else f"the character {_format_code_point(found[0])}"
+    )
     detail = f"A name is one line of visible text, and this one has {kind} in it."
-    plain = plain_name(name)[:200]
+    plain = clean_name(name)[:200]
     way = f"Write it as {plain!r}." if plain else "Choose another name."
     return [Finding(pointer, detail, CODE, way)]
 
@@ -57,5 +61,5 @@ def refuse_names(findings: list[Finding]) -> None:
         )
 
 
-def _code(character: str) -> str:
+def _format_code_point(character: str) -> str:
     return f"U+{ord(character):04X}"

@@ -32,7 +32,7 @@ WOULD_FAIL: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
+class DefinitionOwner:
     """Whose definition it is: that of an automation's owner, or of the author of a new one."""
 
     workspace_id: UUID
@@ -45,7 +45,7 @@ class Preflight(Protocol):
     """Looks at a definition with the settings, the connections and the people in view."""
 
     async def findings(
-        self, document: Mapping[str, Any], words: Vocabulary, whose: Whose
+        self, document: Mapping[str, Any], words: Vocabulary, whose: DefinitionOwner
     ) -> tuple[Finding, ...]:
         """What its steps would not find if they ran now, each with its place and a remedy."""
         ...
@@ -55,7 +55,7 @@ class NoPreflight:
     """Used where nothing is known about the installation."""
 
     async def findings(
-        self, document: Mapping[str, Any], words: Vocabulary, whose: Whose
+        self, document: Mapping[str, Any], words: Vocabulary, whose: DefinitionOwner
     ) -> tuple[Finding, ...]:
         """Nothing: there is nothing to compare it with."""
         del document, words, whose

@@ -14,7 +14,7 @@ import os
 _NICEST = 19
 
 
-def nicer(by: int) -> int:
+def compute_niceness(by: int) -> int:
     """So much nicer than this process, which is where its starter put it."""
     return min(os.getpriority(os.PRIO_PROCESS, 0) + by, _NICEST)
 

@@ -18,14 +18,14 @@ import orjson
 
 from mainspring.contracts.context import HttpResponse
 from mainspring.contracts.errors import (
-    Clash,
-    Denied,
+    Conflict,
     Expired,
     Invalid,
-    Missing,
+    NotFound,
+    PermissionDenied,
     Problem,
-    ReconnectNeeded,
-    Upstream,
+    ReconnectRequired,
+    UpstreamError,
 )
 
 # Nobody waits longer for one answer, whatever a header says.
@@ -39,7 +39,7 @@ _LATER: Final = frozenset({408, 425, 429})
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ProviderErrorDetail:
     """What an answer tells of its refusal: the provider's own words for it, and a sentence."""
 
     reasons: frozenset[str] = frozenset()
@@ -47,7 +47,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ProviderErrorReasons:
     """The reasons by which one provider says that it is busy, or that a person must come back."""
 
     busy: frozenset[str] = frozenset()
@@ -62,14 +62,14 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     text = headers.get("retry-after", "").strip()
     if _SECONDS.fullmatch(text):
         return min(float(text), LONGEST_PAUSE)
-    until = _date(text)
+    until = _parse_http_date(text)
     if until is None:
         return None
-    since = _date(headers.get("date", "")) or now or datetime.now(UTC)
+    since = _parse_http_date(headers.get("date", "")) or now or datetime.now(UTC)
     return min(max((until - since).total_seconds(), 0.0), LONGEST_PAUSE)
 
 
-def _date(text: str) -> datetime | None:
+def _parse_http_date(text: str) -> datetime | None:
     try:
         found = parsedate_to_datetime(text)
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
@@ -77,21 +77,21 @@ def _date(text: str) -> datetime | None:
         return None
 
 
-def busy(response: HttpResponse, name: str) -> Upstream | None:
+def parse_busy_error(response: HttpResponse, name: str) -> UpstreamError | None:
     """The problem of a provider that may do it later; None where it is not busy.
 
     A pause that is asked for means that nothing was done; a failure over there leaves that open.
     """
     status = response.status
     if status == 429:
-        return Upstream(
+        return UpstreamError(
             f"{name} asks for a pause: too many requests in a short time.",
             code="provider_busy",
             retry_after=retry_after(response.headers),
             unsent=True,
         )
     if status >= 500 or status in _LATER:
-        return Upstream(
+        return UpstreamError(
             f"{name} failed with status {status}.",
             code="provider_failed",
             retry_after=retry_after(response.headers),
@@ -99,28 +99,30 @@ def busy(response: HttpResponse, name: str) -> Upstream | None:
     return None
 
 
-def said(response: HttpResponse) -> Said:
+def parse_error_detail(response: HttpResponse) -> ProviderErrorDetail:
     """What the body of a refusal tells, wherever a provider usually writes it."""
     try:
         body = orjson.loads(response.body)
     except orjson.JSONDecodeError:
-        return Said()
+        return ProviderErrorDetail()
     if not isinstance(body, Mapping):
-        return Said()
-    places = [body, *_objects(body.get("error")), *_objects(body.get("errors"))]
-    for inner in list(_objects(body.get("error"))):
-        places += [*_objects(inner.get("errors")), *_objects(inner.get("details"))]
+        return ProviderErrorDetail()
+    places = [body, *_iterate_objects(body.get("error")), *_iterate_objects(body.get("errors"))]
+    for inner in list(_iterate_objects(body.get("error"))):
+        places += [*_iterate_objects(inner.get("errors")), *_iterate_objects(inner.get("details"))]
     words = [body.get("error")]
     words += [one.get(key) for one in places for key in ("reason", "status", "code", "type")]
     texts = [one.get(key) for one in places[1:] + places[:1] for key in _SENTENCES]
     message = next((one for one in texts if isinstance(one, str) and one.strip()), "")
-    return Said(
+    return ProviderErrorDetail(
         frozenset(one for one in words if isinstance(one, str) and _WORD.fullmatch(one)),
-        one_line(message),
+        format_one_line(message),
     )
 
 
-def refused(response: HttpResponse, name: str, words: Words | None = None) -> Problem | None:
+def parse_refusal(
+    response: HttpResponse, name: str, words: ProviderErrorReasons | None = None
+) -> Problem | None:
     """The problem behind an answer that is not a success; None where it is one.
 
     A refusal of the request (4xx) means that nothing was done.
@@ -128,21 +130,21 @@ def refused(response: HttpResponse, name: str, words: Words | None = None) -> Pr
     status = response.status
     if 200 <= status < 300:
         return None
-    told, words = said(response), words or Words()
+    told, words = parse_error_detail(response), words or ProviderErrorReasons()
     if told.reasons & words.reconnect:
-        return ReconnectNeeded(
+        return ReconnectRequired(
             f"{name} does not allow this with the access it was given.",
             code="access_insufficient",
             suggestion="Connect it again and agree to everything that is asked for.",
         )
     if told.reasons & words.busy:
-        return Upstream(
+        return UpstreamError(
             f"{name} asks for a pause: its limit of requests is used up.",
             code="provider_busy",
             retry_after=retry_after(response.headers),
             unsent=True,
         )
-    return busy(response, name) or _refusal(status, name, told)
+    return parse_busy_error(response, name) or _build_refusal(status, name, told)
 
 
 def read_json(response: HttpResponse, name: str) -> Any:
@@ -150,22 +152,22 @@ def read_json(response: HttpResponse, name: str) -> Any:
     try:
         return orjson.loads(response.body)
     except orjson.JSONDecodeError:
-        raise malformed(name) from None
+        raise malformed_response_error(name) from None
 
 
 def read_object(response: HttpResponse, name: str) -> dict[str, Any]:
     """The JSON object of a successful answer."""
     found = read_json(response, name)
     if not isinstance(found, dict):
-        raise malformed(name)
+        raise malformed_response_error(name)
     return found
 
 
-def text_in(found: Any, field: str, name: str) -> str:
+def require_text(found: Any, field: str, name: str) -> str:
     """A text that an answer must have; without it, it did not come from this API."""
     value = found.get(field) if isinstance(found, Mapping) else None
     if not isinstance(value, str) or not value:
-        raise malformed(name)
+        raise malformed_response_error(name)
     return value
 
 
@@ -173,20 +175,20 @@ def list_in(found: Any, field: str, name: str) -> list[Any]:
     """A list that an answer may have; anything else in its place is not from this API."""
     value = found.get(field, []) if isinstance(found, Mapping) else None
     if not isinstance(value, list):
-        raise malformed(name)
+        raise malformed_response_error(name)
     return value
 
 
-def malformed(name: str) -> Upstream:
+def malformed_response_error(name: str) -> UpstreamError:
     """Asking again would most likely meet the same stranger."""
-    return Upstream(
+    return UpstreamError(
         f"What answered does not speak as the API of {name} does.",
         code="provider_answer",
         retryable=False,
     )
 
 
-def one_line(text: str, most: int = _SHOWN) -> str:
+def format_one_line(text: str, most: int = _SHOWN) -> str:
     """Text of a stranger on one line, without what cannot be seen, and not too much of it."""
     # Cut at the end alone: what stands behind many blanks is a part of it like any other.
     plain = " ".join(_UNSEEN.sub(" ", text).split())
@@ -196,25 +198,25 @@ def one_line(text: str, most: int = _SHOWN) -> str:
 _SENTENCES: Final = ("message", "error_description", "detail")
 _KINDS: Final[Mapping[int, tuple[type[Problem], str]]] = {
     400: (Invalid, "{name} does not accept the request"),
-    403: (Denied, "{name} does not allow this"),
-    404: (Missing, "{name} knows no such thing, or does not show it to this account"),
-    409: (Clash, "{name} says that this is in conflict with what is there"),
+    403: (PermissionDenied, "{name} does not allow this"),
+    404: (NotFound, "{name} knows no such thing, or does not show it to this account"),
+    409: (Conflict, "{name} says that this is in conflict with what is there"),
     410: (Expired, "{name} says that this is gone"),
-    412: (Clash, "It was changed at {name} in the meantime"),
+    412: (Conflict, "It was changed at {name} in the meantime"),
     413: (Invalid, "This is too large for {name}"),
     422: (Invalid, "{name} does not accept the request"),
 }
 
 
-def _refusal(status: int, name: str, told: Said) -> Problem:
+def _build_refusal(status: int, name: str, told: ProviderErrorDetail) -> Problem:
     if 300 <= status < 400:
-        return Upstream(
+        return UpstreamError(
             f"{name} led the request to another address, which was not followed.",
             code="provider_moved",
             retryable=False,
             unsent=True,
         )
-    kind, sentence = _KINDS.get(status, (Upstream, f"{{name}} answered with status {status}"))
+    kind, sentence = _KINDS.get(status, (UpstreamError, f"{{name}} answered with status {status}"))
     detail = sentence.format(name=name) + (f": {told.message}" if told.message else ".")
     return kind(
         detail,
@@ -224,7 +226,7 @@ def _refusal(status: int, name: str, told: Said) -> Problem:
     )
 
 
-def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+def _iterate_objects(value: Any) -> Iterator[Mapping[str, Any]]:
     """The objects of a place that holds one, or a list of them, or something else."""
     for one in value[:20] if isinstance(value, list) else [value]:
         if isinstance(one, Mapping):

@@ -13,9 +13,9 @@ from uuid import UUID
 
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Capability
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 from mainspring.contracts.event import EventType
-from mainspring.contracts.trigger import Trigger
+from mainspring.contracts.trigger import TriggerKind
 
 Entry = TypeVar("Entry")
 
@@ -28,12 +28,12 @@ class Vocabulary(Protocol):
     @property
     def capabilities(self) -> Mapping[str, Capability]: ...
     @property
-    def triggers(self) -> Mapping[str, Trigger]: ...
+    def triggers(self) -> Mapping[str, TriggerKind]: ...
     @property
     def events(self) -> Mapping[str, EventType]: ...
 
 
-class Vocabularies(Vocabulary, Protocol):
+class WorkspaceVocabularies(Vocabulary, Protocol):
     """What everybody can say, and beyond that what each workspace can say.
 
     Read as a vocabulary it holds what is the same everywhere.
@@ -56,16 +56,20 @@ class Registry:
         *,
         actions: Iterable[Action] = (),
         capabilities: Iterable[Capability] = (),
-        triggers: Iterable[Trigger] = (),
+        triggers: Iterable[TriggerKind] = (),
         events: Iterable[EventType] = (),
     ) -> None:
-        self.actions = _by_name("action", ((entry.type, entry) for entry in actions))
-        self.capabilities = _by_name("capability", ((entry.id, entry) for entry in capabilities))
-        self.triggers = _by_name("trigger", ((entry.type, entry) for entry in triggers))
-        self.events = _by_name("event type", ((entry.type, entry) for entry in events))
+        self.actions = _index_by_name("action", ((entry.type, entry) for entry in actions))
+        self.capabilities = _index_by_name(
+            "capability", ((entry.id, entry) for entry in capabilities)
+        )
+        self.triggers = _index_by_name("trigger", ((entry.type, entry) for entry in triggers))
+        self.events = _index_by_name("event type", ((entry.type, entry) for entry in events))
         twice = self.actions.keys() & self.capabilities.keys()
         if twice:
-            raise Fault(f"These names are both an action and a capability: {sorted(twice)}.")
+            raise InternalError(
+                f"These names are both an action and a capability: {sorted(twice)}."
+            )
 
     async def of(self, workspace_id: UUID, *, needing: Iterable[str] = ()) -> Vocabulary:
         """The same for everybody, where nothing is connected."""
@@ -73,10 +77,10 @@ class Registry:
         return self
 
 
-def _by_name(kind: str, entries: Iterable[tuple[str, Entry]]) -> Mapping[str, Entry]:
+def _index_by_name(kind: str, entries: Iterable[tuple[str, Entry]]) -> Mapping[str, Entry]:
     found: dict[str, Entry] = {}
     for name, entry in entries:
         if name in found:
-            raise Fault(f"The {kind} {name!r} is registered twice.")
+            raise InternalError(f"The {kind} {name!r} is registered twice.")
         found[name] = entry
     return MappingProxyType(found)

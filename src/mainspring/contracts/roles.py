@@ -11,7 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from mainspring.contracts.errors import Denied
+from mainspring.contracts.errors import PermissionDenied
 
 
 class Role(StrEnum):
@@ -107,7 +107,7 @@ LEAST: Final[Mapping[Permission, Role]] = MappingProxyType(
 )
 
 
-def lesser(one: Role, other: Role) -> Role:
+def min_role(one: Role, other: Role) -> Role:
     """The smaller of two roles: a token never gives more than its member has."""
     return one if one.rank <= other.rank else other
 
@@ -115,15 +115,15 @@ def lesser(one: Role, other: Role) -> Role:
 def check_may(role: Role | None, permission: Permission) -> None:
     """Refuses a role that is too small."""
     if role is None or not role.may(permission):
-        raise role_too_small(role, permission)
+        raise role_too_small_error(role, permission)
 
 
-def role_too_small(role: Role | None, permission: Permission) -> Denied:
+def role_too_small_error(role: Role | None, permission: Permission) -> PermissionDenied:
     """The one refusal for whoever has too small a role, wherever they ask."""
     least = LEAST[permission]
     takes = least.value if least is Role.OWNER else f"{least.value} or more"
     shown = "Without a role here you" if role is None else f"Your role here ({role.value})"
-    return Denied(
+    return PermissionDenied(
         f"{shown} may not {permission.deed}; that takes {takes}.",
         code="role_too_small",
         suggestion="Ask an admin or an owner of the workspace, or use a token that gives more.",

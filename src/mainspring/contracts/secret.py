@@ -21,7 +21,7 @@ class SecretRef:
         return f"[secret {self.name}]"
 
 
-def connection_secret(name: str) -> SecretRef:
+def build_connection_secret(name: str) -> SecretRef:
     """What a connection holds, standing in a request that goes out over that connection.
 
     No secret of a member has such a name, so no definition can ask for one.
@@ -30,11 +30,11 @@ def connection_secret(name: str) -> SecretRef:
 
 
 # What lets a connection in: an access token, an API key or a bot's token.
-CONNECTION_TOKEN: Final = connection_secret("token")
+CONNECTION_TOKEN: Final = build_connection_secret("token")
 
 
 @dataclass(frozen=True, slots=True)
-class SecretPlace:
+class SecretLocation:
     """Where an approved script spells a secret: in which part of a request, and to whom."""
 
     name: str
@@ -45,10 +45,10 @@ class SecretPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class SpeltSecrets:
+class ScriptSecrets:
     """The secrets that a program spells in text, and what tells them from data."""
 
-    places: frozenset[SecretPlace] = frozenset()
+    places: frozenset[SecretLocation] = frozenset()
     # Stands before each name that the approved source spells, and is new in every try: text
     # that comes from anywhere else cannot have it. Without a mark nothing is put in.
     mark: str = ""

@@ -12,7 +12,7 @@ import unicodedata
 from typing import Final
 
 SHOWN: Final = 200
-_UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # Letters and marks of which nothing is seen, or nothing but a gap.
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 # These join letters and emoji, and turn nothing around; between plain letters they only hide.
@@ -26,32 +26,34 @@ def utf16_length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def visible(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """The text with every character of which nothing is seen spelled out."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_spelled(text, place, one) for place, one in enumerate(text))
+    return "".join(_escape_character(text, place, one) for place, one in enumerate(text))
 
 
-def shown_line(text: str, most: int = SHOWN) -> str:
+def format_first_line(text: str, most: int = SHOWN) -> str:
     """How a text begins, on one line; what is cut off is marked."""
     # All of it is looked at: what stands behind many blanks is a part of it like any other.
     plain = " ".join(text.split())
-    return visible(plain[:most]) + ("…" if len(plain) > most else "")
+    return escape_invisible(plain[:most]) + ("…" if len(plain) > most else "")
 
 
-def shown_lines(text: str) -> str:
+def format_lines(text: str) -> str:
     """The whole text in its own lines, without long gaps."""
     closer = _LONG_BLANK.sub("   ", _GAP.sub("\n\n", text.replace("\r\n", "\n").strip()))
-    return "\n".join(visible(line.replace("\t", "    ")) for line in closer.split("\n"))
+    return "\n".join(escape_invisible(line.replace("\t", "    ")) for line in closer.split("\n"))
 
 
-def _spelled(text: str, place: int, one: str) -> str:
-    if one in _BLANK or (unicodedata.category(one) in _UNSEEN and not _joins(text, place, one)):
+def _escape_character(text: str, place: int, one: str) -> str:
+    if one in _BLANK or (
+        unicodedata.category(one) in _HIDDEN_CATEGORIES and not _is_joiner(text, place, one)
+    ):
         return f"\\u{ord(one):04x}"
     return one
 
 
-def _joins(text: str, place: int, one: str) -> bool:
+def _is_joiner(text: str, place: int, one: str) -> bool:
     around = text[place - 1 : place] + text[place + 1 : place + 2]
     return one in _JOINERS and len(around) == 2 and not any(map(str.isascii, around))

@@ -10,7 +10,7 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Trigger:
+class TriggerKind:
     """A kind of trigger: the shape of its config and of the payload it delivers."""
 
     type: str
@@ -20,7 +20,7 @@ class Trigger:
 
 
 @dataclass(frozen=True, slots=True)
-class Firing:
+class TriggerFiring:
     """One moment at which a trigger went off.
 
     ``key`` is computed from the moment itself (scheduled time, event id, idempotency

@@ -13,7 +13,7 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Whereabouts:
+class LogContext:
     """What is known of the work under way."""
 
     request_id: str | None = None
@@ -29,17 +29,17 @@ class Whereabouts:
                 yield entry.name, str(value)
 
 
-NOWHERE = Whereabouts()
-HERE: ContextVar[Whereabouts] = ContextVar("mainspring_here", default=NOWHERE)
+NOWHERE = LogContext()
+HERE: ContextVar[LogContext] = ContextVar("mainspring_here", default=NOWHERE)
 # Apart from the rest, because it changes often and the rest does not.
 STEP: ContextVar[str | None] = ContextVar("mainspring_step", default=None)
 
 
-def within_run(workspace_id: UUID, automation_id: UUID, run_id: UUID) -> None:
+def enter_run(workspace_id: UUID, automation_id: UUID, run_id: UUID) -> None:
     """From here on the work of this task is that of a run."""
-    HERE.set(Whereabouts(None, workspace_id, automation_id, run_id))
+    HERE.set(LogContext(None, workspace_id, automation_id, run_id))
 
 
-def within_workspace(workspace_id: UUID) -> None:
+def enter_workspace(workspace_id: UUID) -> None:
     """The request under way has turned out to be one of this workspace."""
-    HERE.set(Whereabouts(HERE.get().request_id, workspace_id))
+    HERE.set(LogContext(HERE.get().request_id, workspace_id))

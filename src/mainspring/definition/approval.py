@@ -14,11 +14,11 @@ from typing import Any, Final, cast
 from mainspring.contracts.agency import AGENT_RUN, AGENT_TASK
 from mainspring.contracts.capability import Capability, Write
 from mainspring.contracts.grant import Grant
-from mainspring.definition.authority_steps import Placed, placed_steps
+from mainspring.definition.authority_steps import FlattenedStep, flatten_steps
 from mainspring.definition.grants import match
 from mainspring.definition.model import ApprovalMode
-from mainspring.definition.script.grants import grants_of_script
-from mainspring.definition.tool_patterns import grants_of_agent
+from mainspring.definition.script.grants import read_script_grants
+from mainspring.definition.tool_patterns import read_agent_grants
 from mainspring.definition.upgrade import upgrade
 
 AUTOMATIC: Final = "automatic"
@@ -87,11 +87,11 @@ def is_pinned(capability: Capability, grant: Grant) -> bool:
     if "hosts" in grant.params:
         return bool(grant.params["hosts"])
     if write.destination:
-        return all(name in grant.params for name in needed_pins(capability))
+        return all(name in grant.params for name in list_required_pins(capability))
     return bool(grant.params) or not capability.input_schema.get("properties")
 
 
-def needed_pins(capability: Capability) -> tuple[str, ...]:
+def list_required_pins(capability: Capability) -> tuple[str, ...]:
     """The arguments that must be fixed before its destination is known."""
     write = capability.write
     destination = () if write is None else write.destination
@@ -99,35 +99,35 @@ def needed_pins(capability: Capability) -> tuple[str, ...]:
     return tuple(one for one in destination if one in required) or destination[:1]
 
 
-def step_approval(step: Placed, granted: Iterable[Grant]) -> StepApproval | None:
+def read_step_approval(step: FlattenedStep, granted: Iterable[Grant]) -> StepApproval | None:
     """What a step says about its writes; ``granted`` are the grants that the author wrote."""
     if not isinstance(step.approval, str | Mapping):
         return None
     modes = cast("ApprovalMode | Mapping[str, ApprovalMode]", step.approval)
-    bounds = bounds_of(step.action, step.config, granted)
+    bounds = get_write_bounds(step.action, step.config, granted)
     return StepApproval(modes, bounds, step.config if bounds is None else None)
 
 
-def bounds_of(
+def get_write_bounds(
     action: str, config: Mapping[str, Any], granted: Iterable[Grant]
 ) -> tuple[Grant, ...] | None:
     """What bounds the automatic writes of an agent or a script; None for any other step."""
     if action in AGENTS:
-        return (*grants_of_agent(config), *granted)
+        return (*read_agent_grants(config), *granted)
     if action == SCRIPT:
-        return (*grants_of_script(config), *granted)
+        return (*read_script_grants(config), *granted)
     return None
 
 
-def approvals_of(document: Mapping[str, Any]) -> dict[str, StepApproval]:
+def read_approvals(document: Mapping[str, Any]) -> dict[str, StepApproval]:
     """The approval modes of a definition that was accepted before, by step."""
     current, _ = upgrade(document)
-    granted = written_grants(current)
-    found = ((one.id, step_approval(one, granted)) for one in placed_steps(current))
+    granted = read_written_grants(current)
+    found = ((one.id, read_step_approval(one, granted)) for one in flatten_steps(current))
     return {name: one for name, one in found if one is not None}
 
 
-def written_grants(document: Mapping[str, Any]) -> tuple[Grant, ...]:
+def read_written_grants(document: Mapping[str, Any]) -> tuple[Grant, ...]:
     """The grants written in a definition; none where they follow from its plan."""
     entries = document.get("grants")
     return tuple(

@@ -17,26 +17,39 @@ from typing import Any, Final, Literal
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.definition.authority_gates import open_gates
-from mainspring.definition.authority_models import Models, models_of, more_models
-from mainspring.definition.authority_pace import Pace, more_together, more_work, pace_of
-from mainspring.definition.authority_sends import Written, more_sends, written_of
-from mainspring.definition.authority_starts import Start, more_starts, starts_of
-from mainspring.definition.authority_steps import Placed, placed_steps
+from mainspring.definition.authority_models import ModelReferences, find_added_models, read_models
+from mainspring.definition.authority_pace import (
+    RepeatPolicy,
+    find_added_concurrency,
+    find_added_work,
+    read_repeat_policy,
+)
+from mainspring.definition.authority_sends import StepsWithDefaults, find_added_sends, written_of
+from mainspring.definition.authority_starts import (
+    EnabledTrigger,
+    find_added_triggers,
+    read_enabled_triggers,
+)
+from mainspring.definition.authority_steps import FlattenedStep, flatten_steps
 from mainspring.definition.authority_words import (
+    describe_secret_use,
     grant_words,
     is_memory,
     is_read,
+    quote_name,
     reach,
-    secret_words,
-    shown,
 )
-from mainspring.definition.authority_writes import AutomaticWrite, automatic_writes, more_writes
-from mainspring.definition.grants import missing
-from mainspring.definition.secret_use import SecretUse, secret_uses
+from mainspring.definition.authority_writes import (
+    AutomaticWrite,
+    find_added_writes,
+    list_automatic_writes,
+)
+from mainspring.definition.grants import find_missing_grants
+from mainspring.definition.secret_use import SecretUsage, find_secret_uses
 from mainspring.definition.upgrade import upgrade
 from mainspring.definition.write_words import granted_write
 
-Kind = Literal[
+AdditionKind = Literal[
     "grant",
     "secret",
     "account",
@@ -64,10 +77,10 @@ _ACCOUNT_KEYS: Final = frozenset({"account", "account_id", "connection", "connec
 
 
 @dataclass(frozen=True, slots=True)
-class Addition:
+class AuthorityAddition:
     """One thing that it may do beyond what was agreed to."""
 
-    kind: Kind
+    kind: AdditionKind
     # Where in the definition it stands.
     pointer: str
     # The sentence for the person who is asked.
@@ -81,21 +94,21 @@ class Addition:
 
 
 @dataclass(frozen=True, slots=True)
-class Authority:
+class AutomationAuthority:
     """Everything an automation may do."""
 
     grants: tuple[Grant, ...] = ()
-    secrets: tuple[SecretUse, ...] = ()
+    secrets: tuple[SecretUsage, ...] = ()
     # Accounts and connections that its steps name, each with its place.
     accounts: Mapping[str, str] = field(default_factory=dict)
     bounds: Mapping[str, Decimal] = field(default_factory=dict)
-    starts: tuple[Start, ...] = ()
+    starts: tuple[EnabledTrigger, ...] = ()
     write_policy: str = "always_draft"
     # The models that it asks; none: the installation's.
-    models: Models = field(default_factory=Models)
-    pace: Pace = field(default_factory=Pace)
+    models: ModelReferences = field(default_factory=ModelReferences)
+    pace: RepeatPolicy = field(default_factory=RepeatPolicy)
     # Its steps, among which those that ask a person before it goes on.
-    steps: tuple[Placed, ...] = ()
+    steps: tuple[FlattenedStep, ...] = ()
     # The pointers of those that change nothing; None where that was not declared.
     pure: frozenset[str] | None = None
     # The pointers of those that send something; None where that was not declared.
@@ -105,143 +118,165 @@ class Authority:
     # What it sends outside without asking a person.
     writes: tuple[AutomaticWrite, ...] = ()
     # What its templates find besides what a run reads.
-    written: Written = field(default_factory=Written)
+    written: StepsWithDefaults = field(default_factory=StepsWithDefaults)
 
 
-def authority_of(
+def read_authority(
     document: Mapping[str, Any],
     grants: Iterable[Grant],
     limits: Limits,
     pins: Mapping[str, str] | None = None,
     pure: frozenset[str] | None = None,
     sends: frozenset[str] | None = None,
-) -> Authority:
+) -> AutomationAuthority:
     """Reads a definition that has been judged before, with the grants that stand beside it."""
     document, _ = upgrade(document)
     execution = document.get("execution") or {}
-    steps = placed_steps(document)
-    return Authority(
+    steps = flatten_steps(document)
+    return AutomationAuthority(
         grants=tuple(grants),
-        secrets=secret_uses(document, limits),
+        secrets=find_secret_uses(document, limits),
         accounts=dict(_accounts(steps)),
         bounds={name: _amount(execution.get(name), usual) for name, usual, _ in _BOUNDS},
-        starts=starts_of(document.get("triggers") or ()),
+        starts=read_enabled_triggers(document.get("triggers") or ()),
         write_policy=str(execution.get("write_policy") or _POLICIES[0]),
-        models=models_of(document, steps),
-        pace=pace_of(execution),
+        models=read_models(document, steps),
+        pace=read_repeat_policy(execution),
         steps=steps,
         pure=pure,
         sends=sends,
         pins=dict(pins or {}),
-        writes=automatic_writes(document),
+        writes=list_automatic_writes(document),
         written=written_of(document),
     )
 
 
-def additions(before: Authority | None, after: Authority) -> tuple[Addition, ...]:
+def find_additions(
+    before: AutomationAuthority | None, after: AutomationAuthority
+) -> tuple[AuthorityAddition, ...]:
     """What ``after`` may do and ``before`` may not; all of it where nothing was agreed to.
 
     What reaches furthest comes first, and what only looks at what is here comes last.
     """
     known = before or _NOTHING
     now = "" if before is None else " now"
-    new = sorted(missing(after.grants, known.grants), key=reach)
+    new = sorted(find_missing_grants(after.grants, known.grants), key=reach)
     return (
-        *_of_grants([one for one in new if not is_read(one)], after, now),
-        *_each("approval", more_writes(known.writes, after.writes, now)),
-        *_of_tools(known, after),
-        *_of_secrets(known, after, now),
-        *_of_accounts(known, after, now),
-        *_of_bounds(before, after),
-        *_each("spend", more_work((known.pace, known.steps), (after.pace, after.steps), now)),
-        *_each("start", more_starts(known.starts, after.starts, now)),
-        *_each("start", more_together(known.pace, after.pace, now)),
-        *_of_policy(known, after, now),
+        *_compare_grants([one for one in new if not is_read(one)], after, now),
+        *_each("approval", find_added_writes(known.writes, after.writes, now)),
+        *_compare_tools(known, after),
+        *_compare_secrets(known, after, now),
+        *_compare_accounts(known, after, now),
+        *_compare_limits(before, after),
+        *_each("spend", find_added_work((known.pace, known.steps), (after.pace, after.steps), now)),
+        *_each("start", find_added_triggers(known.starts, after.starts, now)),
+        *_each("start", find_added_concurrency(known.pace, after.pace, now)),
+        *_compare_write_policy(known, after, now),
         *_each("approval", open_gates(known.steps, after.steps, after.pure)),
-        *_each("send", _of_sends(before, after)),
-        *_each("model", more_models(known.models, after.models, now)),
-        *_of_grants([one for one in new if is_read(one)], after, now),
-        *_of_memory(new, now),
+        *_each("send", _compare_sends(before, after)),
+        *_each("model", find_added_models(known.models, after.models, now)),
+        *_compare_grants([one for one in new if is_read(one)], after, now),
+        *_compare_memory(new, now),
     )
 
 
-def _of_sends(before: Authority | None, after: Authority) -> Iterator[tuple[str, str]]:
+def _compare_sends(
+    before: AutomationAuthority | None, after: AutomationAuthority
+) -> Iterator[tuple[str, str]]:
     if before is not None:
         automatic = frozenset(one.step.pointer for one in after.writes)
         sends = automatic | (after.sends or frozenset())
-        yield from more_sends(before.written, after.written, sends)
+        yield from find_added_sends(before.written, after.written, sends)
 
 
-def review(says: str) -> Addition:
+def build_review_addition(says: str) -> AuthorityAddition:
     """Nothing is new, and a person is asked to look all the same."""
-    return Addition("review", "", says)
+    return AuthorityAddition("review", "", says)
 
 
-def _each(kind: Kind, found: Iterable[tuple[str, str]]) -> Iterator[Addition]:
-    return (Addition(kind, at, says) for at, says in found)
+def _each(kind: AdditionKind, found: Iterable[tuple[str, str]]) -> Iterator[AuthorityAddition]:
+    return (AuthorityAddition(kind, at, says) for at, says in found)
 
 
-def _of_grants(new: Iterable[Grant], after: Authority, now: str) -> Iterator[Addition]:
+def _compare_grants(
+    new: Iterable[Grant], after: AutomationAuthority, now: str
+) -> Iterator[AuthorityAddition]:
     lent = {grant.capability for grant in after.grants if grant.lent}
     drafts = after.write_policy == _POLICIES[0]
     for grant in new:
         if not is_memory(grant):
             said = granted_write(grant, after.steps, drafts=drafts)
             said = said or grant_words(grant, lent=grant.capability in lent)
-            yield Addition("grant", "/grants", f"It may{now} {said}.", grant.capability)
+            yield AuthorityAddition("grant", "/grants", f"It may{now} {said}.", grant.capability)
 
 
-def _of_memory(new: Iterable[Grant], now: str) -> Iterator[Addition]:
+def _compare_memory(new: Iterable[Grant], now: str) -> Iterator[AuthorityAddition]:
     """Its own memory is one thing, by however many names it is reached."""
     if any(map(is_memory, new)):
-        yield Addition("grant", "/grants", f"It may{now} keep a small memory of its own.")
+        yield AuthorityAddition("grant", "/grants", f"It may{now} keep a small memory of its own.")
 
 
-def _of_tools(before: Authority, after: Authority) -> Iterator[Addition]:
+def _compare_tools(
+    before: AutomationAuthority, after: AutomationAuthority
+) -> Iterator[AuthorityAddition]:
     for name, pin in sorted(after.pins.items()):
         if before.pins.get(name, pin) != pin:
-            says = f"The tool {shown(name)} is not the one that was agreed to any more."
-            yield Addition("tool", "/grants", says)
+            says = f"The tool {quote_name(name)} is not the one that was agreed to any more."
+            yield AuthorityAddition("tool", "/grants", says)
 
 
-def _of_secrets(before: Authority, after: Authority, now: str) -> Iterator[Addition]:
+def _compare_secrets(
+    before: AutomationAuthority, after: AutomationAuthority, now: str
+) -> Iterator[AuthorityAddition]:
     found = [one for one in after.secrets if not one.is_within(before.secrets)]
-    said = {secret_words(one, now): one.pointer for one in reversed(found)}
+    said = {describe_secret_use(one, now): one.pointer for one in reversed(found)}
     for says, pointer in reversed(said.items()):
-        yield Addition("secret", pointer, says)
+        yield AuthorityAddition("secret", pointer, says)
 
 
-def _of_accounts(before: Authority, after: Authority, now: str) -> Iterator[Addition]:
+def _compare_accounts(
+    before: AutomationAuthority, after: AutomationAuthority, now: str
+) -> Iterator[AuthorityAddition]:
     for name, pointer in after.accounts.items():
         if name not in before.accounts:
-            yield Addition("account", pointer, f"It{now} uses the account {shown(name)}.")
+            yield AuthorityAddition(
+                "account", pointer, f"It{now} uses the account {quote_name(name)}."
+            )
 
 
-def _of_bounds(before: Authority | None, after: Authority) -> Iterator[Addition]:
+def _compare_limits(
+    before: AutomationAuthority | None, after: AutomationAuthority
+) -> Iterator[AuthorityAddition]:
     for name, usual, words in _BOUNDS:
         amount = after.bounds.get(name, usual)
         at = f"/execution/{name}"
         if before is None:
             if name == _BOUNDS[0][0]:
                 # What a step costs is not known here, and often it is nothing.
-                most = f"It may spend up to {_spelt(amount)} USD a day"
-                yield Addition("spend", at, f"{most}, should a step cost anything.")
+                most = f"It may spend up to {_format_amount(amount)} USD a day"
+                yield AuthorityAddition("spend", at, f"{most}, should a step cost anything.")
             elif amount > usual:
-                yield Addition("spend", at, f"It may {words.format(_spelt(amount))}.")
+                yield AuthorityAddition(
+                    "spend", at, f"It may {words.format(_format_amount(amount))}."
+                )
             continue
         was = before.bounds.get(name, usual)
         if amount > was:
-            said = words.format(_spelt(amount))
-            yield Addition("spend", at, f"It may now {said} instead of {_spelt(was)}.")
+            said = words.format(_format_amount(amount))
+            yield AuthorityAddition(
+                "spend", at, f"It may now {said} instead of {_format_amount(was)}."
+            )
 
 
-def _of_policy(before: Authority, after: Authority, now: str) -> Iterator[Addition]:
-    if _rank(after.write_policy) > _rank(before.write_policy):
-        words = _POLICY_WORDS.get(after.write_policy, f"write by {shown(after.write_policy)}")
-        yield Addition("write_policy", "/execution/write_policy", f"It may{now} {words}.")
+def _compare_write_policy(
+    before: AutomationAuthority, after: AutomationAuthority, now: str
+) -> Iterator[AuthorityAddition]:
+    if _rank_write_policy(after.write_policy) > _rank_write_policy(before.write_policy):
+        words = _POLICY_WORDS.get(after.write_policy, f"write by {quote_name(after.write_policy)}")
+        yield AuthorityAddition("write_policy", "/execution/write_policy", f"It may{now} {words}.")
 
 
-def _rank(policy: str) -> int:
+def _rank_write_policy(policy: str) -> int:
     """How far a policy goes; one that is not known goes furthest."""
     return _POLICIES.index(policy) if policy in _POLICIES else len(_POLICIES)
 
@@ -250,11 +285,11 @@ def _amount(value: Any, usual: Decimal) -> Decimal:
     return usual if value is None else Decimal(str(value))
 
 
-def _spelt(amount: Decimal) -> str:
+def _format_amount(amount: Decimal) -> str:
     return f"{amount.normalize():f}" if amount % 1 else f"{int(amount):,}"
 
 
-def _accounts(steps: Iterable[Placed]) -> Iterator[tuple[str, str]]:
+def _accounts(steps: Iterable[FlattenedStep]) -> Iterator[tuple[str, str]]:
     """What the steps name outright, nested steps included."""
     for step in steps:
         for key in sorted(_ACCOUNT_KEYS & step.config.keys()):
@@ -262,4 +297,4 @@ def _accounts(steps: Iterable[Placed]) -> Iterator[tuple[str, str]]:
                 yield step.config[key], f"{step.pointer}/config/{key}"
 
 
-_NOTHING: Final = Authority()
+_NOTHING: Final = AutomationAuthority()

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from mainspring.definition.authority_steps import Placed
-from mainspring.definition.authority_words import shown
+from mainspring.definition.authority_steps import FlattenedStep
+from mainspring.definition.authority_words import quote_name
 
 _ASKS: Final = "approval"
 # The approval modes of a write, and a run that waits for the answer to it.
@@ -25,7 +25,9 @@ _SHORTEST: Final = 60
 
 
 def open_gates(
-    before: Sequence[Placed], after: Sequence[Placed], pure: frozenset[str] | None = None
+    before: Sequence[FlattenedStep],
+    after: Sequence[FlattenedStep],
+    pure: frozenset[str] | None = None,
 ) -> Iterator[tuple[str, str]]:
     """What goes without a person that did not: the place, and a sentence.
 
@@ -37,42 +39,44 @@ def open_gates(
         if was.action != _ASKS:
             continue
         gate = kept.get(was.id)
-        freed = [one for one in _freed(was, before, gate, after) if not _is_pure(one, pure)]
+        freed = [
+            one for one in _list_ungated_steps(was, before, gate, after) if not _is_pure(one, pure)
+        ]
         if gate is None:
             if freed:
-                says = f"It does not ask a person at the step {shown(was.id)} any more."
+                says = f"It does not ask a person at the step {quote_name(was.id)} any more."
                 yield freed[0].pointer, says
             continue
-        yield from ((f"{gate.pointer}{at}", says) for at, says in _disarmed(was, gate))
+        yield from ((f"{gate.pointer}{at}", says) for at, says in _find_weakened_gate(was, gate))
         for one in freed:
-            doing = f"{shown(one.id)} ({shown(one.action)})"
-            says = f"It now does {doing} without the answer at the step {shown(was.id)}."
+            doing = f"{quote_name(one.id)} ({quote_name(one.action)})"
+            says = f"It now does {doing} without the answer at the step {quote_name(was.id)}."
             yield one.pointer, says
     yield from _unheld(before, after, pure)
 
 
 def _unheld(
-    before: Sequence[Placed], after: Sequence[Placed], pure: frozenset[str] | None
+    before: Sequence[FlattenedStep], after: Sequence[FlattenedStep], pure: frozenset[str] | None
 ) -> Iterator[tuple[str, str]]:
     """What is done without the answer to a held write for which the run waited."""
     kept = {one.id: one for one in after if _waits(one)}
     for was in filter(_waits, before):
         gate = kept.get(was.id)
-        for one in _freed(was, before, gate, after):
+        for one in _list_ungated_steps(was, before, gate, after):
             if one.id == was.id or one.approval == _ASK or _is_pure(one, pure):
                 continue
-            doing = f"{shown(one.id)} ({shown(one.action)})"
-            says = f"It now does {doing} without the answer to the write of {shown(was.id)}."
+            doing = f"{quote_name(one.id)} ({quote_name(one.action)})"
+            says = f"It now does {doing} without the answer to the write of {quote_name(was.id)}."
             yield one.pointer, says
 
 
-def _waits(step: Placed) -> bool:
+def _waits(step: FlattenedStep) -> bool:
     """Whether the run waits until a person has answered a write of this step."""
     return bool(step.on_hold == _WAIT and step.approval != _AUTOMATIC)
 
 
-def _disarmed(was: Placed, gate: Placed) -> Iterator[tuple[str, str]]:
-    name = f"the step {shown(was.id)}"
+def _find_weakened_gate(was: FlattenedStep, gate: FlattenedStep) -> Iterator[tuple[str, str]]:
+    name = f"the step {quote_name(was.id)}"
     if gate.when is not None and gate.when != was.when:
         yield "/when", f"It asks a person at {name} only under another condition now."
     if gate.around != was.around:
@@ -90,7 +94,7 @@ def _disarmed(was: Placed, gate: Placed) -> Iterator[tuple[str, str]]:
         yield "/config/on_decline", f"After a no at {name} it now goes on."
 
 
-def _answers_itself(was: Placed, gate: Placed) -> bool:
+def _answers_itself(was: FlattenedStep, gate: FlattenedStep) -> bool:
     if "default" not in gate.config:
         return False
     missing = object()
@@ -98,7 +102,7 @@ def _answers_itself(was: Placed, gate: Placed) -> bool:
     return other or _time(gate) < _time(was)
 
 
-def _time(gate: Placed) -> int:
+def _time(gate: FlattenedStep) -> int:
     wanted = gate.config.get("timeout_seconds", _DAY)
     return wanted if isinstance(wanted, int) else _SHORTEST
 
@@ -106,12 +110,15 @@ def _time(gate: Placed) -> int:
 def _who(roles: Any) -> str:
     if not isinstance(roles, list):
         return "everybody who may decide here"
-    return ", ".join(shown(str(one)) for one in roles)
+    return ", ".join(quote_name(str(one)) for one in roles)
 
 
-def _freed(
-    was: Placed, before: Sequence[Placed], gate: Placed | None, after: Sequence[Placed]
-) -> list[Placed]:
+def _list_ungated_steps(
+    was: FlattenedStep,
+    before: Sequence[FlattenedStep],
+    gate: FlattenedStep | None,
+    after: Sequence[FlattenedStep],
+) -> list[FlattenedStep]:
     """What is done without this answer, and was not."""
     guards = _guards(was, before)
     known = _free(was, before, guards)
@@ -123,7 +130,7 @@ def _freed(
     return [one for one in now if not any(one.does_as(other) for other in known)]
 
 
-def _guards(gate: Placed, steps: Sequence[Placed]) -> frozenset[str] | None:
+def _guards(gate: FlattenedStep, steps: Sequence[FlattenedStep]) -> frozenset[str] | None:
     """The conditions that ask for the answer; None: whoever says no ends the run."""
     if gate.config.get("on_decline") != "continue":
         return None
@@ -134,7 +141,9 @@ def _guards(gate: Placed, steps: Sequence[Placed]) -> frozenset[str] | None:
     )
 
 
-def _free(gate: Placed, steps: Sequence[Placed], guards: frozenset[str] | None) -> list[Placed]:
+def _free(
+    gate: FlattenedStep, steps: Sequence[FlattenedStep], guards: frozenset[str] | None
+) -> list[FlattenedStep]:
     """What is done whatever a person answers: in front of the question, and after a failure."""
     place = steps.index(gate)
     return [
@@ -149,5 +158,5 @@ def _free(gate: Placed, steps: Sequence[Placed], guards: frozenset[str] | None) 
     ]
 
 
-def _is_pure(step: Placed, pure: frozenset[str] | None) -> bool:
+def _is_pure(step: FlattenedStep, pure: frozenset[str] | None) -> bool:
     return step.action in _LANGUAGE if pure is None else step.pointer in pure

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from mainspring.definition.authority_steps import Placed
-from mainspring.definition.authority_words import shown
+from mainspring.definition.authority_steps import FlattenedStep
+from mainspring.definition.authority_words import quote_name
 
 _USUAL: Final = "/execution/model"
 # The whole automation, where an action is looked for.
@@ -22,7 +22,7 @@ _INPUT: Final = re.compile(r"\{\{\s*inputs\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Models:
+class ModelReferences:
     """Whom it asks."""
 
     # Each name with its place.
@@ -34,7 +34,7 @@ class Models:
     left_open: Mapping[str, str] = field(default_factory=dict)
 
 
-def models_of(document: Mapping[str, Any], steps: Sequence[Placed]) -> Models:
+def read_models(document: Mapping[str, Any], steps: Sequence[FlattenedStep]) -> ModelReferences:
     usual = (document.get("execution") or {}).get("model")
     found = [
         (one.action, one.config["model"], f"{one.pointer}/config/model")
@@ -44,7 +44,7 @@ def models_of(document: Mapping[str, Any], steps: Sequence[Placed]) -> Models:
     if isinstance(usual, str):
         found.append((_WHOLE, usual, _USUAL))
     silent = {one.action: one.pointer for one in steps if "model" not in one.config}
-    return Models(
+    return ModelReferences(
         {name: at for _, text, at in reversed(found) for name in _names(text, document)},
         tuple(at for _, text, at in found if _is_open(text)),
         frozenset(action for action, _, _ in found),
@@ -52,11 +52,13 @@ def models_of(document: Mapping[str, Any], steps: Sequence[Placed]) -> Models:
     )
 
 
-def more_models(before: Models, after: Models, now: str) -> Iterator[tuple[str, str]]:
+def find_added_models(
+    before: ModelReferences, after: ModelReferences, now: str
+) -> Iterator[tuple[str, str]]:
     """Models that it could not ask before: the place, and a sentence."""
     for name, at in reversed(list(after.named.items())):
         if name not in before.named:
-            yield at, f"It{now} asks the model {shown(name)}."
+            yield at, f"It{now} asks the model {quote_name(name)}."
     if after.decided and not before.decided:
         yield after.decided[0], f"It{now} asks any model that a run decides on."
     lost = (before.naming & after.left_open.keys()) - before.left_open.keys()

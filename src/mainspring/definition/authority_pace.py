@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.definition.authority_steps import Placed
-from mainspring.definition.authority_words import shown
+from mainspring.definition.authority_steps import FlattenedStep
+from mainspring.definition.authority_words import quote_name
 
 _SCRIPT: Final = "script"
 _USUAL_RETRIES: Final = 2
@@ -24,7 +24,7 @@ _TOGETHER_WORDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class RepeatPolicy:
     """What multiplies the work of an automation."""
 
     retries: int = _USUAL_RETRIES
@@ -33,17 +33,19 @@ class Pace:
     key: str | None = None
 
 
-def pace_of(execution: Mapping[str, Any]) -> Pace:
+def read_repeat_policy(execution: Mapping[str, Any]) -> RepeatPolicy:
     retries = execution.get("max_retries")
-    return Pace(
+    return RepeatPolicy(
         _USUAL_RETRIES if retries is None else int(retries),
         str(execution.get("concurrency") or "queue"),
         execution.get("concurrency_key"),
     )
 
 
-def more_work(
-    before: tuple[Pace, Sequence[Placed]], after: tuple[Pace, Sequence[Placed]], now: str
+def find_added_work(
+    before: tuple[RepeatPolicy, Sequence[FlattenedStep]],
+    after: tuple[RepeatPolicy, Sequence[FlattenedStep]],
+    now: str,
 ) -> Iterator[tuple[str, str]]:
     """What is done again, longer or side by side: the place, and a sentence."""
     (was, known), (pace, steps) = before, after
@@ -54,18 +56,24 @@ def more_work(
     yield from _walls(known, steps, now)
 
 
-def more_together(was: Pace, pace: Pace, now: str) -> Iterator[tuple[str, str]]:
+def find_added_concurrency(
+    was: RepeatPolicy, pace: RepeatPolicy, now: str
+) -> Iterator[tuple[str, str]]:
     """Runs that were left out or waited, and do not any more."""
-    if _rank(pace.together) > _rank(was.together):
+    if _rank_concurrency(pace.together) > _rank_concurrency(was.together):
         words = _TOGETHER_WORDS.get(pace.together, "What starts it goes on in another way{now}.")
         yield "/execution/concurrency", words.format(now=now)
     elif pace.key not in (None, was.key) and was.together != _TOGETHER[-1]:
-        says = f"Its runs go on beside each other{now} unless they agree in {shown(str(pace.key))}."
+        says = f"Its runs go on beside each other{now} unless they agree in {quote_name(str(pace.key))}."  # noqa: E501
         yield "/execution/concurrency_key", says
 
 
 def _retries(
-    was: Pace, known: Sequence[Placed], pace: Pace, steps: Sequence[Placed], now: str
+    was: RepeatPolicy,
+    known: Sequence[FlattenedStep],
+    pace: RepeatPolicy,
+    steps: Sequence[FlattenedStep],
+    now: str,
 ) -> Iterator[tuple[str, str]]:
     """Of steps that say it themselves, or did."""
     own = {one.id: one.retries for one in known}
@@ -74,11 +82,13 @@ def _retries(
             continue
         then, may = _first(own.get(one.id), was.retries), _first(one.retries, pace.retries)
         if may > then:
-            says = f"It may{now} try the step {shown(one.id)} again {may} times instead of {then}."
+            says = f"It may{now} try the step {quote_name(one.id)} again {may} times instead of {then}."  # noqa: E501
             yield f"{one.pointer}/max_retries", says
 
 
-def _walls(known: Sequence[Placed], steps: Sequence[Placed], now: str) -> Iterator[tuple[str, str]]:
+def _walls(
+    known: Sequence[FlattenedStep], steps: Sequence[FlattenedStep], now: str
+) -> Iterator[tuple[str, str]]:
     walls = {one.id: _wall(one) for one in known if one.action == _SCRIPT}
     usual = max(walls.values(), default=_USUAL_WALL)
     for one in steps:
@@ -88,7 +98,7 @@ def _walls(known: Sequence[Placed], steps: Sequence[Placed], now: str) -> Iterat
             yield f"{one.pointer}/config/wall_seconds", says
 
 
-def _wall(step: Placed) -> float:
+def _wall(step: FlattenedStep) -> float:
     wanted = step.config.get("wall_seconds", _USUAL_WALL)
     # What is only known in the run may be anything.
     return wanted if isinstance(wanted, int | float) else _LONGEST_WALL
@@ -98,5 +108,5 @@ def _first(own: int | None, usual: int) -> int:
     return usual if own is None else own
 
 
-def _rank(together: str) -> int:
+def _rank_concurrency(together: str) -> int:
     return _TOGETHER.index(together) if together in _TOGETHER else len(_TOGETHER)

@@ -16,11 +16,11 @@ from typing import Any, Final
 from mainspring.contracts.agency import AGENT_RUN, AGENT_TASK
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
-from mainspring.definition.authority_starts import Start, starts_of
-from mainspring.definition.authority_steps import Placed, placed_steps
-from mainspring.definition.authority_words import shown
-from mainspring.definition.json_schema.keywords import subschemas
-from mainspring.definition.json_values import canonical
+from mainspring.definition.authority_starts import EnabledTrigger, read_enabled_triggers
+from mainspring.definition.authority_steps import FlattenedStep, flatten_steps
+from mainspring.definition.authority_words import quote_name
+from mainspring.definition.json_schema.keywords import iterate_subschemas
+from mainspring.definition.json_values import encode_canonical
 from mainspring.definition.templates import has_syntax, parse_predicate, parse_template
 
 _SCRIPT: Final = "script"
@@ -40,50 +40,50 @@ _ANYTHING: Final[frozenset[Path]] = frozenset({("inputs",), ("steps",), ("run",)
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class StepsWithDefaults:
     """The steps of a definition, and what their templates find besides what a run reads."""
 
-    steps: Sequence[Placed] = ()
+    steps: Sequence[FlattenedStep] = ()
     # Each default and each reference of the input schema, by its pointer.
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    starts: Sequence[Start] = ()
+    starts: Sequence[EnabledTrigger] = ()
     name: str = ""
 
 
-def defaults_of(document: Mapping[str, Any]) -> dict[str, Any]:
+def read_input_defaults(document: Mapping[str, Any]) -> dict[str, Any]:
     """What decides the inputs that a run is not given, by its pointer in the input schema."""
     schema = (document.get("inputs") or {}).get("schema") or {}
     return {
         f"{pointer}/{word}": node[word]
-        for pointer, node in subschemas(schema)
+        for pointer, node in iterate_subschemas(schema)
         if isinstance(node, Mapping)
         for word in ("default", "$ref", "$dynamicRef")
         if word in node
     }
 
 
-def outgoing(step: Placed, written: Written) -> frozenset[bytes]:
+def hash_outgoing(step: FlattenedStep, written: StepsWithDefaults) -> frozenset[bytes]:
     """What a step sends and where to, as it is written, for each way in which a run starts."""
     quiet = _QUIET | _TOOLS.get(step.action, frozenset())
     said = {key: value for key, value in step.config.items() if key not in quiet}
     if step.action == _SCRIPT:
         said = _of_script(said)
     loops = [config for _, config in _around(step)]
-    filled = _filled_in(_paths_in(said) | _paths_around(step), written)
-    return frozenset(canonical([step.action, said, loops, *one]) for one in filled)
+    filled = _fill_settings(_paths_in(said) | _paths_around(step), written)
+    return frozenset(encode_canonical([step.action, said, loops, *one]) for one in filled)
 
 
-def _condition(step: Placed, written: Written) -> frozenset[bytes]:
+def _condition(step: FlattenedStep, written: StepsWithDefaults) -> frozenset[bytes]:
     """What the definition itself decides about whether a step is reached."""
-    found = _filled_in(_paths_of_condition(step.when), written)
-    return frozenset(canonical(list(one)) for one in found)
+    found = _fill_settings(_paths_of_condition(step.when), written)
+    return frozenset(encode_canonical(list(one)) for one in found)
 
 
 def _of_script(config: Mapping[str, Any]) -> dict[str, Any]:
     return {key: config[key] for key in ("source", "input") if key in config}
 
 
-def _filled_in(read: frozenset[Path], written: Written) -> list[tuple[Any, ...]]:
+def _fill_settings(read: frozenset[Path], written: StepsWithDefaults) -> list[tuple[Any, ...]]:
     """What the definition fills in where these paths are read, over any number of steps."""
     steps, waiting = dict[str, Any](), [read]
     while waiting:
@@ -95,7 +95,7 @@ def _filled_in(read: frozenset[Path], written: Written) -> list[tuple[Any, ...]]
                 more = _paths_in(config) | _paths_of_condition(one.when) | _paths_around(one)
                 read |= more
                 waiting.append(more)
-    computed = sorted(steps.values(), key=canonical)
+    computed = sorted(steps.values(), key=encode_canonical)
     names = {path[1] if len(path) > 1 else None for path in read if path[0] == "inputs"}
     usual = {at: value for at, value in written.defaults.items() if _decides(at, names)}
     name = written.name if {("run",), ("run", "automation_name")} & read else None
@@ -103,7 +103,7 @@ def _filled_in(read: frozenset[Path], written: Written) -> list[tuple[Any, ...]]
     return [(computed, usual, name, one) for one in ({}, *(one for one in given if one))]
 
 
-def _gives(step: Placed, paths: Iterable[Path], written: Written) -> bool:
+def _gives(step: FlattenedStep, paths: Iterable[Path], written: StepsWithDefaults) -> bool:
     """Whether one of these paths reads the output of a step, or of the loop around it."""
     names = {step.output, step.id}
     for one in written.steps:
@@ -123,7 +123,7 @@ def _decides(pointer: str, names: set[Any]) -> bool:
     return rest.partition("/")[0].replace("~1", "/").replace("~0", "~") in names
 
 
-def _given(start: Start, names: set[Any]) -> dict[str, Any]:
+def _given(start: EnabledTrigger, names: set[Any]) -> dict[str, Any]:
     """The inputs that a trigger sets, and those that it takes out of what came in."""
     mapping = start.config.get("input_mapping")
     taken = mapping if isinstance(mapping, Mapping) else {}
@@ -161,7 +161,7 @@ def _paths_of_condition(when: Any) -> frozenset[Path]:
         return _ANYTHING
 
 
-def _paths_around(step: Placed) -> frozenset[Path]:
+def _paths_around(step: FlattenedStep) -> frozenset[Path]:
     """What decides the items of the loops around a step."""
     found = frozenset[Path]()
     for when, config in _around(step):
@@ -169,18 +169,20 @@ def _paths_around(step: Placed) -> frozenset[Path]:
     return found
 
 
-def _around(step: Placed) -> Iterator[list[Any]]:
+def _around(step: FlattenedStep) -> Iterator[list[Any]]:
     """The condition and the settings of each loop around a step."""
     return (json.loads(frame)[1:] for frame in step.around)
 
 
-def more_sends(before: Written, after: Written, sends: frozenset[str]) -> Iterator[tuple[str, str]]:
+def find_added_sends(
+    before: StepsWithDefaults, after: StepsWithDefaults, sends: frozenset[str]
+) -> Iterator[tuple[str, str]]:
     """What is sent that was not: the place, and a sentence. ``sends`` are the steps that send."""
     names = {(one.id, one.action) for one in before.steps}
     for one in after.steps:
         if one.pointer not in sends or _was_sent(one, before, after):
             continue
-        name = f"the step {shown(one.id)} ({shown(one.action)})"
+        name = f"the step {quote_name(one.id)} ({quote_name(one.action)})"
         if one.action == _SCRIPT:
             yield one.pointer, f"The script at {name}, which may write outside, is another one now."
         elif (one.id, one.action) in names:
@@ -189,37 +191,37 @@ def more_sends(before: Written, after: Written, sends: frozenset[str]) -> Iterat
             yield one.pointer, f"It now also sends something at {name}."
 
 
-def _was_sent(step: Placed, before: Written, after: Written) -> bool:
+def _was_sent(step: FlattenedStep, before: StepsWithDefaults, after: StepsWithDefaults) -> bool:
     """Whether the steps of before sent all of this, under the same condition or under none."""
-    left = outgoing(step, after)
+    left = hash_outgoing(step, after)
     for one in before.steps:
         if one.action != step.action:
             continue
         # Another condition is compared where it counts: for what is sent without asking.
         same = one.when == step.when and one.when is not None
         if not same or _condition(step, after) <= _condition(one, before):
-            left -= outgoing(one, before)
+            left -= hash_outgoing(one, before)
     return not left
 
 
-def outgoing_by(document: Mapping[str, Any], capability: str) -> frozenset[bytes]:
+def list_outgoing_by(document: Mapping[str, Any], capability: str) -> frozenset[bytes]:
     """All that a definition sends with one capability, as it is written."""
     written = written_of(document)
-    found = (outgoing(one, written) for one in written.steps if _calls(one, capability))
+    found = (hash_outgoing(one, written) for one in written.steps if _calls(one, capability))
     return frozenset[bytes]().union(*found)
 
 
-def written_of(document: Mapping[str, Any]) -> Written:
+def written_of(document: Mapping[str, Any]) -> StepsWithDefaults:
     """What a definition sends and fills in."""
-    return Written(
-        placed_steps(document),
-        defaults_of(document),
-        starts_of(document.get("triggers") or ()),
+    return StepsWithDefaults(
+        flatten_steps(document),
+        read_input_defaults(document),
+        read_enabled_triggers(document.get("triggers") or ()),
         str(document.get("name") or ""),
     )
 
 
-def _calls(step: Placed, capability: str) -> bool:
+def _calls(step: FlattenedStep, capability: str) -> bool:
     if step.action == capability:
         return True
     granted = step.config.get("grants") if step.action == _SCRIPT else None

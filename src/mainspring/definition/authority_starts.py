@@ -15,9 +15,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 from mainspring.contracts.errors import Invalid
-from mainspring.definition.authority_words import shown
+from mainspring.definition.authority_words import quote_name
 from mainspring.definition.cron import describe, parse_cron
-from mainspring.definition.json_values import same
+from mainspring.definition.json_values import is_same_value
 
 _SCHEDULE: Final = "schedule"
 _WEBHOOK: Final = "webhook"
@@ -31,7 +31,7 @@ _DAYS: Final = 1_461
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class EnabledTrigger:
     """One trigger that is switched on."""
 
     type: str
@@ -41,10 +41,10 @@ class Start:
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
 
-def starts_of(triggers: Iterable[Any]) -> tuple[Start, ...]:
+def read_enabled_triggers(triggers: Iterable[Any]) -> tuple[EnabledTrigger, ...]:
     """The triggers of a definition that can go off."""
     return tuple(
-        Start(
+        EnabledTrigger(
             str(entry.get("type")),
             f"/triggers/{place}",
             entry.get("config") or {},
@@ -55,17 +55,17 @@ def starts_of(triggers: Iterable[Any]) -> tuple[Start, ...]:
     )
 
 
-def firings_a_day(starts: Iterable[Start]) -> Fraction:
+def estimate_firings_per_day(starts: Iterable[EnabledTrigger]) -> Fraction:
     """How often the schedules among them go off on an average day."""
     rates = (_rate(str(one.config.get("cron"))) for one in starts if one.type == _SCHEDULE)
     return sum(rates, Fraction(0))
 
 
-def more_starts(
-    before: Sequence[Start], after: Sequence[Start], now: str
+def find_added_triggers(
+    before: Sequence[EnabledTrigger], after: Sequence[EnabledTrigger], now: str
 ) -> Iterator[tuple[str, str]]:
     """What starts it more often or anew: the place, and a sentence."""
-    was, rate = firings_a_day(before), firings_a_day(after)
+    was, rate = estimate_firings_per_day(before), estimate_firings_per_day(after)
     if rate > was:
         scheduled = [one for one in after if one.type == _SCHEDULE]
         known = [one.config.get("cron") for one in before]
@@ -76,16 +76,16 @@ def more_starts(
     others = [one for one in after if one.type != _SCHEDULE]
     for one in others:
         if not any(_opens(known, one) for known in before):
-            yield one.pointer, _door(one, before, now)
+            yield one.pointer, _describe_trigger(one, before, now)
 
 
 def _made_up(
-    before: Sequence[Start], after: Sequence[Start], more: Fraction, now: str
+    before: Sequence[EnabledTrigger], after: Sequence[EnabledTrigger], more: Fraction, now: str
 ) -> Iterator[tuple[str, str]]:
     """Moments that were missed, and are made up for where they were not."""
     for rank, words in ((2, "each start"), (1, "one start")):
         known, late = _late(before, rank), _late(after, rank)
-        rise = firings_a_day(late) - firings_a_day(known)
+        rise = estimate_firings_per_day(late) - estimate_firings_per_day(known)
         # A schedule that is new or faster has been told of, and usually makes up for one.
         if rise > max(more, Fraction(0)) or (rise > 0 and not known and rank == len(_MISSED) - 1):
             says = f"After a standstill it{now} makes up for {words} that it missed."
@@ -99,13 +99,13 @@ def _made_up(
         yield f"{longest.pointer}/config/catch_up_seconds", f"{says} instead of {was:,}."
 
 
-def _late(starts: Iterable[Start], rank: int) -> list[Start]:
+def _late(starts: Iterable[EnabledTrigger], rank: int) -> list[EnabledTrigger]:
     """The schedules that make up for at least so much."""
     ways = ((one, one.config.get("misfire", _USUALLY)) for one in starts if one.type == _SCHEDULE)
     return [one for one, way in ways if way not in _MISSED or _MISSED.index(way) >= rank]
 
 
-def _window(start: Start) -> int:
+def _window(start: EnabledTrigger) -> int:
     wanted = start.config.get("catch_up_seconds", _WINDOW)
     return wanted if isinstance(wanted, int) else _WINDOW
 
@@ -126,7 +126,7 @@ def _rate(text: str) -> Fraction:
     return Fraction(times * max(days, 1), _DAYS)
 
 
-def _rhythm(scheduled: Sequence[Start], rate: Fraction) -> str:
+def _rhythm(scheduled: Sequence[EnabledTrigger], rate: Fraction) -> str:
     """The schedule in words where it is one and has some, and how often that is."""
     often = _often(rate)
     crons = {str(one.config.get("cron")) for one in scheduled}
@@ -156,12 +156,12 @@ def _about(times: Fraction) -> str:
     return f"{whole:,}" if abs(times - whole) < Fraction(1, 20) else f"{float(times):.1f}"
 
 
-def _opens(known: Start, one: Start) -> bool:
+def _opens(known: EnabledTrigger, one: EnabledTrigger) -> bool:
     """Whether whatever starts it here could start it there already."""
     if known.type != one.type:
         return False
     if one.type == _WEBHOOK:
-        return same(known.config.get("signature"), one.config.get("signature")) or (
+        return is_same_value(known.config.get("signature"), one.config.get("signature")) or (
             known.config.get("signature") is None
         )
     # Each setting of these only leaves out: what has all of them, as they were, hears no more.
@@ -172,11 +172,11 @@ def _opens(known: Start, one: Start) -> bool:
 
 def _hears(known: Any, one: Any) -> bool:
     if isinstance(known, list) and isinstance(one, list):
-        return all(any(same(entry, other) for other in known) for entry in one)
-    return same(known, one)
+        return all(any(is_same_value(entry, other) for other in known) for entry in one)
+    return is_same_value(known, one)
 
 
-def _door(one: Start, before: Sequence[Start], now: str) -> str:
+def _describe_trigger(one: EnabledTrigger, before: Sequence[EnabledTrigger], now: str) -> str:
     if one.type == _WEBHOOK:
         signed = one.config.get("signature") is not None
         if any(known.type == _WEBHOOK for known in before):
@@ -190,20 +190,20 @@ def _door(one: Start, before: Sequence[Start], now: str) -> str:
     if one.type == "event":
         return f"It{now} starts with {_which(one)} events of the type {_event(one)}."
     if one.type == "board_change":
-        board = shown(str(one.config.get("board_id")))
+        board = quote_name(str(one.config.get("board_id")))
         return f"It{now} starts when the board {board} changes{_only(one, 'board_id')}."
     if one.type == "page_ingested":
         return f"It{now} starts when a page is written{_only(one)}."
-    return f"It{now} starts by a trigger of the type {shown(one.type)}."
+    return f"It{now} starts by a trigger of the type {quote_name(one.type)}."
 
 
-def _which(one: Start) -> str:
+def _which(one: EnabledTrigger) -> str:
     return "some" if one.config.get("filters") else "all"
 
 
-def _event(one: Start) -> str:
-    return shown(str(one.config.get("event_type")))
+def _event(one: EnabledTrigger) -> str:
+    return quote_name(str(one.config.get("event_type")))
 
 
-def _only(one: Start, *known: str) -> str:
+def _only(one: EnabledTrigger, *known: str) -> str:
     return ", with conditions" if one.config.keys() - set(known) else ""

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.definition.json_values import canonical
+from mainspring.definition.json_values import encode_canonical
 
 _PLAN: Final = "/plan"
 _FAILED: Final = "/execution/on_failure"
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class FlattenedStep:
     """One step where it stands."""
 
     id: str
@@ -40,23 +40,23 @@ class Placed:
     def after_failure(self) -> bool:
         return self.pointer.startswith(_FAILED)
 
-    def does_as(self, other: Placed) -> bool:
+    def does_as(self, other: FlattenedStep) -> bool:
         """Whether it does what the other does, and no more often."""
         return (
             self.action == other.action
             and self.around == other.around
             and (self.when == other.when or other.when is None)
-            and canonical(self.config) == canonical(other.config)
+            and encode_canonical(self.config) == encode_canonical(other.config)
         )
 
 
-def placed_steps(document: Mapping[str, Any]) -> tuple[Placed, ...]:
+def flatten_steps(document: Mapping[str, Any]) -> tuple[FlattenedStep, ...]:
     """All steps in the order in which they are written."""
     last = (document.get("execution") or {}).get("on_failure")
     return (*_walk(document.get("plan"), _PLAN, ()), *_walk(last, _FAILED, ()))
 
 
-def _walk(steps: Any, at: str, around: tuple[bytes, ...]) -> Iterator[Placed]:
+def _walk(steps: Any, at: str, around: tuple[bytes, ...]) -> Iterator[FlattenedStep]:
     for place, step in enumerate(steps if isinstance(steps, list | tuple) else ()):
         if not isinstance(step, Mapping):
             continue
@@ -65,7 +65,7 @@ def _walk(steps: Any, at: str, around: tuple[bytes, ...]) -> Iterator[Placed]:
         own = {key: value for key, value in whole.items() if key != "steps"}
         when, here = step.get("when"), f"{at}/{place}"
         name = str(step.get("step_id") or "")
-        yield Placed(
+        yield FlattenedStep(
             name,
             str(step.get("action") or ""),
             here,
@@ -77,5 +77,5 @@ def _walk(steps: Any, at: str, around: tuple[bytes, ...]) -> Iterator[Placed]:
             step.get("approval"),
             step.get("on_hold"),
         )
-        frame = canonical([step.get("action"), when, own])
+        frame = encode_canonical([step.get("action"), when, own])
         yield from _walk(whole.get("steps"), f"{here}/config/steps", (*around, frame))

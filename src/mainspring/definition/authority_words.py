@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mainspring.contracts.grant import Grant
-from mainspring.definition.json_values import canonical
-from mainspring.definition.secret_use import SecretUse
+from mainspring.definition.json_values import encode_canonical
+from mainspring.definition.secret_use import SecretUsage
 
 _LONGEST: Final = 120
 _MOST_MEMBERS: Final = 5
@@ -43,7 +43,7 @@ _READS: Final = ("get_", "list_", "read_", "search_", "find_")
 _KEPT_HERE: Final = ("board", "page", "inbox.", "artifacts.")
 
 
-def shown(text: str, longest: int = _LONGEST) -> str:
+def quote_name(text: str, longest: int = _LONGEST) -> str:
     """A name or a text as a sentence shows it."""
     kept = text if len(text) <= longest else text[:longest] + " …"
     return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in kept)
@@ -72,7 +72,7 @@ def reach(grant: Grant) -> int:
 
 def grant_words(grant: Grant, *, lent: bool) -> str:
     """One permission: what is done, where to, within which bounds, over whose accounts."""
-    said, told = _deed(grant)
+    said, told = _describe_deed(grant)
     parts = [said]
     bounds = bounds_words({key: one for key, one in grant.params.items() if key not in told})
     if bounds:
@@ -82,28 +82,30 @@ def grant_words(grant: Grant, *, lent: bool) -> str:
     return " ".join(parts)
 
 
-def secret_words(use: SecretUse, now: str) -> str:
+def describe_secret_use(use: SecretUsage, now: str) -> str:
     """One secret and where it goes."""
-    name = f"the secret {shown(use.secret)}"
+    name = f"the secret {quote_name(use.secret)}"
     if use.pointer.startswith("/triggers"):
         return f"It{now} checks who calls it with {name}."
     if not use.site:
-        return f"It{now} uses {name} in {shown(use.action)}, where the run decides where it goes."
-    return f"It{now} uses {name} at {shown(_site(use.site))}."
+        return (
+            f"It{now} uses {name} in {quote_name(use.action)}, where the run decides where it goes."
+        )
+    return f"It{now} uses {name} at {quote_name(_site(use.site))}."
 
 
-def _deed(grant: Grant) -> tuple[str, frozenset[str]]:
+def _describe_deed(grant: Grant) -> tuple[str, frozenset[str]]:
     """What is done, and the bounds that are told with it."""
     name, hosts = grant.capability, grant.params.get("hosts")
     if not isinstance(hosts, list):
         return _deed_here(grant)
     if name != _FETCH:
-        return f"call {shown(name)} {_to(hosts)}", frozenset({"hosts"})
+        return f"call {quote_name(name)} {_to(hosts)}", frozenset({"hosts"})
     method = grant.params.get("method")
     if method is None:
         return f"send requests {_to(hosts)}", frozenset({"hosts"})
     ways = [_value(one) for one in (method if isinstance(method, list) else [method])]
-    return f"send requests {_to(hosts)} ({_listed(ways)})", frozenset({"hosts", "method"})
+    return f"send requests {_to(hosts)} ({_format_list(ways)})", frozenset({"hosts", "method"})
 
 
 def _deed_here(grant: Grant) -> tuple[str, frozenset[str]]:
@@ -111,7 +113,7 @@ def _deed_here(grant: Grant) -> tuple[str, frozenset[str]]:
     if name in _PLAIN:
         return _PLAIN[name], frozenset()
     if name not in _DEEDS:
-        return f"call {shown(name)}", frozenset()
+        return f"call {quote_name(name)}", frozenset()
     does, key, thing = _DEEDS[name]
     return f"{does} {_which(thing, grant.params.get(key))}", frozenset({key})
 
@@ -120,14 +122,14 @@ def _which(thing: str, bound: Any) -> str:
     if bound is None:
         return f"any {thing}"
     if isinstance(bound, list):
-        return f"the {thing}s {_listed([_value(one) for one in bound])}"
+        return f"the {thing}s {_format_list([_value(one) for one in bound])}"
     return f"the {thing} {_value(bound)}"
 
 
 def _to(hosts: list[Any]) -> str:
     if not hosts:
         return "at no host yet"
-    return "to " + _listed([str(host) for host in hosts])
+    return "to " + _format_list([str(host) for host in hosts])
 
 
 def bounds_words(params: Mapping[str, Any]) -> list[str]:
@@ -137,18 +139,18 @@ def bounds_words(params: Mapping[str, Any]) -> list[str]:
 
 def _bound(key: str, value: Any) -> str:
     if key.startswith("max_"):
-        return f"{shown(key)} up to {_value(value)}"
+        return f"{quote_name(key)} up to {_value(value)}"
     if isinstance(value, list):
-        return f"{shown(key)} among {_listed([_value(one) for one in value])}"
-    return f"{shown(key)} {_value(value)}"
+        return f"{quote_name(key)} among {_format_list([_value(one) for one in value])}"
+    return f"{quote_name(key)} {_value(value)}"
 
 
 def _value(value: Any) -> str:
-    return shown(value if isinstance(value, str) else canonical(value).decode())
+    return quote_name(value if isinstance(value, str) else encode_canonical(value).decode())
 
 
-def _listed(words: list[str]) -> str:
-    kept = [shown(word) for word in words[:_MOST_MEMBERS]]
+def _format_list(words: list[str]) -> str:
+    kept = [quote_name(word) for word in words[:_MOST_MEMBERS]]
     rest = len(words) - len(kept)
     return ", ".join(kept) + (f" and {rest} more" if rest else "")
 

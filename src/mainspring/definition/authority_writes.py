@@ -17,12 +17,12 @@ from mainspring.definition.approval import (
     AUTOMATIC,
     SCRIPT,
     StepApproval,
-    step_approval,
-    written_grants,
+    read_step_approval,
+    read_written_grants,
 )
-from mainspring.definition.authority_steps import Placed, placed_steps
-from mainspring.definition.authority_words import shown
-from mainspring.definition.grants import missing
+from mainspring.definition.authority_steps import FlattenedStep, flatten_steps
+from mainspring.definition.authority_words import quote_name
+from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.write_words import (
     any_write_words,
     fixed_places,
@@ -45,7 +45,7 @@ class AutomaticWrite:
     """What one step sends by itself with one capability, or with all of its own."""
 
     # The step, with what is sent and what decides how often.
-    step: Placed
+    step: FlattenedStep
     # Empty: whatever the step sends.
     capability: str
     # What bounds what a model or a program sends; None: the step's own config does.
@@ -61,24 +61,24 @@ class AutomaticWrite:
             return False
         if self.bounds is None or other.bounds is None:
             return self.bounds is other.bounds and self.step.does_as(other.step)
-        if missing(self.bounds, other.bounds):
+        if find_missing_grants(self.bounds, other.bounds):
             return False
         return _without_tools(self.step).does_as(_without_tools(other.step))
 
 
-def automatic_writes(document: Mapping[str, Any]) -> tuple[AutomaticWrite, ...]:
+def list_automatic_writes(document: Mapping[str, Any]) -> tuple[AutomaticWrite, ...]:
     """The automatic writes of a definition in today's format, in the order of its steps."""
-    granted = written_grants(document)
+    granted = read_written_grants(document)
     policy = (document.get("execution") or {}).get("write_policy")
     unsaid = _SAFE if policy == "auto_confirm_safe" else frozenset({_TO_OWNER})
     return tuple(
         write
-        for step in placed_steps(document)
-        for write in _of_step(step, step_approval(step, granted), unsaid)
+        for step in flatten_steps(document)
+        for write in _iterate_step_writes(step, read_step_approval(step, granted), unsaid)
     )
 
 
-def more_writes(
+def find_added_writes(
     before: Sequence[AutomaticWrite], after: Sequence[AutomaticWrite], now: str
 ) -> Iterator[tuple[str, str]]:
     """What is sent without asking and was not: the place, and a sentence."""
@@ -86,13 +86,13 @@ def more_writes(
     for write in after:
         found = next((one for one in known if write.is_within(one)), None)
         if found is None:
-            yield write.pointer, _words(write, now)
+            yield write.pointer, _describe_write(write, now)
         else:
             known.remove(found)
 
 
-def _of_step(
-    step: Placed, said: StepApproval | None, unsaid: frozenset[str]
+def _iterate_step_writes(
+    step: FlattenedStep, said: StepApproval | None, unsaid: frozenset[str]
 ) -> Iterator[AutomaticWrite]:
     config = {key: value for key, value in step.config.items() if key not in _MANNER}
     sent = replace(step, config=config)
@@ -110,13 +110,13 @@ def _of_step(
         yield AutomaticWrite(sent, step.action)
 
 
-def _without_tools(step: Placed) -> Placed:
+def _without_tools(step: FlattenedStep) -> FlattenedStep:
     """The step without what its bounds tell already."""
     config = {key: one for key, one in step.config.items() if key not in ("tools", "grants")}
     return replace(step, config=config)
 
 
-def _words(write: AutomaticWrite, now: str) -> str:
+def _describe_write(write: AutomaticWrite, now: str) -> str:
     step = write.step
     if step.action in AGENTS or step.action == SCRIPT:
         return _made_in_run(write, now)
@@ -133,18 +133,18 @@ def _words(write: AutomaticWrite, now: str) -> str:
 def _made_in_run(write: AutomaticWrite, now: str) -> str:
     """What a model or a program sends: its text is made in the run, within fixed bounds."""
     who = "program" if write.step.action == SCRIPT else "model"
-    begin = f"The {who} of the step {shown(write.step.id)}{now}"
+    begin = f"The {who} of the step {quote_name(write.step.id)}{now}"
     params = fixed_params_of(write.step, write.capability)
     words = None if len(params) != 1 else write_words(write.capability, params[0])
     if words is not None:
         return f"{begin} {words.third_person} without asking."
-    what = f" with {shown(write.capability)}" if write.capability else ""
+    what = f" with {quote_name(write.capability)}" if write.capability else ""
     found = [place for one in params for place in fixed_places(one)]
     where = f" ({', '.join(found)})" if found else ""
     return f"{begin} sends{what}{where} without asking."
 
 
-def fixed_params_of(step: Placed, capability: str) -> list[Mapping[str, Any]]:
+def fixed_params_of(step: FlattenedStep, capability: str) -> list[Mapping[str, Any]]:
     """What the tools or the grants of a step fix of a capability, or of all of them."""
     tools = step.config.get("tools") or step.config.get("grants")
     return [

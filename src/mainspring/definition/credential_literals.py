@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mainspring.contracts.errors import Finding
-from mainspring.definition.pointers import under
+from mainspring.definition.pointers import join_pointer
 
 CODE: Final = "credential_literal"
 _MOST_FOUND: Final = 50
@@ -35,7 +35,7 @@ _PATTERNS: Final = tuple(
 )
 
 
-def credential_findings(document: Any) -> Iterator[Finding]:
+def find_credentials(document: Any) -> Iterator[Finding]:
     """Texts of a document that look like a credential, each once, without the text itself."""
     found = 0
     rest: list[tuple[str, Any]] = [("", document)]
@@ -47,9 +47,11 @@ def credential_findings(document: Any) -> Iterator[Finding]:
                 found += 1
                 yield _finding(pointer, *kind)
         elif isinstance(value, Mapping):
-            rest += reversed([(under(pointer, key), entry) for key, entry in value.items()])
+            rest += reversed([(join_pointer(pointer, key), entry) for key, entry in value.items()])
         elif isinstance(value, list | tuple):
-            rest += reversed([(under(pointer, place), entry) for place, entry in enumerate(value)])
+            rest += reversed(
+                [(join_pointer(pointer, place), entry) for place, entry in enumerate(value)]
+            )
 
 
 def mask_credentials(text: str) -> str:
@@ -59,7 +61,7 @@ def mask_credentials(text: str) -> str:
     return text
 
 
-def masked(finding: Finding) -> Finding:
+def mask_finding(finding: Finding) -> Finding:
     """A finding whose texts hold no credential."""
     way = finding.suggestion
     return replace(

@@ -31,8 +31,8 @@ from cronsim import CronSim, CronSimError
 from cronsim.cronsim import SYMBOLIC_DAYS, SYMBOLIC_MONTHS
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.definition.json_values import refused
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.json_values import invalid_value_error
+from mainspring.definition.words import suggest_nearest
 
 LONGEST = 256
 ALIASES = {
@@ -113,15 +113,15 @@ class Cron:
 def parse_cron(text: str) -> Cron:
     """A cron expression, or ``Invalid`` with a sentence that says what to change."""
     if len(text) > LONGEST:
-        raise refused(
+        raise invalid_value_error(
             Finding("", f"A cron expression has at most {LONGEST} characters.", "cron_long")
         )
     fields = tuple(_spelled_out(text).upper().split())
     if len(fields) != 5:
         raise _wrong_count(fields)
-    sentence = _unsupported(fields)
+    sentence = _find_unsupported_sign(fields)
     if sentence is not None:
-        raise refused(Finding("", sentence, "cron_unsupported"))
+        raise invalid_value_error(Finding("", sentence, "cron_unsupported"))
     plain = tuple(_without_steps_of_one(*one) for one in zip(_TAKES, fields, strict=True))
     try:
         sim = CronSim(" ".join(plain), _START)
@@ -133,7 +133,7 @@ def parse_cron(text: str) -> Cron:
     return cron
 
 
-def smallest_interval(cron: Cron) -> int:
+def get_smallest_interval(cron: Cron) -> int:
     """Seconds between the two closest firings, clock changes left aside."""
     minutes, hours = cron.hands
     times = [hour * 60 + minute for hour in hours for minute in minutes]
@@ -221,7 +221,7 @@ def _zone(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         finding = Finding("", "There is no time zone of this name.", "unknown_timezone")
-        raise refused(finding) from None
+        raise invalid_value_error(finding) from None
 
 
 def _offset(moment: datetime) -> timedelta:
@@ -238,16 +238,18 @@ def _spelled_out(text: str) -> str:
         return ALIASES[word]
     if word == "@reboot":
         detail = "@reboot is not a time; there is no machine whose start would fire it."
-        raise refused(Finding("", detail, "cron_unsupported"))
-    hint = did_you_mean(word, ALIASES)
-    raise refused(Finding("", f"There is no cron shorthand {word[:20]!r}.", "cron_alias", hint))
+        raise invalid_value_error(Finding("", detail, "cron_unsupported"))
+    hint = suggest_nearest(word, ALIASES)
+    raise invalid_value_error(
+        Finding("", f"There is no cron shorthand {word[:20]!r}.", "cron_alias", hint)
+    )
 
 
 def _wrong_count(fields: tuple[str, ...]) -> Invalid:
     if not fields:
-        return refused(Finding("", "The cron expression is empty.", "cron_empty"))
+        return invalid_value_error(Finding("", "The cron expression is empty.", "cron_empty"))
     hint = "Leave out the seconds and the year." if len(fields) in {6, 7} else None
-    return refused(
+    return invalid_value_error(
         Finding(
             "",
             "A cron expression has five fields: minute, hour, day of month, month and "
@@ -258,7 +260,7 @@ def _wrong_count(fields: tuple[str, ...]) -> Invalid:
     )
 
 
-def _unsupported(fields: tuple[str, ...]) -> str | None:
+def _find_unsupported_sign(fields: tuple[str, ...]) -> str | None:
     if any("?" in part for part in fields):
         return "The sign ? is not supported; write * for any day."
     if any(part.split("/")[0] == "H" or part.startswith("H(") for part in fields):
@@ -274,11 +276,11 @@ def _unreadable(reason: str, fields: tuple[str, ...]) -> Invalid:
     name = reason.removeprefix("Bad ")
     names = list(_TAKES)
     if name not in names:
-        return refused(Finding("", "The cron expression cannot be read.", "cron_field"))
+        return invalid_value_error(Finding("", "The cron expression cannot be read.", "cron_field"))
     written = fields[names.index(name)]
     if name == "day-of-month" and _readable_day(written):
         return _never()
-    return refused(
+    return invalid_value_error(
         Finding(
             "",
             f"The {name} field {written[:40]!r} cannot be read: it takes {_TAKES[name]}, "
@@ -370,7 +372,7 @@ def _days_apart(cron: Cron) -> int:
 
 
 def _never() -> Invalid:
-    return refused(
+    return invalid_value_error(
         Finding(
             "",
             "This cron expression never fires: no date fits its days and months.",

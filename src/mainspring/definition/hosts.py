@@ -25,7 +25,7 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class HostPort:
     """A host in its one spelling, and a port; an entry of a list may leave the port open."""
 
     host: str
@@ -35,14 +35,14 @@ class Site:
         return self.host if self.port is None else f"{self.host}:{self.port}"
 
 
-def site_of(url: object) -> Site | None:
+def parse_url_host(url: object) -> HostPort | None:
     """Where a URL leads; None when it has no host that everybody reads alike."""
     if isinstance(url, SecretText):
         return _fixed_site(_before_secret(url), whole=all(isinstance(p, str) for p in url.parts))
     return _fixed_site(url, whole=True) if isinstance(url, str) else None
 
 
-def literal_site(template: object) -> Site | None:
+def parse_template_host(template: object) -> HostPort | None:
     """Where the URL of a template leads, when no expression can change it."""
     if not isinstance(template, str):
         return None
@@ -50,7 +50,7 @@ def literal_site(template: object) -> Site | None:
     return _fixed_site(template[: found.start()] if found else template, whole=found is None)
 
 
-def listed_site(entry: object) -> Site | None:
+def parse_host_entry(entry: object) -> HostPort | None:
     """An entry of a list of hosts: ``host`` (every port) or ``host:port``."""
     if not isinstance(entry, str):
         return None
@@ -58,21 +58,21 @@ def listed_site(entry: object) -> Site | None:
     if split is None:
         return None
     host, port = split
-    return Site(host, port)
+    return HostPort(host, port)
 
 
 def grant_entry(template: object) -> str | None:
     """How a list of hosts names the site of a URL; the usual port goes without saying."""
-    site = literal_site(template)
+    site = parse_template_host(template)
     if site is None:
         return None
     scheme = str(template).partition(":")[0].lower()
     return site.host if site.port == _DEFAULT_PORTS[scheme] else str(site)
 
 
-def lists(hosts: Iterable[object], site: Site) -> bool:
+def is_host_listed(hosts: Iterable[object], site: HostPort) -> bool:
     """Whether one of the entries names the site; an entry that cannot be read names none."""
-    entries = (listed_site(entry) for entry in hosts)
+    entries = (parse_host_entry(entry) for entry in hosts)
     return any(
         entry is not None and entry.host == site.host and entry.port in (None, site.port)
         for entry in entries
@@ -88,7 +88,7 @@ def _before_secret(text: SecretText) -> str:
     return "".join(kept)
 
 
-def _fixed_site(text: str, *, whole: bool) -> Site | None:
+def _fixed_site(text: str, *, whole: bool) -> HostPort | None:
     found = _AUTHORITY.match(text)
     # What follows an unfinished text could still lengthen the host or turn it into a user name.
     if found is None or not (whole or found[3]):
@@ -97,7 +97,7 @@ def _fixed_site(text: str, *, whole: bool) -> Site | None:
     if split is None:
         return None
     host, port = split
-    return Site(host, _DEFAULT_PORTS[found[1].lower()] if port is None else port)
+    return HostPort(host, _DEFAULT_PORTS[found[1].lower()] if port is None else port)
 
 
 def _split(authority: str) -> tuple[str, int | None] | None:

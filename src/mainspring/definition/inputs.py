@@ -25,11 +25,16 @@ from urllib.parse import quote
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import Validator, compile_schema
-from mainspring.definition.json_schema.keywords import REFERENCES, ROOT, References, subschemas
-from mainspring.definition.path_walk import Meter
+from mainspring.definition.json_schema.keywords import (
+    REFERENCES,
+    ROOT,
+    SchemaReferences,
+    iterate_subschemas,
+)
+from mainspring.definition.path_walk import PathMeter
 from mainspring.definition.paths import MOST_STEPS, parse_path
-from mainspring.definition.pointers import under
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.words import suggest_nearest
 
 LAST_FIRED_AT = "$last_fired_at"
 TOKENS = (LAST_FIRED_AT, "$creator", "$space_default")
@@ -42,7 +47,7 @@ _USUAL: Final = Limits()
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class RuntimeTokens:
     """What the runtime tokens stand for in one run."""
 
     last_fired_at: datetime | None
@@ -66,7 +71,7 @@ class Tokens:
                 raise Invalid(f"There is no runtime token {token!r}.", code="default_token")
 
 
-def undeclared(names: Iterable[str], schema: Mapping[str, Any]) -> list[str]:
+def list_undeclared(names: Iterable[str], schema: Mapping[str, Any]) -> list[str]:
     """Names that are declared nowhere; none are, where the schema asks for such names."""
     if schema.get("additionalProperties") not in (None, False) or "patternProperties" in schema:
         return []
@@ -78,12 +83,12 @@ def check_declared(inputs: Mapping[str, Any], schema: Mapping[str, Any]) -> None
     """For inputs that a person writes: a name that is declared nowhere is a slip of the pen."""
     findings = [
         Finding(
-            under("/inputs", name),
+            join_pointer("/inputs", name),
             f"The definition declares no input called {name[:60]!r}.",
             "unknown_input",
-            did_you_mean(name, schema.get("properties", {})),
+            suggest_nearest(name, schema.get("properties", {})),
         )
-        for name in undeclared(inputs, schema)
+        for name in list_undeclared(inputs, schema)
     ]
     if findings:
         first = findings[0]
@@ -94,14 +99,14 @@ def resolve_inputs(
     schema: Mapping[str, Any] | None,
     static: Mapping[str, Any],
     payload_inputs: Mapping[str, Any],
-    tokens: Tokens,
+    tokens: RuntimeTokens,
     limits: Limits | None = None,
 ) -> dict[str, Any]:
     """The inputs a run starts with, or ``Invalid`` with findings under ``/inputs``."""
     given = {**static, **payload_inputs}
     if schema is None:
         return given
-    filled: dict[str, Any] = _Filling(schema, tokens).into(schema, given)
+    filled: dict[str, Any] = _DefaultFiller(schema, tokens).into(schema, given)
     findings = compile_schema(schema, limits or _USUAL).findings(filled, "/inputs")
     if findings:
         raise Invalid(
@@ -116,7 +121,7 @@ def map_payload(
     mapping: Mapping[str, str],
     payload: Any,
     limits: Limits | None = None,
-    meter: Meter | None = None,
+    meter: PathMeter | None = None,
 ) -> dict[str, Any]:
     """Inputs picked out of a payload by JSONPath.
 
@@ -125,7 +130,7 @@ def map_payload(
     All paths together may take as many steps as one path alone.
     """
     found: dict[str, Any] = {}
-    shared = meter or Meter(MOST_STEPS)
+    shared = meter or PathMeter(MOST_STEPS)
     for name, text in mapping.items():
         path = parse_path(text, limits or _USUAL)
         values = path.find(payload, shared)
@@ -136,12 +141,12 @@ def map_payload(
     return found
 
 
-def default_findings(schema: Any, at: str = "", limits: Limits | None = None) -> list[Finding]:
+def find_default_problems(schema: Any, at: str = "", limits: Limits | None = None) -> list[Finding]:
     """Defaults that are no known token, or do not fit the schema they stand in."""
     found: list[Finding] = []
-    for pointer, node in subschemas(schema):
+    for pointer, node in iterate_subschemas(schema):
         if isinstance(node, Mapping) and "default" in node:
-            here = under(at + pointer, "default")
+            here = join_pointer(at + pointer, "default")
             found.extend(_token_findings(node, here))
             if not _is_token(node["default"]):
                 validator = _validator_at(schema, pointer, node, limits or _USUAL)
@@ -149,21 +154,21 @@ def default_findings(schema: Any, at: str = "", limits: Limits | None = None) ->
     if not found and isinstance(schema, Mapping):
         now = datetime.min.replace(tzinfo=UTC)
         try:
-            _Filling(schema, Tokens(now, now, "", "")).into(schema, {})
+            _DefaultFiller(schema, RuntimeTokens(now, now, "", "")).into(schema, {})
         except Invalid as problem:
             found.append(Finding(at, problem.detail, problem.code))
     return found
 
 
-class _Filling:
+class _DefaultFiller:
     """One pass that puts defaults into a value."""
 
     __slots__ = ("_holding", "_left", "_levels", "_references", "_root", "_tokens")
 
-    def __init__(self, root: Mapping[str, Any], tokens: Tokens) -> None:
+    def __init__(self, root: Mapping[str, Any], tokens: RuntimeTokens) -> None:
         self._root = root
         self._tokens = tokens
-        self._references: References | None = None
+        self._references: SchemaReferences | None = None
         # What holds together with a schema, by the schema's place in memory: the same
         # for every item of a list.
         self._holding: dict[int, list[Mapping[str, Any]]] = {}
@@ -240,7 +245,7 @@ class _Filling:
 
     def _target(self, node: Mapping[str, Any]) -> Any:
         if self._references is None:
-            self._references = References(self._root)
+            self._references = SchemaReferences(self._root)
         return self._references.target(node, node["$ref"])
 
 
@@ -251,10 +256,10 @@ def _is_token(default: Any) -> bool:
 def _token_findings(node: Mapping[str, Any], here: str) -> Iterator[Finding]:
     default = node["default"]
     if not _is_token(default):
-        yield from _misplaced(default, here)
+        yield from _find_misplaced_tokens(default, here)
     elif default not in TOKENS:
         detail = f"There is no runtime token {default!r}; there are {', '.join(TOKENS)}."
-        yield Finding(here, detail, "default_token", did_you_mean(default, TOKENS))
+        yield Finding(here, detail, "default_token", suggest_nearest(default, TOKENS))
     elif "string" not in _types(node):
         detail = f"{default} becomes text, which the type of this schema does not allow."
         yield Finding(here, detail, "default_token")
@@ -265,7 +270,7 @@ def _types(node: Mapping[str, Any]) -> list[str]:
     return [written] if isinstance(written, str) else list(written)
 
 
-def _misplaced(default: Any, here: str) -> Iterator[Finding]:
+def _find_misplaced_tokens(default: Any, here: str) -> Iterator[Finding]:
     """A token inside a larger default would stay a word, and nobody would notice."""
     waiting: list[tuple[str, Any]] = []
     if isinstance(default, dict | list):
@@ -273,9 +278,9 @@ def _misplaced(default: Any, here: str) -> Iterator[Finding]:
     while waiting:
         place, value = waiting.pop()
         if isinstance(value, dict):
-            waiting.extend((under(place, key), item) for key, item in value.items())
+            waiting.extend((join_pointer(place, key), item) for key, item in value.items())
         elif isinstance(value, list):
-            waiting.extend((under(place, number), item) for number, item in enumerate(value))
+            waiting.extend((join_pointer(place, number), item) for number, item in enumerate(value))
         elif value in TOKENS:
             detail = f"{value} must be the whole default; inside a larger one it stays a word."
             yield Finding(place, detail, "default_token")
@@ -285,7 +290,7 @@ def _validator_at(root: Any, pointer: str, node: Mapping[str, Any], limits: Limi
     """The validator of one schema inside another, with its references intact."""
     refers = any(
         keyword in below
-        for _, below in subschemas(node)
+        for _, below in iterate_subschemas(node)
         if isinstance(below, Mapping)
         for keyword in REFERENCES
     )

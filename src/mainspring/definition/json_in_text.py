@@ -18,7 +18,7 @@ _FENCED: Final = re.compile(
 )
 
 
-def json_in(text: str, limits: Limits) -> tuple[Any, ...]:
+def parse_json_text(text: str, limits: Limits) -> tuple[Any, ...]:
     """The value that a text consists of; empty when it is anything else."""
     bare = text.strip()
     fenced = _FENCED.fullmatch(bare)

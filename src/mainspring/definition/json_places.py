@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
-from mainspring.definition.pointers import under
+from mainspring.definition.pointers import join_pointer
 
 WORDS_WALKED = 40_000
 LONGEST_SHOWN = 60
@@ -52,7 +52,7 @@ _SYNTAX = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class JsonErrorLocation:
     """A spot in the text, and the rule that is broken there, if one is."""
 
     pointer: str
@@ -61,11 +61,11 @@ class Place:
     note: str = ""
 
     def sentence(self, limits: Limits | None) -> str:
-        return sentence(self.code or "json_syntax", limits, self.note)
+        return describe_json_error(self.code or "json_syntax", limits, self.note)
 
 
 @dataclass(slots=True)
-class _Level:
+class _OpenContainer:
     """One open object or list while walking."""
 
     of: str
@@ -74,7 +74,7 @@ class _Level:
     key_next: bool = True
 
 
-def sentence(code: str, limits: Limits | None = None, note: str = "") -> str:
+def describe_json_error(code: str, limits: Limits | None = None, note: str = "") -> str:
     """What a broken rule is called when a person is told."""
     bounds = limits or Limits()
     return _SENTENCES[code].format(
@@ -82,7 +82,7 @@ def sentence(code: str, limits: Limits | None = None, note: str = "") -> str:
     )
 
 
-def text_fault(text: str) -> str | None:
+def find_text_fault(text: str) -> str | None:
     """The rule that a piece of text breaks: half characters and NUL cannot be kept."""
     if "\0" in text:
         return "json_nul"
@@ -95,11 +95,13 @@ def text_fault(text: str) -> str | None:
     return None
 
 
-def place_of(source: str, limits: Limits, until: int | None = None) -> Place | None:
+def locate_json_error(
+    source: str, limits: Limits, until: int | None = None
+) -> JsonErrorLocation | None:
     """The first broken rule, or the pointer at ``until``; nothing if it is too far in."""
-    levels: list[_Level] = []
+    levels: list[_OpenContainer] = []
     walked = 0
-    for offset, word in _words(source):
+    for offset, word in _iterate_tokens(source):
         if until is not None and offset >= until:
             break
         place = _step(levels, word, offset, limits)
@@ -108,10 +110,10 @@ def place_of(source: str, limits: Limits, until: int | None = None) -> Place | N
         walked += 1
     if until is None or walked == WORDS_WALKED:
         return None
-    return Place(_pointer(levels), until, None)
+    return JsonErrorLocation(_pointer(levels), until, None)
 
 
-def _words(source: str) -> Iterator[tuple[int, str]]:
+def _iterate_tokens(source: str) -> Iterator[tuple[int, str]]:
     offset = 0
     for _ in range(WORDS_WALKED):
         found = _WORD.match(source, offset)
@@ -121,11 +123,13 @@ def _words(source: str) -> Iterator[tuple[int, str]]:
         offset = found.end()
 
 
-def _step(levels: list[_Level], word: str, offset: int, limits: Limits) -> Place | None:
+def _step(
+    levels: list[_OpenContainer], word: str, offset: int, limits: Limits
+) -> JsonErrorLocation | None:
     if word in "[{":
-        levels.append(_Level(word))
+        levels.append(_OpenContainer(word))
         if len(levels) > limits.json_depth:
-            return Place(_pointer(levels[:-1]), offset, "json_depth")
+            return JsonErrorLocation(_pointer(levels[:-1]), offset, "json_depth")
     elif word in "]}":
         if levels:
             levels.pop()
@@ -141,7 +145,7 @@ def _step(levels: list[_Level], word: str, offset: int, limits: Limits) -> Place
     return None
 
 
-def _next_member(levels: list[_Level]) -> None:
+def _next_member(levels: list[_OpenContainer]) -> None:
     if not levels:
         return
     level = levels[-1]
@@ -150,7 +154,7 @@ def _next_member(levels: list[_Level]) -> None:
         level.at += 1
 
 
-def _text_step(levels: list[_Level], word: str, offset: int) -> Place | None:
+def _text_step(levels: list[_OpenContainer], word: str, offset: int) -> JsonErrorLocation | None:
     try:
         text = json.loads(word) if "\\" in word else word[1:-1]
     except ValueError:
@@ -159,25 +163,33 @@ def _text_step(levels: list[_Level], word: str, offset: int) -> Place | None:
     if level is not None and level.of == "{" and level.key_next:
         level.at = text
         if text in level.keys:
-            return Place(_pointer(levels), offset, "json_duplicate_key", text)
+            return JsonErrorLocation(_pointer(levels), offset, "json_duplicate_key", text)
         level.keys.add(text)
-    code = text_fault(text)
-    return None if code is None else Place(_sound_pointer(levels), offset, code)
+    code = find_text_fault(text)
+    return None if code is None else JsonErrorLocation(_sound_pointer(levels), offset, code)
 
 
-def _bare_step(levels: list[_Level], word: str, offset: int, limits: Limits) -> Place | None:
+def _bare_step(
+    levels: list[_OpenContainer], word: str, offset: int, limits: Limits
+) -> JsonErrorLocation | None:
     if word in _CONSTANTS:
-        return Place(_pointer(levels), offset, "json_constant")
+        return JsonErrorLocation(_pointer(levels), offset, "json_constant")
     if _NUMBER.match(word) is None:
         return None
     if sum(character.isdigit() for character in word) > limits.json_digits:
-        return Place(_pointer(levels), offset, "json_digits")
+        return JsonErrorLocation(_pointer(levels), offset, "json_digits")
     if word.lstrip("-").isdigit():
-        return None if fits(int(word)) else Place(_pointer(levels), offset, "json_integer")
-    return Place(_pointer(levels), offset, "json_overflow") if _overflows(word) else None
+        return (
+            None
+            if is_storable_integer(int(word))
+            else JsonErrorLocation(_pointer(levels), offset, "json_integer")
+        )
+    return (
+        JsonErrorLocation(_pointer(levels), offset, "json_overflow") if _overflows(word) else None
+    )
 
 
-def fits(number: int) -> bool:
+def is_storable_integer(number: int) -> bool:
     """Whether a whole number comes back from the store as it went in."""
     return _LEAST <= number <= _MOST
 
@@ -189,14 +201,14 @@ def _overflows(word: str) -> bool:
         return False
 
 
-def _pointer(levels: list[_Level]) -> str:
-    return under("", *(level.at for level in levels if level.of == "[" or level.keys))
+def _pointer(levels: list[_OpenContainer]) -> str:
+    return join_pointer("", *(level.at for level in levels if level.of == "[" or level.keys))
 
 
-def _sound_pointer(levels: list[_Level]) -> str:
+def _sound_pointer(levels: list[_OpenContainer]) -> str:
     """A pointer must be keepable itself, so an unsound key ends it at its object."""
     parts = _pointer(levels)
-    return parts if text_fault(parts) is None else _pointer(levels[:-1])
+    return parts if find_text_fault(parts) is None else _pointer(levels[:-1])
 
 
 def _reason(note: str) -> str:

@@ -23,10 +23,20 @@ from typing import Any, NoReturn
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_places import Place, fits, place_of, text_fault
-from mainspring.definition.json_values import canonical, check_value, content_hash, refused
+from mainspring.definition.json_places import (
+    JsonErrorLocation,
+    find_text_fault,
+    is_storable_integer,
+    locate_json_error,
+)
+from mainspring.definition.json_values import (
+    check_value,
+    encode_canonical,
+    hash_content,
+    invalid_value_error,
+)
 
-__all__ = ["canonical", "check_value", "content_hash", "read_json"]
+__all__ = ["check_value", "encode_canonical", "hash_content", "read_json"]
 
 LARGE = 65_536
 
@@ -44,7 +54,7 @@ _DOUBTFUL_ESCAPE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 _LONG_INTEGER = re.compile(r"\d{19}")
 
 
-class _Refused(Exception):
+class _JsonRuleError(Exception):
     """A rule was broken; the place is looked for afterwards."""
 
     def __init__(self, code: str, note: str = "") -> None:
@@ -57,32 +67,38 @@ def read_json(text: bytes | str, limits: Limits) -> Any:
     """The value of a JSON document, or ``Invalid`` with the place and the reason."""
     if len(text) > limits.json_bytes:
         raise _too_large(limits)
-    source, data = _decoded(text)
+    source, data = _decode_source(text)
     if len(data) > limits.json_bytes:
         raise _too_large(limits)
     if not source.strip(" \t\r\n"):
-        raise refused(Finding("", "There is no JSON here: the text is empty.", "json_empty"))
+        raise invalid_value_error(
+            Finding("", "There is no JSON here: the text is empty.", "json_empty")
+        )
     try:
         _measure(data, limits)
-        return _parsed(source)
+        return _parse_source(source)
     except json.JSONDecodeError as error:
-        place = place_of(source, limits, until=error.pos)
+        place = locate_json_error(source, limits, until=error.pos)
         if place is None or place.code is None:
             place = _syntax_place(source, error, place)
-    except _Refused as error:
-        place = place_of(source, limits) or Place("", None, error.code, error.note)
+    except _JsonRuleError as error:
+        place = locate_json_error(source, limits) or JsonErrorLocation(
+            "", None, error.code, error.note
+        )
     except RecursionError:
-        place = Place("", None, "json_depth")
+        place = JsonErrorLocation("", None, "json_depth")
     raise _refusal_at(source, place, limits)
 
 
-def _decoded(text: bytes | str) -> tuple[str, bytes]:
+def _decode_source(text: bytes | str) -> tuple[str, bytes]:
     if isinstance(text, str):
         source = text
         try:
             data = text.encode()
         except UnicodeEncodeError as error:
-            raise _refusal_at(source, Place("", error.start, "json_surrogate"), None) from None
+            raise _refusal_at(
+                source, JsonErrorLocation("", error.start, "json_surrogate"), None
+            ) from None
     else:
         data = bytes(text)
         try:
@@ -90,11 +106,11 @@ def _decoded(text: bytes | str) -> tuple[str, bytes]:
         except UnicodeDecodeError as error:
             detail = f"The text is not UTF-8: byte {error.start} cannot be read."
             hint = "Send the document as UTF-8, without a byte order mark."
-            raise refused(Finding("", detail, "json_encoding", hint)) from None
+            raise invalid_value_error(Finding("", detail, "json_encoding", hint)) from None
     if source.startswith("\ufeff"):
         detail = "The text begins with a byte order mark, which JSON does not allow."
         hint = "Save the document as UTF-8 without a byte order mark."
-        raise refused(Finding("", detail, "json_byte_order_mark", hint))
+        raise invalid_value_error(Finding("", detail, "json_byte_order_mark", hint))
     return source, data
 
 
@@ -106,10 +122,10 @@ def _measure(data: bytes, limits: Limits) -> None:
         return
     bare = _STRINGS.sub(b"", data)
     if deep and _nesting(bare) > limits.json_depth:
-        raise _Refused("json_depth")
+        raise _JsonRuleError("json_depth")
     for number in long_number.findall(bare):
         if len(number.translate(None, _NOT_DIGITS)) > limits.json_digits:
-            raise _Refused("json_digits")
+            raise _JsonRuleError("json_digits")
 
 
 def _nesting(bare: bytes) -> int:
@@ -122,7 +138,7 @@ def _run_of_digits(most: int) -> re.Pattern[bytes]:
     return re.compile(rb"[-+.eE0-9]{%d,}+" % (most + 1))
 
 
-def _parsed(source: str) -> Any:
+def _parse_source(source: str) -> Any:
     try:
         with _no_collector(len(source) > LARGE):
             value = json.loads(
@@ -136,9 +152,9 @@ def _parsed(source: str) -> Any:
     except json.JSONDecodeError:
         raise
     except ValueError:  # more digits than Python itself is willing to convert
-        raise _Refused("json_digits") from None
+        raise _JsonRuleError("json_digits") from None
     if _DOUBTFUL_ESCAPE.search(source) and not _all_texts_sound(value):
-        raise _Refused("json_surrogate")
+        raise _JsonRuleError("json_surrogate")
     return value
 
 
@@ -159,27 +175,27 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
         counted = Counter(key for key, _ in pairs)
-        raise _Refused("json_duplicate_key", counted.most_common(1)[0][0])
+        raise _JsonRuleError("json_duplicate_key", counted.most_common(1)[0][0])
     return made
 
 
 def _float(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise _Refused("json_overflow")
+        raise _JsonRuleError("json_overflow")
     return number
 
 
 def _integer(text: str) -> int:
     number = int(text)
-    if not fits(number):
-        raise _Refused("json_integer")
+    if not is_storable_integer(number):
+        raise _JsonRuleError("json_integer")
     return number
 
 
 def _constant(name: str) -> NoReturn:
     del name
-    raise _Refused("json_constant")
+    raise _JsonRuleError("json_constant")
 
 
 def _all_texts_sound(value: Any) -> bool:
@@ -187,7 +203,7 @@ def _all_texts_sound(value: Any) -> bool:
     while waiting:
         item = waiting.pop()
         if isinstance(item, str):
-            if text_fault(item):
+            if find_text_fault(item):
                 return False
         elif isinstance(item, dict):
             waiting.extend(item)
@@ -199,21 +215,25 @@ def _all_texts_sound(value: Any) -> bool:
 
 def _too_large(limits: Limits) -> Invalid:
     detail = f"The document is larger than {limits.json_bytes:,} bytes."
-    return refused(Finding("", detail, "json_too_large"))
+    return invalid_value_error(Finding("", detail, "json_too_large"))
 
 
-def _syntax_place(source: str, error: json.JSONDecodeError, place: Place | None) -> Place:
+def _syntax_place(
+    source: str, error: json.JSONDecodeError, place: JsonErrorLocation | None
+) -> JsonErrorLocation:
     pointer = "" if place is None else place.pointer
     if error.msg == "Extra data":
-        return Place("", error.pos, "json_trailing")
+        return JsonErrorLocation("", error.pos, "json_trailing")
     ended = not source[error.pos :].strip(" \t\r\n")
-    return Place(pointer, error.pos, "json_syntax", "it ends too early" if ended else error.msg)
+    return JsonErrorLocation(
+        pointer, error.pos, "json_syntax", "it ends too early" if ended else error.msg
+    )
 
 
-def _refusal_at(source: str, place: Place, limits: Limits | None) -> Invalid:
+def _refusal_at(source: str, place: JsonErrorLocation, limits: Limits | None) -> Invalid:
     detail = place.sentence(limits)
     if place.offset is not None:
         line = source.count("\n", 0, place.offset) + 1
         column = place.offset - source.rfind("\n", 0, place.offset)
         detail = f"{detail} (line {line}, column {column})"
-    return refused(Finding(place.pointer, detail, place.code or "json_syntax"))
+    return invalid_value_error(Finding(place.pointer, detail, place.code or "json_syntax"))

@@ -16,8 +16,12 @@ import orjson
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_places import fits, sentence, text_fault
-from mainspring.definition.pointers import under
+from mainspring.definition.json_places import (
+    describe_json_error,
+    find_text_fault,
+    is_storable_integer,
+)
+from mainspring.definition.pointers import join_pointer
 
 _STRICT = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
 _STRICT |= orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
@@ -30,50 +34,50 @@ def check_value(value: Any, limits: Limits, at: str = "") -> None:
     else, and a run resumed after a crash would then see other values than before it.
     """
     try:
-        _Walk(limits).check(value, limits.json_depth)
-    except _Unfit as unfit:
-        pointer = under(at, *reversed(unfit.path))
-        raise refused(replace(unfit.finding, pointer=pointer)) from None
+        _ValueChecker(limits).check(value, limits.json_depth)
+    except _NotJsonError as unfit:
+        pointer = join_pointer(at, *reversed(unfit.path))
+        raise invalid_value_error(replace(unfit.finding, pointer=pointer)) from None
 
 
-def canonical(value: Any) -> bytes:
+def encode_canonical(value: Any) -> bytes:
     """The one spelling of a JSON value: sorted keys, no spaces, UTF-8."""
     try:
         return orjson.dumps(value, option=_STRICT)
     except orjson.JSONEncodeError:
         pass
     try:
-        return orjson.dumps(_spelled(value), option=_STRICT)
+        return orjson.dumps(_spell_large_integers(value), option=_STRICT)
     except (orjson.JSONEncodeError, RecursionError):
         raise Invalid("The value cannot be written as JSON.", code="json_type") from None
 
 
-def content_hash(value: Any) -> bytes:
+def hash_content(value: Any) -> bytes:
     """SHA-256 of the canonical spelling: equal content, equal hash."""
-    return hashlib.sha256(canonical(value)).digest()
+    return hashlib.sha256(encode_canonical(value)).digest()
 
 
-def same(left: Any, right: Any) -> bool:
+def is_same_value(left: Any, right: Any) -> bool:
     """Equality as JSON means it: true is not 1, and 1 is 1.0."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         return left.keys() == right.keys() and all(
-            same(value, right[key]) for key, value in left.items()
+            is_same_value(value, right[key]) for key, value in left.items()
         )
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
+        return len(left) == len(right) and all(map(is_same_value, left, right))
     return bool(left == right)
 
 
-def refused(finding: Finding) -> Invalid:
+def invalid_value_error(finding: Finding) -> Invalid:
     """A problem with one finding, which says the same at its place."""
     return Invalid(
         finding.detail, code=finding.code, findings=[finding], suggestion=finding.suggestion
     )
 
 
-class _Unfit(Exception):
+class _NotJsonError(Exception):
     """A decoded value is not JSON; the path grows while the walk unwinds."""
 
     def __init__(self, finding: Finding) -> None:
@@ -82,7 +86,7 @@ class _Unfit(Exception):
         self.path: list[str | int] = []
 
 
-class _Walk:
+class _ValueChecker:
     """One pass over a decoded value, with room for so many parts and no more.
 
     A value may hold one list many times over; counting the parts keeps a few lines of
@@ -98,7 +102,7 @@ class _Walk:
         kind = type(value)
         if kind is dict or kind is list:
             if levels <= 0:
-                raise _Unfit(Finding("", "The value is nested too deeply.", "json_depth"))
+                raise _NotJsonError(Finding("", "The value is nested too deeply.", "json_depth"))
             self._take(len(value))
             if kind is dict:
                 self._members(value, levels - 1)
@@ -108,11 +112,13 @@ class _Walk:
             _check_text(value)
         elif kind is float:
             if not math.isfinite(value):
-                raise _Unfit(Finding("", "NaN and infinity are not JSON numbers.", "json_constant"))
+                raise _NotJsonError(
+                    Finding("", "NaN and infinity are not JSON numbers.", "json_constant")
+                )
         elif kind is int:
             self._check_integer(value)
         elif kind is not bool and value is not None:
-            raise _Unfit(
+            raise _NotJsonError(
                 Finding("", f"A value of the type {kind.__name__} is not JSON.", "json_type")
             )
 
@@ -120,7 +126,7 @@ class _Walk:
         for key, item in value.items():
             # A bad key must not become part of the pointer, which is kept as well.
             if type(key) is not str:
-                raise _Unfit(Finding("", "Every key of an object must be text.", "json_key"))
+                raise _NotJsonError(Finding("", "Every key of an object must be text.", "json_key"))
             if "\0" in key or not key.isascii():
                 _check_text(key)
             # Most members are plain values; a step into each would be most of the work.
@@ -132,7 +138,7 @@ class _Walk:
                 continue
             try:
                 self.check(item, levels)
-            except _Unfit as unfit:
+            except _NotJsonError as unfit:
                 unfit.path.append(key)
                 raise
 
@@ -140,33 +146,33 @@ class _Walk:
         for position, item in enumerate(value):
             try:
                 self.check(item, levels)
-            except _Unfit as unfit:
+            except _NotJsonError as unfit:
                 unfit.path.append(position)
                 raise
 
     def _take(self, parts: int) -> None:
         self.parts -= parts
         if self.parts < 0:
-            raise _Unfit(Finding("", "The value has too many parts.", "json_too_large"))
+            raise _NotJsonError(Finding("", "The value has too many parts.", "json_too_large"))
 
     def _check_integer(self, value: int) -> None:
-        if not fits(value):
-            raise _Unfit(Finding("", sentence("json_integer"), "json_integer"))
+        if not is_storable_integer(value):
+            raise _NotJsonError(Finding("", describe_json_error("json_integer"), "json_integer"))
 
 
 def _check_text(text: str) -> None:
-    code = text_fault(text)
+    code = find_text_fault(text)
     if code is not None:
-        raise _Unfit(Finding("", sentence(code), code))
+        raise _NotJsonError(Finding("", describe_json_error(code), code))
 
 
-def _spelled(value: Any) -> Any:
+def _spell_large_integers(value: Any) -> Any:
     """The value with whole numbers beyond 64 bits written out, digit by digit."""
     kind = type(value)
     if kind is dict:
-        return {key: _spelled(item) for key, item in value.items()}
+        return {key: _spell_large_integers(item) for key, item in value.items()}
     if kind is list:
-        return [_spelled(item) for item in value]
+        return [_spell_large_integers(item) for item in value]
     if kind is int and value.bit_length() > 63:
         return orjson.Fragment(str(value))
     return value

@@ -341,7 +341,7 @@ class Definition(_Part):
         people send.
         """
         made = cls.model_validate(value)
-        return made.model_copy(update={"triggers": _with_ids(made.triggers)})
+        return made.model_copy(update={"triggers": _assign_ids(made.triggers)})
 
     def as_dict(self) -> dict[str, Any]:
         """The canonical form: defaults filled in, so that equal programs hash alike."""
@@ -353,7 +353,7 @@ def read_steps(value: Sequence[Any]) -> tuple[Step, ...]:
     return _STEPS.validate_python(value)
 
 
-def _with_ids(triggers: Iterable[TriggerEntry]) -> tuple[TriggerEntry, ...]:
+def _assign_ids(triggers: Iterable[TriggerEntry]) -> tuple[TriggerEntry, ...]:
     entries = tuple(triggers)
     taken = {entry.id for entry in entries}
     named = []

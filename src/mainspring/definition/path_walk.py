@@ -16,8 +16,8 @@ from jsonpath_rfc9535.query import JSONPathQuery
 from jsonpath_rfc9535.segments import JSONPathRecursiveDescentSegment, JSONPathSegment
 
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_values import same
-from mainspring.definition.patterns import BadPattern, Pattern, compile_pattern
+from mainspring.definition.json_values import is_same_value
+from mainspring.definition.patterns import InvalidPattern, Pattern, compile_pattern
 
 MOST_LEVELS = 64
 # Compiling a pattern that comes from the data, in steps of the walk.
@@ -28,15 +28,15 @@ WORK_PER_STEP = 50
 NOTHING: Final = object()
 
 
-class TooCostly(Exception):
+class PathCostExceeded(Exception):
     """The steps of the walk are used up."""
 
 
-class Unusable(ValueError):
+class UnsupportedPath(ValueError):
     """The path is well-formed, but will not be followed; the message says why."""
 
 
-class Meter:
+class PathMeter:
     """What is left of the steps that one walk may take."""
 
     __slots__ = ("left",)
@@ -47,20 +47,20 @@ class Meter:
     def spend(self, steps: int) -> None:
         self.left -= steps
         if self.left < 0:
-            raise TooCostly
+            raise PathCostExceeded
 
 
 # Each takes the current value, the root and the meter.
-Walk = Callable[[Any, Any, Meter], list[Any]]
-Question = Callable[[Any, Any, Meter], bool]
-Reading = Callable[[Any, Any, Meter], Any]
+PathWalk = Callable[[Any, Any, PathMeter], list[Any]]
+PathTest = Callable[[Any, Any, PathMeter], bool]
+PathExpression = Callable[[Any, Any, PathMeter], Any]
 
 
-def compile_query(query: JSONPathQuery, limits: Limits) -> Walk:
-    return _Compiler(limits).query(query, MOST_LEVELS)
+def compile_query(query: JSONPathQuery, limits: Limits) -> PathWalk:
+    return _PathCompiler(limits).query(query, MOST_LEVELS)
 
 
-class _Compiler:
+class _PathCompiler:
     """Turns the parts of a query into functions."""
 
     __slots__ = ("_limits",)
@@ -68,12 +68,12 @@ class _Compiler:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
 
-    def query(self, query: JSONPathQuery, levels: int) -> Walk:
+    def query(self, query: JSONPathQuery, levels: int) -> PathWalk:
         if levels <= 0:
-            raise Unusable("This path is nested too deeply.")
+            raise UnsupportedPath("This path is nested too deeply.")
         segments = [self._segment(segment, levels - 1) for segment in query.segments]
 
-        def walk(value: Any, root: Any, meter: Meter) -> list[Any]:
+        def walk(value: Any, root: Any, meter: PathMeter) -> list[Any]:
             nodes = [value]
             for segment in segments:
                 nodes = segment(nodes, root, meter)
@@ -81,11 +81,11 @@ class _Compiler:
 
         return walk
 
-    def _segment(self, segment: JSONPathSegment, levels: int) -> Walk:
+    def _segment(self, segment: JSONPathSegment, levels: int) -> PathWalk:
         selectors = [self._selector(selector, levels) for selector in segment.selectors]
         descends = isinstance(segment, JSONPathRecursiveDescentSegment)
 
-        def select(nodes: list[Any], root: Any, meter: Meter) -> list[Any]:
+        def select(nodes: list[Any], root: Any, meter: PathMeter) -> list[Any]:
             found: list[Any] = []
             for node in nodes:
                 for place in _descendants(node, meter) if descends else (node,):
@@ -96,24 +96,24 @@ class _Compiler:
 
         return select
 
-    def _selector(self, selector: sel.JSONPathSelector, levels: int) -> Walk:
+    def _selector(self, selector: sel.JSONPathSelector, levels: int) -> PathWalk:
         match selector:
             case sel.NameSelector():
-                return _by_name(selector.name)
+                return _select_by_name(selector.name)
             case sel.IndexSelector():
-                return _by_index(selector.index)
+                return _select_by_index(selector.index)
             case sel.SliceSelector():
-                return _by_slice(selector.slice)
+                return _select_by_slice(selector.slice)
             case sel.WildcardSelector():
                 return _children
             case sel.FilterSelector():
-                return _by_test(self._test(selector.expression, levels))
+                return _select_by_test(self._test(selector.expression, levels))
             case _:
-                raise Unusable("This path uses a selector that is not known.")
+                raise UnsupportedPath("This path uses a selector that is not known.")
 
-    def _test(self, expression: ast.Expression, levels: int) -> Question:
+    def _test(self, expression: ast.Expression, levels: int) -> PathTest:
         if levels <= 0:
-            raise Unusable("This path is nested too deeply.")
+            raise UnsupportedPath("This path is nested too deeply.")
         match expression:
             case ast.FilterExpression():
                 return self._test(expression.expression, levels)
@@ -130,33 +130,33 @@ class _Compiler:
             case ast.FunctionExtension(name="match" | "search"):
                 return self._pattern_test(expression, levels - 1)
             case _:
-                raise Unusable("This path has a filter that is not a test.")
+                raise UnsupportedPath("This path has a filter that is not a test.")
 
-    def _logical(self, expression: ast.LogicalExpression, levels: int) -> Question:
+    def _logical(self, expression: ast.LogicalExpression, levels: int) -> PathTest:
         left, right = self._test(expression.left, levels), self._test(expression.right, levels)
         if expression.operator == "&&":
             return lambda value, root, meter: left(value, root, meter) and right(value, root, meter)
         return lambda value, root, meter: left(value, root, meter) or right(value, root, meter)
 
-    def _comparison(self, expression: ast.ComparisonExpression, levels: int) -> Question:
+    def _comparison(self, expression: ast.ComparisonExpression, levels: int) -> PathTest:
         left = self._reading(expression.left, levels)
         right = self._reading(expression.right, levels)
         compare = _COMPARISONS[expression.operator]
 
-        def compared(value: Any, root: Any, meter: Meter) -> bool:
+        def compared(value: Any, root: Any, meter: PathMeter) -> bool:
             return compare(left(value, root, meter), right(value, root, meter), meter)
 
         return compared
 
-    def _nodes(self, expression: ast.Expression, levels: int) -> Walk:
+    def _nodes(self, expression: ast.Expression, levels: int) -> PathWalk:
         if not isinstance(expression, ast.FilterQuery):
-            raise Unusable("This path gives a function something that is not a path.")
+            raise UnsupportedPath("This path gives a function something that is not a path.")
         walk = self.query(expression.query, levels)
         if isinstance(expression, ast.RootFilterQuery):
             return lambda value, root, meter: walk(root, root, meter)
         return walk
 
-    def _reading(self, expression: ast.Expression, levels: int) -> Reading:
+    def _reading(self, expression: ast.Expression, levels: int) -> PathExpression:
         match expression:
             case ast.FilterExpressionLiteral():
                 literal = expression.value
@@ -171,14 +171,14 @@ class _Compiler:
             case ast.FunctionExtension(name="length", args=[argument]):
                 return _length(self._reading(argument, levels))
             case _:
-                raise Unusable("This path compares something that has no value.")
+                raise UnsupportedPath("This path compares something that has no value.")
 
-    def _pattern_test(self, expression: ast.FunctionExtension, levels: int) -> Question:
+    def _pattern_test(self, expression: ast.FunctionExtension, levels: int) -> PathTest:
         text = self._reading(expression.args[0], levels)
         pattern = self._pattern(expression.args[1], levels)
         whole = expression.name == "match"
 
-        def holds(value: Any, root: Any, meter: Meter) -> bool:
+        def holds(value: Any, root: Any, meter: PathMeter) -> bool:
             subject, compiled = text(value, root, meter), pattern(value, root, meter)
             if not isinstance(subject, str) or compiled is None:
                 return False
@@ -189,29 +189,29 @@ class _Compiler:
 
     def _pattern(
         self, argument: ast.Expression, levels: int
-    ) -> Callable[[Any, Any, Meter], Pattern | None]:
+    ) -> Callable[[Any, Any, PathMeter], Pattern | None]:
         if isinstance(argument, ast.StringLiteral):
             try:
                 known = compile_pattern(_spelled_for_re2(argument.value), self._limits)
-            except BadPattern as bad:
-                raise Unusable(str(bad)) from None
+            except InvalidPattern as bad:
+                raise UnsupportedPath(str(bad)) from None
             return lambda value, root, meter: known
         source = self._reading(argument, levels)
 
-        def compiled(value: Any, root: Any, meter: Meter) -> Pattern | None:
+        def compiled(value: Any, root: Any, meter: PathMeter) -> Pattern | None:
             text = source(value, root, meter)
             if not isinstance(text, str):
                 return None
             meter.spend(PATTERN_STEPS)
             try:
                 return compile_pattern(_spelled_for_re2(text), self._limits)
-            except BadPattern:
+            except InvalidPattern:
                 return None
 
         return compiled
 
 
-def _descendants(node: Any, meter: Meter) -> Iterator[Any]:
+def _descendants(node: Any, meter: PathMeter) -> Iterator[Any]:
     """A value and every object and list in it, parents before children."""
     waiting = [node]
     while waiting:
@@ -228,23 +228,23 @@ def _values(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _children(value: Any, root: Any, meter: Meter) -> list[Any]:
+def _children(value: Any, root: Any, meter: PathMeter) -> list[Any]:
     del root
     found = _values(value)
     meter.spend(len(found))
     return found
 
 
-def _by_name(name: str) -> Walk:
-    def select(value: Any, root: Any, meter: Meter) -> list[Any]:
+def _select_by_name(name: str) -> PathWalk:
+    def select(value: Any, root: Any, meter: PathMeter) -> list[Any]:
         del root, meter
         return [value[name]] if isinstance(value, dict) and name in value else []
 
     return select
 
 
-def _by_index(index: int) -> Walk:
-    def select(value: Any, root: Any, meter: Meter) -> list[Any]:
+def _select_by_index(index: int) -> PathWalk:
+    def select(value: Any, root: Any, meter: PathMeter) -> list[Any]:
         del root, meter
         if isinstance(value, list) and -len(value) <= index < len(value):
             return [value[index]]
@@ -253,8 +253,8 @@ def _by_index(index: int) -> Walk:
     return select
 
 
-def _by_slice(part: slice[Any, Any, Any]) -> Walk:
-    def select(value: Any, root: Any, meter: Meter) -> list[Any]:
+def _select_by_slice(part: slice[Any, Any, Any]) -> PathWalk:
+    def select(value: Any, root: Any, meter: PathMeter) -> list[Any]:
         del root
         if not isinstance(value, list) or part.step == 0:
             return []
@@ -265,8 +265,8 @@ def _by_slice(part: slice[Any, Any, Any]) -> Walk:
     return select
 
 
-def _by_test(test: Question) -> Walk:
-    def select(value: Any, root: Any, meter: Meter) -> list[Any]:
+def _select_by_test(test: PathTest) -> PathWalk:
+    def select(value: Any, root: Any, meter: PathMeter) -> list[Any]:
         found = []
         for child in _values(value):
             meter.spend(1)
@@ -277,32 +277,32 @@ def _by_test(test: Question) -> Walk:
     return select
 
 
-def _single(nodes: Walk) -> Reading:
-    def read(value: Any, root: Any, meter: Meter) -> Any:
+def _single(nodes: PathWalk) -> PathExpression:
+    def read(value: Any, root: Any, meter: PathMeter) -> Any:
         found = nodes(value, root, meter)
         return found[0] if len(found) == 1 else NOTHING
 
     return read
 
 
-def _length(inner: Reading) -> Reading:
-    def read(value: Any, root: Any, meter: Meter) -> Any:
+def _length(inner: PathExpression) -> PathExpression:
+    def read(value: Any, root: Any, meter: PathMeter) -> Any:
         measured = inner(value, root, meter)
         return len(measured) if isinstance(measured, str | list | dict) else NOTHING
 
     return read
 
 
-def _equal(left: Any, right: Any, meter: Meter) -> bool:
+def _equal(left: Any, right: Any, meter: PathMeter) -> bool:
     if left is NOTHING or right is NOTHING:
         return left is right
     if isinstance(left, dict | list):
         for place in _descendants(left, meter):
             del place
-    return same(left, right)
+    return is_same_value(left, right)
 
 
-def _less(left: Any, right: Any, meter: Meter) -> bool:
+def _is_less(left: Any, right: Any, meter: PathMeter) -> bool:
     del meter
     numbers = (int, float)
     if type(left) in numbers and type(right) in numbers:
@@ -310,13 +310,13 @@ def _less(left: Any, right: Any, meter: Meter) -> bool:
     return isinstance(left, str) and isinstance(right, str) and left < right
 
 
-_COMPARISONS: Final[dict[str, Callable[[Any, Any, Meter], bool]]] = {
+_COMPARISONS: Final[dict[str, Callable[[Any, Any, PathMeter], bool]]] = {
     "==": _equal,
     "!=": lambda left, right, meter: not _equal(left, right, meter),
-    "<": _less,
-    ">": lambda left, right, meter: _less(right, left, meter),
-    "<=": lambda left, right, meter: _less(left, right, meter) or _equal(left, right, meter),
-    ">=": lambda left, right, meter: _less(right, left, meter) or _equal(left, right, meter),
+    "<": _is_less,
+    ">": lambda left, right, meter: _is_less(right, left, meter),
+    "<=": lambda left, right, meter: _is_less(left, right, meter) or _equal(left, right, meter),
+    ">=": lambda left, right, meter: _is_less(right, left, meter) or _equal(left, right, meter),
 }
 
 

@@ -17,42 +17,48 @@ from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathError
 
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_values import refused
-from mainspring.definition.path_walk import Meter, TooCostly, Unusable, Walk, compile_query
-from mainspring.definition.patterns import UnreadText
+from mainspring.definition.json_values import invalid_value_error
+from mainspring.definition.path_walk import (
+    PathCostExceeded,
+    PathMeter,
+    PathWalk,
+    UnsupportedPath,
+    compile_query,
+)
+from mainspring.definition.patterns import UnmatchableText
 
 LONGEST = 1_000
 MOST_STEPS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class JsonPath:
     """A path that was read and can be followed."""
 
     text: str
     # Leads to one place at most, by names and positions only.
     singular: bool
-    _walk: Walk = field(repr=False, compare=False)
+    _walk: PathWalk = field(repr=False, compare=False)
 
-    def find(self, value: Any, meter: Meter | None = None) -> list[Any]:
+    def find(self, value: Any, meter: PathMeter | None = None) -> list[Any]:
         """Every value the path leads to, in the order of the document.
 
         Paths that share a meter share its steps.
         """
         root = dict(value) if isinstance(value, Mapping) and type(value) is not dict else value
         try:
-            return self._walk(root, root, Meter(MOST_STEPS) if meter is None else meter)
-        except TooCostly:
-            raise refused(
+            return self._walk(root, root, PathMeter(MOST_STEPS) if meter is None else meter)
+        except PathCostExceeded:
+            raise invalid_value_error(
                 Finding(
                     "",
                     "This path looks at too many places of the value it was given.",
                     "path_too_costly",
                 )
             ) from None
-        except UnreadText as unread:
+        except UnmatchableText as unread:
             detail = f"This path has no answer for the value it was given. {unread}"
-            raise refused(Finding("", detail, "path_text_unread")) from None
+            raise invalid_value_error(Finding("", detail, "path_text_unread")) from None
 
     def first(self, value: Any, default: Any = None) -> Any:
         """The first value the path leads to; the default if there is none."""
@@ -60,28 +66,30 @@ class Path:
 
 
 @lru_cache(maxsize=512)
-def parse_path(text: str, limits: Limits) -> Path:
+def parse_path(text: str, limits: Limits) -> JsonPath:
     """A JSONPath, or ``Invalid`` with the place and the reason."""
     if len(text) > LONGEST:
-        raise refused(Finding("", f"A path has at most {LONGEST:,} characters.", "path_long"))
+        raise invalid_value_error(
+            Finding("", f"A path has at most {LONGEST:,} characters.", "path_long")
+        )
     if not text.startswith("$"):
         hint = f"Write $.{text[:40]}" if text[:1].isalpha() else None
-        raise refused(Finding("", "A JSONPath begins with $.", "path_syntax", hint))
+        raise invalid_value_error(Finding("", "A JSONPath begins with $.", "path_syntax", hint))
     try:
         query = JSONPathEnvironment().compile(text)
     except JSONPathError as error:
-        raise refused(Finding("", _sentence(error), "path_syntax")) from None
+        raise invalid_value_error(Finding("", _describe_path_error(error), "path_syntax")) from None
     except (ArithmeticError, LookupError, RecursionError, ValueError):
         # Deep brackets and enormous numbers end the reader itself, not the text.
         finding = Finding("", "This JSONPath cannot be read.", "path_syntax")
-        raise refused(finding) from None
+        raise invalid_value_error(finding) from None
     try:
-        return Path(text, query.singular_query(), compile_query(query, limits))
-    except Unusable as unusable:
-        raise refused(Finding("", str(unusable), "path_unusable")) from None
+        return JsonPath(text, query.singular_query(), compile_query(query, limits))
+    except UnsupportedPath as unusable:
+        raise invalid_value_error(Finding("", str(unusable), "path_unusable")) from None
 
 
-def _sentence(error: JSONPathError) -> str:
+def _describe_path_error(error: JSONPathError) -> str:
     reason = str(error.args[0]) if error.args else "unknown reason"
     place = "" if error.token is None else f" at character {error.token.index + 1}"
     return f"This JSONPath cannot be read{place}: {reason}."

@@ -24,11 +24,11 @@ MEMORY = 1_048_576
 WRITTEN_OUT = 131_072
 
 
-class BadPattern(ValueError):
+class InvalidPattern(ValueError):
     """The pattern cannot be used; the message is a sentence for its author."""
 
 
-class UnreadText(ValueError):
+class UnmatchableText(ValueError):
     """The pattern cannot read a text; the message is a sentence that does not repeat it."""
 
 
@@ -54,9 +54,9 @@ class Pattern:
     def _readable(self, text: str) -> bytes:
         data = _bytes(text)
         if data is None:
-            raise UnreadText("The text contains half of a surrogate pair.")
+            raise UnmatchableText("The text contains half of a surrogate pair.")
         if len(data) > self.longest:
-            raise UnreadText(
+            raise UnmatchableText(
                 f"The pattern reads at most {self.longest:,} bytes, and the text has {len(data):,}."
             )
         return data
@@ -66,19 +66,19 @@ def compile_pattern(source: str, limits: Limits) -> Pattern:
     """The pattern, or ``BadPattern`` with the reason."""
     data = _bytes(source)
     if data is None:
-        raise BadPattern("The pattern contains half of a surrogate pair.")
+        raise InvalidPattern("The pattern contains half of a surrogate pair.")
     if len(data) > limits.regex_bytes:
-        raise BadPattern(f"The pattern is longer than {limits.regex_bytes:,} bytes.")
-    return _compiled(source)
+        raise InvalidPattern(f"The pattern is longer than {limits.regex_bytes:,} bytes.")
+    return _compile_pattern(source)
 
 
 @lru_cache(maxsize=1024)
-def _compiled(source: str) -> Pattern:
+def _compile_pattern(source: str) -> Pattern:
     try:
         re2.compile(source, _options(WRITTEN_OUT))
         compiled = re2.compile(source, _options(MEMORY))
     except re2.error as error:
-        raise BadPattern(_sentence(error)) from None
+        raise InvalidPattern(_describe_pattern_error(error)) from None
     return Pattern(compiled, max(compiled.programsize, compiled.reverseprogramsize, 1))
 
 
@@ -90,7 +90,7 @@ def _options(memory: int) -> Any:
     return options
 
 
-def _sentence(error: Exception) -> str:
+def _describe_pattern_error(error: Exception) -> str:
     reason = error.args[0] if error.args else b""
     text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
     if "too large" in text:

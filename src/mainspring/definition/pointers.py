@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 
-def under(at: str, *parts: str | int) -> str:
+def join_pointer(at: str, *parts: str | int) -> str:
     """The pointer of a place below ``at``."""
-    return at + "".join(f"/{_escaped(part)}" for part in parts)
+    return at + "".join(f"/{_escape_part(part)}" for part in parts)
 
 
-def parts_of(pointer: str) -> list[str]:
+def split_pointer(pointer: str) -> list[str]:
     """The names and positions a pointer walks through."""
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
-def _escaped(part: str | int) -> str:
+def _escape_part(part: str | int) -> str:
     return str(part).replace("~", "~0").replace("/", "~1")

@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Capability
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.approval import StepApproval, approvals_of
+from mainspring.definition.approval import StepApproval, read_approvals
 from mainspring.definition.json_schema import Validator, compile_schema
 from mainspring.definition.model import (
     Backoff,
@@ -29,7 +29,13 @@ from mainspring.definition.model import (
     read_steps,
 )
 from mainspring.definition.templates import CompiledConfig, Predicate, compile_config
-from mainspring.definition.validate import Hold, condition, holds_in, template_schema, validate
+from mainspring.definition.validate import (
+    HoldBehavior,
+    get_template_schema,
+    parse_condition,
+    read_holds,
+    validate,
+)
 
 Queue = Literal["fast", "medium", "long"]
 
@@ -39,7 +45,7 @@ _MEDIUM_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramStep:
+class CompiledStep:
     """One step with everything it needs; either an action or a capability, never both."""
 
     step_id: str
@@ -55,12 +61,12 @@ class ProgramStep:
     timeout_seconds: int
     # What it may spend in one run, with all that stands inside it; None: what the run may.
     budget_cap_usd: Decimal | None
-    nested: tuple[ProgramStep, ...]
+    nested: tuple[CompiledStep, ...]
     config_validator: Validator
     # None when the step says nothing about the shape of its output.
     output_validator: Validator | None
     # What the run does while a write of the step is held for a person.
-    hold: Hold
+    hold: HoldBehavior
     # How long such a write waits; None: as the workspace says.
     hold_seconds: int | None
 
@@ -80,12 +86,12 @@ class ProgramStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class CompiledDefinition:
     """A whole definition, ready to run."""
 
     definition: Definition
-    steps: tuple[ProgramStep, ...]
-    on_failure: tuple[ProgramStep, ...]
+    steps: tuple[CompiledStep, ...]
+    on_failure: tuple[CompiledStep, ...]
     # What its runs may call, unless a version has frozen something narrower.
     grants: tuple[Grant, ...]
     # The approval modes of its outside writes, by step.
@@ -107,43 +113,47 @@ class Program:
         return "medium" if longest < _MEDIUM_SECONDS else "long"
 
 
-def compile_program(definition: Definition, vocabulary: Vocabulary, limits: Limits) -> Program:
+def compile_program(
+    definition: Definition, vocabulary: Vocabulary, limits: Limits
+) -> CompiledDefinition:
     """Compiles a definition; ``Invalid`` with findings if today's vocabulary does not fit it."""
     report = validate(definition.as_dict(), vocabulary, limits)
     definition = report.accepted()
-    holds = holds_in(definition.as_dict(), vocabulary, limits)
-    maker = _Maker(definition.execution, vocabulary, limits, holds)
-    return Program(
+    holds = read_holds(definition.as_dict(), vocabulary, limits)
+    maker = _StepCompiler(definition.execution, vocabulary, limits, holds)
+    return CompiledDefinition(
         definition=definition,
         steps=maker.steps(definition.plan),
         on_failure=maker.steps(definition.execution.on_failure),
         grants=report.grants,
-        approvals=approvals_of(definition.as_dict()),
+        approvals=read_approvals(definition.as_dict()),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Maker:
+class _StepCompiler:
     """Compiles the steps of one definition, which share its defaults."""
 
     execution: Execution
     vocabulary: Vocabulary
     limits: Limits
-    holds: Mapping[str, Hold]
+    holds: Mapping[str, HoldBehavior]
 
-    def steps(self, steps: Iterable[Step]) -> tuple[ProgramStep, ...]:
+    def steps(self, steps: Iterable[Step]) -> tuple[CompiledStep, ...]:
         return tuple(self._step(step) for step in steps)
 
-    def _step(self, step: Step) -> ProgramStep:
+    def _step(self, step: Step) -> CompiledStep:
         action = self.vocabulary.actions.get(step.action)
         capability = self.vocabulary.capabilities.get(step.action)
         retries, timeout = step.max_retries, step.timeout_seconds
-        return ProgramStep(
+        return CompiledStep(
             step_id=step.step_id,
             action=action,
             capability=capability,
-            when=None if step.when is None else condition(step.when, self.limits),
-            config=compile_config(step.config, template_schema(action, capability), self.limits),
+            when=None if step.when is None else parse_condition(step.when, self.limits),
+            config=compile_config(
+                step.config, get_template_schema(action, capability), self.limits
+            ),
             output_name=step.output_name,
             max_retries=self.execution.max_retries if retries is None else retries,
             backoff=step.retry_backoff or self.execution.retry_backoff,
@@ -152,13 +162,13 @@ class _Maker:
             nested=self._nested(action, step.config),
             config_validator=self._config_validator(action, capability),
             output_validator=self._output_validator(action, capability, step.config),
-            hold=self.holds.get(step.step_id, Hold()),
+            hold=self.holds.get(step.step_id, HoldBehavior()),
             hold_seconds=None
             if step.hold_expires_after is None
             else hold_seconds(step.hold_expires_after),
         )
 
-    def _nested(self, action: Action | None, config: Mapping[str, Any]) -> tuple[ProgramStep, ...]:
+    def _nested(self, action: Action | None, config: Mapping[str, Any]) -> tuple[CompiledStep, ...]:
         if action is None or action.nested is None:
             return ()
         return self.steps(read_steps(config[action.nested]))
@@ -168,7 +178,7 @@ class _Maker:
             return compile_schema(action.config_schema, self.limits)
         if capability is not None:
             return compile_schema(capability.input_schema, self.limits)
-        raise Fault("A step without an action has passed the validator.")
+        raise InternalError("A step without an action has passed the validator.")
 
     def _output_validator(
         self, action: Action | None, capability: Capability | None, config: Mapping[str, Any]

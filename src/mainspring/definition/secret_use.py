@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.secret import SecretPlace
-from mainspring.definition.hosts import literal_site
-from mainspring.definition.pointers import under
-from mainspring.definition.script.reading import Placeholder, read_script
+from mainspring.contracts.secret import SecretLocation
+from mainspring.definition.hosts import parse_template_host
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.script.reading import SecretPlaceholder, read_script
 from mainspring.definition.templates import parse_template
 from mainspring.definition.templates.tokens import has_syntax
 
@@ -30,7 +30,7 @@ _SENDS: Final = "http_fetch"
 
 
 @dataclass(frozen=True, slots=True)
-class SecretUse:
+class SecretUsage:
     """One secret at one place of a definition."""
 
     secret: str
@@ -42,7 +42,7 @@ class SecretUse:
     # places than a header is.
     part: str = ""
 
-    def is_within(self, others: Iterable[SecretUse]) -> bool:
+    def is_within(self, others: Iterable[SecretUsage]) -> bool:
         """Whether this secret could go there already, in this part of what is sent."""
         mine = (self.secret, self.action, self.part)
         return any(
@@ -51,19 +51,21 @@ class SecretUse:
         )
 
 
-def secret_uses(document: Mapping[str, Any], limits: Limits) -> tuple[SecretUse, ...]:
+def find_secret_uses(document: Mapping[str, Any], limits: Limits) -> tuple[SecretUsage, ...]:
     """Every secret of a definition that has been judged before, with each of its places."""
-    found = list(_of_triggers(document.get("triggers")))
-    found += _of_steps(document.get("plan"), "/plan", limits)
+    found = list(_iterate_trigger_uses(document.get("triggers")))
+    found += _iterate_steps_uses(document.get("plan"), "/plan", limits)
     execution = document.get("execution")
     if isinstance(execution, Mapping):
-        found += _of_steps(execution.get("on_failure"), "/execution/on_failure", limits)
+        found += _iterate_steps_uses(execution.get("on_failure"), "/execution/on_failure", limits)
     return tuple(found)
 
 
-def script_secrets_in(document: Mapping[str, Any]) -> frozenset[str]:
+def find_script_secrets(document: Mapping[str, Any]) -> frozenset[str]:
     """The secrets that the scripts of a definition spell out."""
-    return frozenset(one.name for source in _scripts(document) for one in _spelt(source))
+    return frozenset(
+        one.name for source in _scripts(document) for one in _iterate_placeholders(source)
+    )
 
 
 def has_script(document: Mapping[str, Any]) -> bool:
@@ -71,10 +73,12 @@ def has_script(document: Mapping[str, Any]) -> bool:
     return any(True for _ in _scripts(document))
 
 
-def secret_places(source: str) -> frozenset[SecretPlace]:
+def locate_script_secrets(source: str) -> frozenset[SecretLocation]:
     """What may be put in for one script, and where."""
     return frozenset(
-        SecretPlace(one.name, one.part, one.site) for one in _spelt(source) if one.part
+        SecretLocation(one.name, one.part, one.site)
+        for one in _iterate_placeholders(source)
+        if one.part
     )
 
 
@@ -98,50 +102,52 @@ def _source(step: Mapping[str, Any]) -> str | None:
     return source if step.get("action") == _SCRIPT and isinstance(source, str) else None
 
 
-def _spelt(source: str | None) -> Iterator[Placeholder]:
+def _iterate_placeholders(source: str | None) -> Iterator[SecretPlaceholder]:
     if source is not None:
         yield from (one for one in read_script(source).placeholders if _NAME.fullmatch(one.name))
 
 
-def _of_triggers(triggers: Any) -> Iterator[SecretUse]:
+def _iterate_trigger_uses(triggers: Any) -> Iterator[SecretUsage]:
     for place, entry in enumerate(triggers if isinstance(triggers, list | tuple) else ()):
         config = entry.get("config") if isinstance(entry, Mapping) else None
         signature = config.get("signature") if isinstance(config, Mapping) else None
         secret = signature.get("secret") if isinstance(signature, Mapping) else None
         if isinstance(secret, str):
             at = f"/triggers/{place}/config/signature/secret"
-            yield SecretUse(secret, at, str(entry.get("type")))
+            yield SecretUsage(secret, at, str(entry.get("type")))
 
 
-def _of_steps(steps: Any, at: str, limits: Limits) -> Iterator[SecretUse]:
+def _iterate_steps_uses(steps: Any, at: str, limits: Limits) -> Iterator[SecretUsage]:
     for place, step in enumerate(steps if isinstance(steps, list | tuple) else ()):
         if isinstance(step, Mapping) and isinstance(step.get("config"), Mapping):
-            yield from _of_step(step, f"{at}/{place}", limits)
+            yield from _iterate_step_uses(step, f"{at}/{place}", limits)
 
 
-def _of_step(step: Mapping[str, Any], at: str, limits: Limits) -> Iterator[SecretUse]:
+def _iterate_step_uses(step: Mapping[str, Any], at: str, limits: Limits) -> Iterator[SecretUsage]:
     config = step["config"]
-    action, site = str(step.get("action")), str(literal_site(config.get("url")) or "")
+    action, site = str(step.get("action")), str(parse_template_host(config.get("url")) or "")
     rest: list[tuple[str, Any]] = [(f"{at}/config", config)]
     if action == _SCRIPT:
         uses = (
-            SecretUse(one.name, f"{at}/config/source", _SENDS, one.site, one.part)
-            for one in _spelt(_source(step))
+            SecretUsage(one.name, f"{at}/config/source", _SENDS, one.site, one.part)
+            for one in _iterate_placeholders(_source(step))
             if one.part
         )
         # One sentence for each secret and where it goes, however often the script says it.
         yield from dict.fromkeys(uses)
-        rest = [(under(f"{at}/config", str(k)), v) for k, v in config.items() if k != "source"]
+        rest = [
+            (join_pointer(f"{at}/config", str(k)), v) for k, v in config.items() if k != "source"
+        ]
     while rest:
         pointer, value = rest.pop()
         if isinstance(value, str):
-            for secret in sorted(_named_in(value, limits)):
+            for secret in sorted(_find_secret_names(value, limits)):
                 part = pointer.removeprefix(f"{at}/config/").partition("/")[0]
-                yield SecretUse(secret, pointer, action, site, part)
+                yield SecretUsage(secret, pointer, action, site, part)
         elif _is_step(value):
-            yield from _of_step(value, pointer, limits)
+            yield from _iterate_step_uses(value, pointer, limits)
         elif isinstance(value, Mapping):
-            rest += [(under(pointer, str(key)), entry) for key, entry in value.items()]
+            rest += [(join_pointer(pointer, str(key)), entry) for key, entry in value.items()]
         elif isinstance(value, list | tuple):
             rest += [(f"{pointer}/{place}", entry) for place, entry in enumerate(value)]
 
@@ -155,7 +161,7 @@ def _is_step(value: Any) -> bool:
     )
 
 
-def _named_in(text: str, limits: Limits) -> frozenset[str]:
+def _find_secret_names(text: str, limits: Limits) -> frozenset[str]:
     if not ("secrets" in text or "publisher" in text) or not has_syntax(text):
         return frozenset()
     try:

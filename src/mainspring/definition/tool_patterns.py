@@ -39,22 +39,24 @@ def is_pattern(name: str) -> bool:
     return "*" in name
 
 
-def matching(pattern: str, capabilities: Mapping[str, Capability]) -> Iterator[str]:
+def match_pattern(pattern: str, capabilities: Mapping[str, Capability]) -> Iterator[str]:
     """The capabilities that a pattern stands for, by name."""
     begin, *pieces = pattern.split("*")
     for name in sorted(capabilities):
         one = capabilities[name]
-        if (_fits(name, begin, pieces) or _is_of(one, pattern)) and can_be_meant(one):
+        if (_fits(name, begin, pieces) or _belongs_to_integration(one, pattern)) and can_be_meant(
+            one
+        ):
             yield name
 
 
-def _is_of(capability: Capability, pattern: str) -> bool:
+def _belongs_to_integration(capability: Capability, pattern: str) -> bool:
     """Whether a pattern means an integration and this is its own: slack_post of ``slack.*``."""
     route = capability.annotations.route
     return route is not None and pattern == f"{route.integration}.*"
 
 
-def fits(pattern: str, name: str) -> bool:
+def matches_pattern(pattern: str, name: str) -> bool:
     """Whether a pattern has this name in it, whatever the name stands for."""
     begin, *pieces = pattern.split("*")
     return _fits(name, begin, pieces)
@@ -84,19 +86,19 @@ def can_be_meant(capability: Capability) -> bool:
     return capability.grantable and not secret and not named and not held
 
 
-def tool_name(entry: Any) -> str | None:
+def read_tool_name(entry: Any) -> str | None:
     """The name in one entry of a list of tools, if it can be read."""
     name = entry.get("tool") if isinstance(entry, Mapping) else entry
     return name if isinstance(name, str) else None
 
 
-def fixed_params(entry: Any) -> Mapping[str, Any]:
+def read_fixed_params(entry: Any) -> Mapping[str, Any]:
     """The arguments that an entry fixes."""
     params = entry.get("params") if isinstance(entry, Mapping) else None
     return params if isinstance(params, Mapping) else {}
 
 
-def grants_of_agent(config: Mapping[str, Any]) -> tuple[Grant, ...]:
+def read_agent_grants(config: Mapping[str, Any]) -> tuple[Grant, ...]:
     """What an agent calls: itself, and its tools, patterns as they stand."""
     given = config.get("tools")
     entries = given if isinstance(given, list) else []
@@ -104,12 +106,12 @@ def grants_of_agent(config: Mapping[str, Any]) -> tuple[Grant, ...]:
 
 
 def _grant(entry: Any) -> Grant | None:
-    name = tool_name(entry)
+    name = read_tool_name(entry)
     if name is None or name == AGENT_RUN:
         return None
     if name not in HOSTED:
-        return Grant(name, _plain_params(fixed_params(entry)))
-    site = grant_entry(fixed_params(entry).get("url"))
+        return Grant(name, _plain_params(read_fixed_params(entry)))
+    site = grant_entry(read_fixed_params(entry).get("url"))
     return Grant(name, {"hosts": [] if site is None else [site]})
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
-from mainspring.definition.authority_steps import placed_steps
-from mainspring.definition.grants import lent_by, needs
+from mainspring.definition.authority_steps import flatten_steps
+from mainspring.definition.grants import list_lent_capabilities, list_needed_grants
 
 if TYPE_CHECKING:
     from mainspring.contracts.grant import Grant
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
+class DefinitionTraits:
     """What is declared about one definition."""
 
     # The capabilities that reach the accounts of the automation's author.
@@ -35,24 +35,24 @@ class Traits:
 
 _SCRIPT: Final = "script"
 # Where nobody has looked.
-UNDECLARED: Final = Traits()
+UNDECLARED: Final = DefinitionTraits()
 
 
-def traits_of(
+def read_traits(
     document: Mapping[str, Any], grants: Iterable[Grant], vocabulary: Vocabulary
-) -> Traits:
+) -> DefinitionTraits:
     """Reads the declarations for a definition that has been judged before."""
-    return Traits(
-        lent_by(grants, vocabulary),
-        pure_steps(document, vocabulary),
-        sending_steps(document, vocabulary),
+    return DefinitionTraits(
+        list_lent_capabilities(grants, vocabulary),
+        find_pure_steps(document, vocabulary),
+        find_sending_steps(document, vocabulary),
     )
 
 
-def sending_steps(document: Mapping[str, Any], vocabulary: Vocabulary) -> frozenset[str]:
+def find_sending_steps(document: Mapping[str, Any], vocabulary: Vocabulary) -> frozenset[str]:
     """The pointers of the steps whose settings are, or decide, what is sent out."""
     return frozenset(
-        one.pointer for one in placed_steps(document) if _sends(one.action, one.config, vocabulary)
+        one.pointer for one in flatten_steps(document) if _sends(one.action, one.config, vocabulary)
     )
 
 
@@ -65,7 +65,7 @@ def _sends(action: str, config: Mapping[str, Any], vocabulary: Vocabulary) -> bo
             return reach(config) is Effect.SEND
         effect = called.annotations.effect
         return action != AGENT_RUN and (called.write is not None or effect is Effect.SEND)
-    asked = needs(action, config, vocabulary)
+    asked = list_needed_grants(action, config, vocabulary)
     if any(one.capability == AGENT_RUN for one in asked):
         # What a model writes is filled in by the run.
         return False
@@ -86,13 +86,15 @@ def _may_send(grant: Grant, vocabulary: Vocabulary, *, by_script: bool) -> bool:
     return known.annotations.effect is Effect.SEND
 
 
-def pure_steps(document: Mapping[str, Any], vocabulary: Vocabulary) -> frozenset[str]:
+def find_pure_steps(document: Mapping[str, Any], vocabulary: Vocabulary) -> frozenset[str]:
     """The pointers of the steps that change nothing by themselves.
 
     Steps inside of another are steps of their own.
     """
     return frozenset(
-        one.pointer for one in placed_steps(document) if is_pure(one.action, one.config, vocabulary)
+        one.pointer
+        for one in flatten_steps(document)
+        if is_pure(one.action, one.config, vocabulary)
     )
 
 
@@ -106,7 +108,8 @@ def is_pure(action: str, config: Mapping[str, Any], vocabulary: Vocabulary) -> b
     if known is not None and known.reports_usage:
         return False
     called = (
-        vocabulary.capabilities.get(one.capability) for one in needs(action, config, vocabulary)
+        vocabulary.capabilities.get(one.capability)
+        for one in list_needed_grants(action, config, vocabulary)
     )
     return all(one is not None and _only_reads(one) for one in called)
 

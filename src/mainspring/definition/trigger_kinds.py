@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mainspring.contracts.errors import Finding
-from mainspring.definition.pointers import under
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.words import suggest_nearest
 
 _FILTERS: Final = {"filters": "filters"}
 # For each kind: its type, its settings by the names of both sides, and those it cannot do without.
@@ -64,14 +64,14 @@ def as_entries(triggers: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, An
         type_, names, needed = WRITTEN_KINDS[kind]
         counts[kind] = counts.get(kind, 0) + 1
         at = f"/triggers/{place}"
-        findings += _misplaced(given, kind, names, needed, at)
+        findings += _find_misplaced_fields(given, kind, names, needed, at)
         config = {names[name]: value for name, value in given.items() if name in names}
         slug = f"{kind.replace('_', '-')}-{counts[kind]}"
         entries.append({"id": slug, "type": type_, "config": config})
     return entries, findings
 
 
-def _misplaced(
+def _find_misplaced_fields(
     given: Mapping[str, Any], kind: str, names: Mapping[str, str], needed: Sequence[str], at: str
 ) -> Iterable[Finding]:
     for name in needed:
@@ -79,4 +79,4 @@ def _misplaced(
             yield Finding(at, f"A trigger of the kind {kind} needs {name}.", "missing")
     for name in given.keys() - {"kind"} - names.keys():
         detail = f"A trigger of the kind {kind} has no {name}."
-        yield Finding(under(at, name), detail, "unknown_key", did_you_mean(name, names))
+        yield Finding(join_pointer(at, name), detail, "unknown_key", suggest_nearest(name, names))

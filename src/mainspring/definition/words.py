@@ -13,7 +13,7 @@ _ALIAS: Final = re.compile(r"([a-z][a-z0-9_]{0,31})\.")
 _SHOWN: Final = 5
 
 
-def nearest(word: str, choices: Iterable[str]) -> str | None:
+def find_nearest(word: str, choices: Iterable[str]) -> str | None:
     """The choice most like the word, or nothing when none is alike enough.
 
     Comparing costs the product of the lengths, so very long words get no suggestion.
@@ -34,15 +34,15 @@ def nearest(word: str, choices: Iterable[str]) -> str | None:
     return best
 
 
-def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
+def suggest_nearest(word: str, choices: Iterable[str]) -> str | None:
     """The suggestion of a finding: a question with the nearest choice in it."""
-    found = nearest(word, choices)
+    found = find_nearest(word, choices)
     return None if found is None else f"Did you mean {found!r}?"
 
 
-def way_to(name: str, choices: Collection[str]) -> str | None:
+def suggest_capability(name: str, choices: Collection[str]) -> str | None:
     """The way out for whoever names a capability that is not there, a tool from outside too."""
-    near = did_you_mean(name.replace("*", ""), choices)
+    near = suggest_nearest(name.replace("*", ""), choices)
     alias = _ALIAS.match(name)
     if near is not None or alias is None:
         return near or ("`mainspring capabilities` lists them." if "*" in name else None)

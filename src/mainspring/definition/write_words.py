@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from mainspring.contracts.agency import AGENT_RUN, AGENT_TASK
 from mainspring.contracts.grant import Grant
-from mainspring.definition.authority_steps import Placed
-from mainspring.definition.authority_words import bounds_words, shown
-from mainspring.definition.hosts import literal_site
-from mainspring.definition.json_values import canonical
-from mainspring.definition.script.grants import grants_of_script
-from mainspring.definition.tool_patterns import grants_of_agent, is_pattern
+from mainspring.definition.authority_steps import FlattenedStep
+from mainspring.definition.authority_words import bounds_words, quote_name
+from mainspring.definition.hosts import parse_template_host
+from mainspring.definition.json_values import encode_canonical
+from mainspring.definition.script.grants import read_script_grants
+from mainspring.definition.tool_patterns import is_pattern, read_agent_grants
 
 _AGENTS: Final = frozenset({AGENT_RUN, AGENT_TASK})
 _SCRIPT: Final = "script"
@@ -96,7 +96,7 @@ def any_write_words(action: str, config: Config) -> WriteWords:
     return write_words(action, config) or _call(action, config)
 
 
-def granted_write(grant: Grant, steps: Sequence[Placed], *, drafts: bool) -> str | None:
+def granted_write(grant: Grant, steps: Sequence[FlattenedStep], *, drafts: bool) -> str | None:
     """What a grant lets the steps send, and where; None where it is no known write.
 
     A destination is named only where the steps that send are all there is: what a model or a
@@ -128,18 +128,18 @@ def _phrase(words: WriteWords, config: Config) -> str:
     return f"{words.infinitive} {owner_account(words)}" if words.integration else words.infinitive
 
 
-def _may_call(step: Placed, capability: str) -> bool:
+def _may_call(step: FlattenedStep, capability: str) -> bool:
     """Whether a model or a program in this step may call it; a pattern may mean anything."""
     if step.action in _AGENTS:
-        names = [one.capability for one in grants_of_agent(step.config)]
+        names = [one.capability for one in read_agent_grants(step.config)]
     elif step.action == _SCRIPT:
-        names = [one.capability for one in grants_of_script(step.config)]
+        names = [one.capability for one in read_script_grants(step.config)]
     else:
         return False
     return any(name == capability or is_pattern(name) for name in names)
 
 
-def _asks(step: Placed, *, drafts: bool) -> bool:
+def _asks(step: FlattenedStep, *, drafts: bool) -> bool:
     mode = step.approval
     if isinstance(mode, Mapping):
         mode = mode.get(step.action)
@@ -149,7 +149,7 @@ def _asks(step: Placed, *, drafts: bool) -> bool:
 def named_account(config: Config) -> str | None:
     """The account that a step names outright."""
     found = next((config[key] for key in _ACCOUNTS if key in config), None)
-    return None if found is None else shown(str(found))
+    return None if found is None else quote_name(str(found))
 
 
 def owner_account(words: WriteWords) -> str:
@@ -165,11 +165,11 @@ def fixed_places(params: Mapping[str, Any]) -> list[str]:
 def outgoing_text(config: Config, keys: Iterable[str]) -> str:
     """The outgoing template in one line, as far as a sentence can show it."""
     texts = [_spelled(config[key]) for key in keys if config.get(key) not in (None, "", [], {})]
-    return " · ".join(shown(" ".join(one.split()), _LONGEST_TEXT) for one in texts)
+    return " · ".join(quote_name(" ".join(one.split()), _LONGEST_TEXT) for one in texts)
 
 
 def listed_values(value: Any, none: str = "a destination that is still open") -> str:
-    entries = [shown(_spelled(one)) for one in _entries(value)]
+    entries = [quote_name(_spelled(one)) for one in _entries(value)]
     more = f" and {len(entries) - _MOST_PLACES} more" if len(entries) > _MOST_PLACES else ""
     return ", ".join(entries[:_MOST_PLACES]) + more if entries else none
 
@@ -217,11 +217,11 @@ def _telegram(config: Config) -> WriteWords:
 def _request(usual: str) -> _Builder:
     def builder(config: Config) -> WriteWords:
         url = config.get("url")
-        site = literal_site(url)
+        site = parse_template_host(url)
         host = site.host if site is not None else str(url)
-        method = shown(str(config.get("method", usual)))
+        method = quote_name(str(config.get("method", usual)))
         texts = ("json", "form", "text", "body")
-        return WriteWords("send", f"{method} requests to {shown(host)}", texts)
+        return WriteWords("send", f"{method} requests to {quote_name(host)}", texts)
 
     return builder
 
@@ -280,7 +280,9 @@ def _monday(config: Config) -> WriteWords:
 def _call(action: str, config: Config) -> WriteWords:
     where = fixed_places(config)
     rest = tuple(key for key in config if key not in (*_PLACES, *_ACCOUNTS))
-    return WriteWords("call", f"{shown(action)}{' with ' if where else ''}{', '.join(where)}", rest)
+    return WriteWords(
+        "call", f"{quote_name(action)}{' with ' if where else ''}{', '.join(where)}", rest
+    )
 
 
 _BUILDERS: Final[Mapping[str, _Builder]] = {
@@ -304,7 +306,7 @@ _BUILDERS: Final[Mapping[str, _Builder]] = {
 
 
 def _spelled(value: Any) -> str:
-    return value if isinstance(value, str) else canonical(value).decode()
+    return value if isinstance(value, str) else encode_canonical(value).decode()
 
 
 def _entries(value: Any) -> list[Any]:

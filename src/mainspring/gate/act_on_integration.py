@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 from mainspring.gate.acting.resolving import resolver
 from mainspring.gate.acting.schemas import ARGUMENTS_BYTES, OUTPUT, acting_input
-from mainspring.gate.installs import Installs
+from mainspring.gate.installs import InstalledIntegrations
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -23,7 +23,9 @@ _NO_DRAFT: Final = "00000000-0000-0000-0000-000000000000"
 _SOME_TIME: Final = "2026-08-01T10:00:00+00:00"
 
 
-def act_on_integration(installs: Installs, database: Database | None = None) -> Capability:
+def act_on_integration(
+    installs: InstalledIntegrations, database: Database | None = None
+) -> Capability:
     """The capability over what is installed here."""
 
     def stub(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,7 +52,7 @@ def act_on_integration(installs: Installs, database: Database | None = None) -> 
             performs=installs.performs,
             envelope=installs.envelope,
             resolve=resolver(installs, database),
-            granted_as=installs.known_by,
+            granted_as=installs.grant_arguments,
         ),
         annotations=Annotations(
             effect=Effect.SEND,
@@ -66,7 +68,7 @@ def act_on_integration(installs: Installs, database: Database | None = None) -> 
 async def _perform(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """No policy lets it go by itself: what was confirmed is the action's own to do."""
     del ctx, arguments
-    raise Clash(
+    raise Conflict(
         "What is prepared for an integration is sent by confirming its draft.",
         code="cannot_confirm",
     )

@@ -19,27 +19,33 @@ from uuid import UUID
 
 import orjson
 
-from mainspring.contracts.agency import AGENT_RUN, Tool, ToolAnswer, Turn
+from mainspring.contracts.agency import AGENT_RUN, AgentTool, AgentTurn, ToolCallResult
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.clock import Clock
-from mainspring.contracts.errors import Denied, Fault, OverBudget, Problem, for_log
+from mainspring.contracts.errors import (
+    BudgetExceeded,
+    InternalError,
+    PermissionDenied,
+    Problem,
+    describe_for_log,
+)
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.model import ModelReply, ModelRequest, Models
-from mainspring.contracts.registry import Vocabularies
-from mainspring.definition.tool_patterns import is_pattern, matching
+from mainspring.contracts.model import ModelCatalog, ModelReply, ModelRequest
+from mainspring.contracts.registry import WorkspaceVocabularies
+from mainspring.definition.tool_patterns import is_pattern, match_pattern
 from mainspring.gate.artifacts.blobs import BlobStore
-from mainspring.gate.ask import Answer, Ask, kept_result
-from mainspring.gate.fence import LEASE_LOST, hold_run
-from mainspring.gate.keeping import Keeping
-from mainspring.gate.money import finished
-from mainspring.gate.passage import NOT_GRANTED, Passage, unknown
-from mainspring.gate.pinned import pinned
+from mainspring.gate.ask import CapabilityCall, CapabilityResult, mask_result
+from mainspring.gate.fence import LEASE_LOST, check_fence
+from mainspring.gate.keeping import CallRecorder
+from mainspring.gate.money import run_to_completion
+from mainspring.gate.passage import NOT_GRANTED, CallState, unknown
+from mainspring.gate.pinned import restrict_to_grants
 from mainspring.gate.policy import may_wait
 from mainspring.gate.run_tokens import ENDED, FIRST_NUMBER, hold_pass
 from mainspring.gate.transcripts import keep_transcript
 from mainspring.gate.turns import (
-    Conversation,
-    KeptTurn,
+    AgentRecord,
+    RecordedTurn,
     begin,
     other_question,
     read_conversation,
@@ -49,8 +55,8 @@ from mainspring.gate.turns import (
     unkept,
     write_turn,
 )
-from mainspring.gate.usage_meter import Asked, Meter, book, reads_usually
-from mainspring.store.walls import Walled
+from mainspring.gate.usage_meter import MeteredRequest, ModelMeter, book, reads_usually
+from mainspring.store.walls import WorkspaceDatabase
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -65,44 +71,44 @@ _FATAL: Final = frozenset({LEASE_LOST, ENDED, "call_mismatch"})
 
 
 @dataclass(slots=True)
-class House:
+class AgentServices:
     """The parts of the gate that an agent's turns and calls go through."""
 
-    vocabulary: Vocabularies
+    vocabulary: WorkspaceVocabularies
     database: Database
     clock: Clock
     limits: Limits
-    models: Models
-    keeping: Keeping
+    models: ModelCatalog
+    keeping: CallRecorder
     blobs: BlobStore
-    call: Callable[[Ask], Awaitable[Answer]]
+    call: Callable[[CapabilityCall], Awaitable[CapabilityResult]]
 
 
 @dataclass(slots=True)
-class GateAgency:
+class GateAgentSession:
     """One agent's conversation, from its beginning or from where it was left."""
 
-    house: House
-    passage: Passage
-    of: Conversation | None = None
+    house: AgentServices
+    passage: CallState
+    of: AgentRecord | None = None
     # What the conversation has cost and taken up to here, the same in every try.
     spent: Decimal = field(default=Decimal(0))
     _ms: int = 0
     # The turns of the agent that is rehearsed, where it was given the same task.
-    _then: Mapping[int, KeptTurn] = field(default_factory=dict)
+    _then: Mapping[int, RecordedTurn] = field(default_factory=dict)
 
     @property
-    def _ask(self) -> Ask:
+    def _ask(self) -> CapabilityCall:
         return self.passage.ask
 
     @property
-    def _inside(self) -> Walled:
-        return Walled(self.house.database, self._ask.actor.workspace_id)
+    def _inside(self) -> WorkspaceDatabase:
+        return WorkspaceDatabase(self.house.database, self._ask.actor.workspace_id)
 
     @property
-    def _open(self) -> Conversation:
+    def _open(self) -> AgentRecord:
         if self.of is None:
-            raise Fault("The conversation has not begun.", retryable=False)
+            raise InternalError("The conversation has not begun.", retryable=False)
         return self.of
 
     @property
@@ -114,7 +120,7 @@ class GateAgency:
         self.of = await self.house.database.run_retrying(self._found)
         first = self.of.turns.get(0)
         if first is None:
-            first = await self._inside.run_retrying(lambda tx: self._begun(tx, material))
+            first = await self._inside.run_retrying(lambda tx: self._begin_turn(tx, material))
             self.of.turns[0] = first
         if first.asked_hash != material:
             raise other_question(self._ask.key)
@@ -123,18 +129,18 @@ class GateAgency:
             self._then = self._ask.memory.talk(material, place)
         return str(first.reply["mark"])
 
-    async def _begun(self, tx: Transaction, material: bytes) -> KeptTurn:
-        await hold_run(tx, self._ask)
+    async def _begin_turn(self, tx: Transaction, material: bytes) -> RecordedTurn:
+        await check_fence(tx, self._ask)
         return await begin(tx, self._open, material, self.house.clock.now())
 
-    async def _found(self, tx: Connection) -> Conversation:
+    async def _found(self, tx: Connection) -> AgentRecord:
         ask = self._ask
         if ask.run is None:
-            raise Denied("Only a run has agents.", code="agent_outside_run")
+            raise PermissionDenied("Only a run has agents.", code="agent_outside_run")
         space, run, name = ask.actor.workspace_id, ask.run, ask.name or str(ask.number)
         if ask.number >= FIRST_NUMBER:
             # What comes with a token is never asked for again by the same owner and number.
-            return Conversation(space, run, f"t{ask.fence}.{run.attempt}.{name}")
+            return AgentRecord(space, run, f"t{ask.fence}.{run.attempt}.{name}")
         ends = await read_ends(tx, space, run, AGENT_RUN, name, ask.number)
         over = [place for place, end in enumerate(ends, 1) if ENDS.fullmatch(end.code or "")]
         if over:
@@ -145,15 +151,15 @@ class GateAgency:
         self.passage.paid = max(models - sum((end.cost for end in ends), Decimal(0)), Decimal(0))
         return found
 
-    async def tools(self, wanted: Sequence[str]) -> Sequence[Tool]:
+    async def tools(self, wanted: Sequence[str]) -> Sequence[AgentTool]:
         names = [name for name in wanted if not is_pattern(name)]
         words = await self.house.vocabulary.of(self._ask.actor.workspace_id, needing=names)
         granted = {grant.capability for grant in self._ask.posture.grants}
-        found: dict[str, Tool] = {}
+        found: dict[str, AgentTool] = {}
         for one in wanted:
             if is_pattern(one):
                 ids: Iterator[str] | list[str] = (
-                    name for name in matching(one, words.capabilities) if name in granted
+                    name for name in match_pattern(one, words.capabilities) if name in granted
                 )
             else:
                 ids = [one]
@@ -164,32 +170,32 @@ class GateAgency:
                 found[name] = self._offered(capability)
         return list(found.values())
 
-    def _offered(self, capability: Capability) -> Tool:
+    def _offered(self, capability: Capability) -> AgentTool:
         grants = [one for one in self._ask.posture.grants if one.capability == capability.id]
         if not grants or not capability.grantable or capability.id == AGENT_RUN:
-            raise Denied(
+            raise PermissionDenied(
                 f"This automation was not granted {capability.id}, so its agent cannot have it.",
                 code=NOT_GRANTED,
                 suggestion="Add the grant to the definition, or take the tool from the list.",
             )
         run = self._ask.run
-        return Tool(
+        return AgentTool(
             capability.id,
             capability.description,
-            pinned(capability.input_schema, grants),
+            restrict_to_grants(capability.input_schema, grants),
             waits=may_wait(capability, self._ask.posture, run.step if run else ""),
             secrets=capability.annotations.only_secrets,
         )
 
     async def turn(
         self, number: int, request: ModelRequest, asked: bytes, room: int | None
-    ) -> Turn:
+    ) -> AgentTurn:
         before = self._open.turns.get(number)
         if before is not None:
             if before.asked_hash != asked:
                 raise other_question(self._ask.key)
             self._take(before.cost, before.ms)
-            return Turn(reply_from_dict(before.reply), before.cost, before.ms, before.at)
+            return AgentTurn(reply_from_dict(before.reply), before.cost, before.ms, before.at)
         if self._ask.memory is not None:
             then = self._then.get(number)
             if then is not None and then.asked_hash == asked:
@@ -197,7 +203,7 @@ class GateAgency:
                 return await self._finished(number, reply_from_dict(then.reply), asked, (), then.ms)
             self._ask.memory.check_live("A model")
         request = _within(request, room)
-        took: list[Asked] = []
+        took: list[MeteredRequest] = []
         meter = self._meter(number, took)
         started = self.house.clock.monotonic()
         try:
@@ -205,7 +211,7 @@ class GateAgency:
         except BaseException:
             self._count(took)
             if took:
-                await finished(self._booked_alone(took))
+                await run_to_completion(self._booked_alone(took))
             raise
         self._count(took)
         ms = self._since(started)
@@ -215,7 +221,7 @@ class GateAgency:
     def _since(self, started: float) -> int:
         return round((self.house.clock.monotonic() - started) * 1000)
 
-    def _count(self, took: Sequence[Asked]) -> None:
+    def _count(self, took: Sequence[MeteredRequest]) -> None:
         for one in took:
             self._ask.purse.settle(one.promise.usd, one.cost)
             self.passage.paid += one.cost
@@ -225,33 +231,35 @@ class GateAgency:
         self.spent += cost
         self._ms += ms
 
-    def _meter(self, number: int, took: list[Asked]) -> Meter:
+    def _meter(self, number: int, took: list[MeteredRequest]) -> ModelMeter:
         house = self.house
         ask = replace(self._ask, name=f"{self._open.name}/{number}")
-        return Meter(house.models, house.database, house.clock, house.limits, ask, AGENT_RUN, took)
+        return ModelMeter(
+            house.models, house.database, house.clock, house.limits, ask, AGENT_RUN, took
+        )
 
     async def _finished(
-        self, number: int, reply: ModelReply, asked: bytes, took: Sequence[Asked], ms: int
-    ) -> Turn:
+        self, number: int, reply: ModelReply, asked: bytes, took: Sequence[MeteredRequest], ms: int
+    ) -> AgentTurn:
         """The turn and its money on record, both or neither."""
         of, now = self._open, self.house.clock.now()
         cost = sum((one.cost for one in took), Decimal(0))
 
-        async def work(tx: Transaction, made: KeptTurn) -> None:
-            await hold_run(tx, self._ask)
+        async def work(tx: Transaction, made: RecordedTurn) -> None:
+            await check_fence(tx, self._ask)
             await book(tx, self._ask, took)
             of.turns[number] = await write_turn(tx, of, made, len(reply.calls))
 
         try:
             shown = self._shown(_as_booked(reply, took))
-            made = KeptTurn(number, now, asked, shown, 0, cost, ms)
-            await finished(self._inside.run_retrying(partial(work, made=made)))
+            made = RecordedTurn(number, now, asked, shown, 0, cost, ms)
+            await run_to_completion(self._inside.run_retrying(partial(work, made=made)))
         except BaseException:
             of.turns.pop(number, None)
             # Nothing of it is there: the cost is booked by itself.
-            await finished(self._booked_alone(took))
+            await run_to_completion(self._booked_alone(took))
             raise
-        return Turn(reply_from_dict(shown), cost, ms, now)
+        return AgentTurn(reply_from_dict(shown), cost, ms, now)
 
     def _shown(self, reply: ModelReply) -> dict[str, Any]:
         """A reply as it is kept; one that cannot be is not asked for again."""
@@ -259,10 +267,10 @@ class GateAgency:
             shown = reply_as_dict(reply, self.house.limits.json_depth)
             return self._ask.known.masked(shown)  # type: ignore[no-any-return]
         except Exception as error:
-            log.warning("The answer of a model was not kept: %s", for_log(error))
+            log.warning("The answer of a model was not kept: %s", describe_for_log(error))
             raise unkept() from None
 
-    async def _booked_alone(self, took: Sequence[Asked]) -> None:
+    async def _booked_alone(self, took: Sequence[MeteredRequest]) -> None:
         async def work(tx: Connection) -> None:
             async with tx.transaction():
                 await book(tx, self._ask, took)
@@ -279,9 +287,11 @@ class GateAgency:
 
     async def call(
         self, turn: int, place: int, capability: str, arguments: Mapping[str, Any]
-    ) -> ToolAnswer:
+    ) -> ToolCallResult:
         if capability == AGENT_RUN:
-            raise Denied("An agent is never the tool of another agent.", code="agent_in_agent")
+            raise PermissionDenied(
+                "An agent is never the tool of another agent.", code="agent_in_agent"
+            )
         of, started = self._open, self.house.clock.monotonic()
         name = f"{of.name}/{turn}.{place}"
         before = of.calls.get(name)
@@ -303,23 +313,23 @@ class GateAgency:
         ms = self._since(started) if before is None else of.calls_ms[name]
         self._take(answer.cost, ms)
         problem = answer.error
-        if problem is not None and (problem.code in _FATAL or isinstance(problem, OverBudget)):
+        if problem is not None and (problem.code in _FATAL or isinstance(problem, BudgetExceeded)):
             raise problem
-        return ToolAnswer(value, problem, answer.outcome, answer.cost, ms)
+        return ToolCallResult(value, problem, answer.outcome, answer.cost, ms)
 
-    async def _kept(self, ask: Ask, answer: Answer) -> Any:
+    async def _kept(self, ask: CapabilityCall, answer: CapabilityResult) -> Any:
         """What the agent may know of an answer, which is what its record knows."""
         words = await self.house.vocabulary.of(ask.actor.workspace_id, needing=[ask.capability])
         called = words.capabilities.get(ask.capability)
-        value = answer.value if called is None else kept_result(answer.value, called)
+        value = answer.value if called is None else mask_result(answer.value, called)
         if answer.record is not None and ask.recorded is None:
             record = replace(answer.record, result=value)
 
             async def work(tx: Transaction) -> None:
-                await hold_run(tx, ask)
+                await check_fence(tx, ask)
                 await self.house.keeping.write(tx, ask, record)
 
-            await finished(self._inside.run_retrying(work))
+            await run_to_completion(self._inside.run_retrying(work))
         return value
 
     async def say(self, event: Mapping[str, Any]) -> None:
@@ -340,7 +350,7 @@ class GateAgency:
                 self._inside, house.blobs, ask, key, content, house.clock.now(), house.limits
             )
         except Exception as error:
-            log.warning("The transcript of an agent was not kept: %s", for_log(error))
+            log.warning("The transcript of an agent was not kept: %s", describe_for_log(error))
             return None
 
 
@@ -350,7 +360,7 @@ def _within(request: ModelRequest, room: int | None) -> ModelRequest:
         return request
     reads = reads_usually(request)
     if reads >= room:
-        raise OverBudget(
+        raise BudgetExceeded(
             f"The agent has {max(room, 0)} tokens left, and its next turn reads up to {reads}.",
             code="agent_tokens",
             suggestion="Raise max_total_tokens, or give it a smaller task.",
@@ -358,7 +368,7 @@ def _within(request: ModelRequest, room: int | None) -> ModelRequest:
     return replace(request, max_tokens=min(request.max_tokens, room - reads))
 
 
-def _as_booked(reply: ModelReply, took: Sequence[Asked]) -> ModelReply:
+def _as_booked(reply: ModelReply, took: Sequence[MeteredRequest]) -> ModelReply:
     """The reply with the tokens that are on the books, whatever it says itself."""
     row = took[-1].row if took else None
     if row is None:

@@ -16,15 +16,15 @@ import orjson
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import Actor, ClientWait, RunRef
 from mainspring.contracts.errors import Finding, Invalid, Problem
-from mainspring.contracts.secret import SecretRef, SecretText, SpeltSecrets
-from mainspring.definition.words import nearest
-from mainspring.gate.budget import Purse
-from mainspring.gate.known import Known
-from mainspring.gate.memory import Memory
-from mainspring.gate.policy import Posture
+from mainspring.contracts.secret import ScriptSecrets, SecretRef, SecretText
+from mainspring.definition.words import find_nearest
+from mainspring.gate.budget import RunBudget
+from mainspring.gate.known import RunSecretMasker
+from mainspring.gate.memory import RehearsalRecording
+from mainspring.gate.policy import RunPolicy
 from mainspring.gate.record import CallRecord, RecordedCall
 from mainspring.gate.redact import HIDDEN
-from mainspring.workspace.sealing import Drawer
+from mainspring.workspace.sealing import SecretScope
 
 NO_ID: Final = UUID(int=0)
 Say = Callable[[str], Awaitable[None]]
@@ -34,7 +34,7 @@ _HOW_TO_NAME_ONE = "Keep it with `mainspring secrets set NAME` and write {{ secr
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
+class ApprovedDraft:
     """The draft behind a call that was held once: somebody has agreed to it."""
 
     draft_id: UUID
@@ -61,7 +61,7 @@ class HoldTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class CapabilityCall:
     """One call as it arrives at the door: from a run, or from a person without one."""
 
     capability: str
@@ -69,36 +69,36 @@ class Ask:
     actor: Actor
     run: RunRef | None
     number: int
-    posture: Posture
-    purse: Purse
+    posture: RunPolicy
+    purse: RunBudget
     fence: int = 0
     # What this very call answered before a crash, if it did.
     recorded: RecordedCall | None = None
     # The call's own id, where there is no run to name it by.
     id: UUID = NO_ID
     # The secrets that its run has used so far; shared by all calls of the run.
-    known: Known = field(default_factory=Known)
+    known: RunSecretMasker = field(default_factory=RunSecretMasker)
     # The secrets that a program may spell in its arguments, and where; None: it is no program.
-    spelt: SpeltSecrets | None = None
+    spelt: ScriptSecrets | None = None
     # By what a program's call is told, whichever turn it comes at; empty: by its number.
     name: str = ""
     # It was held, and is performed now; what may be done was decided with that.
-    agreed: Agreed | None = None
+    agreed: ApprovedDraft | None = None
     # Where an agent's thoughts are told; None: nobody watches.
     say: Say | None = None
     # The hash of the run's token that it came with; None: its step makes it.
     token: bytes | None = None
     # What an earlier run was answered, for a run that rehearses it.
-    memory: Memory | None = None
+    memory: RehearsalRecording | None = None
     # How long the client waits for the answer; None: for as long as it takes.
     client_wait: ClientWait | None = None
     # What its step says about a write that is held.
     terms: HoldTerms = HoldTerms()
 
     @property
-    def drawer(self) -> Drawer:
+    def drawer(self) -> SecretScope:
         """Whose secrets the call may use: the automation's owner's, or the caller's own."""
-        return Drawer(self.actor.workspace_id, self.posture.owner_id or self.actor.id)
+        return SecretScope(self.actor.workspace_id, self.posture.owner_id or self.actor.id)
 
     @property
     def key(self) -> str:
@@ -122,7 +122,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CapabilityResult:
     """What the door says: a value or a problem, and the record still to be written."""
 
     value: Any = None
@@ -137,16 +137,16 @@ class Answer:
     cost: Decimal = Decimal(0)
 
 
-def spelled(arguments: Any) -> bytes:
+def canonical_json(arguments: Any) -> bytes:
     """The arguments as text, each set of them in one way; also those that nobody takes."""
     try:
         return orjson.dumps(arguments, default=str, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError:
         # Half a character, a number beyond 64 bits: refused elsewhere, and told apart here.
-        return _spelled_out(arguments)
+        return _dump_canonical(arguments)
 
 
-def _spelled_out(arguments: Any) -> bytes:
+def _dump_canonical(arguments: Any) -> bytes:
     try:
         return json.dumps(arguments, default=str, sort_keys=True).encode()
     except (TypeError, ValueError, RecursionError):
@@ -158,12 +158,12 @@ def digest(text: bytes) -> bytes:
     return hashlib.blake2b(text, digest_size=16).digest()
 
 
-def plain(value: Any) -> Any:
+def show_secret_names(value: Any) -> Any:
     """The same arguments with every secret shown by its name; untouched when there is none."""
-    return _shown(value) if has_secret(value) else value
+    return _show_secret(value) if has_secret(value) else value
 
 
-def veiled(arguments: Mapping[str, Any], capability: Capability) -> Mapping[str, Any]:
+def mask_arguments(arguments: Mapping[str, Any], capability: Capability) -> Mapping[str, Any]:
     """The arguments as a record may know them: hidden ones only by name, strays not at all.
 
     Whoever mistypes the name of a hidden argument has written its value all the same.
@@ -179,7 +179,7 @@ def veiled(arguments: Mapping[str, Any], capability: Capability) -> Mapping[str,
     }
 
 
-def kept_result(value: Any, capability: Capability) -> Any:
+def mask_result(value: Any, capability: Capability) -> Any:
     """A result as a record may keep it: what is shown once stands in it by name alone."""
     hidden = capability.annotations.hidden_results
     if not hidden or not isinstance(value, Mapping):
@@ -187,7 +187,7 @@ def kept_result(value: Any, capability: Capability) -> Any:
     return {name: HIDDEN if name in hidden else given for name, given in value.items()}
 
 
-def check_strays(arguments: Mapping[str, Any], capability: Capability) -> None:
+def check_unknown_arguments(arguments: Mapping[str, Any], capability: Capability) -> None:
     """An argument that nobody knows is not even named where values are hidden."""
     if not capability.annotations.hidden_arguments:
         return
@@ -210,18 +210,18 @@ def _likely(arguments: Mapping[str, Any], declared: Mapping[str, Any]) -> str:
 
 
 def _is_part(stray: str, name: str) -> bool:
-    return stray in name.split("_") or nearest(stray, [name]) is not None
+    return stray in name.split("_") or find_nearest(stray, [name]) is not None
 
 
-def _shown(value: Any) -> Any:
+def _show_secret(value: Any) -> Any:
     if isinstance(value, SecretText):
         return str(value)
     if isinstance(value, Mapping):
-        return {key: _shown(entry) for key, entry in value.items()}
-    return [_shown(entry) for entry in value] if isinstance(value, list) else value
+        return {key: _show_secret(entry) for key, entry in value.items()}
+    return [_show_secret(entry) for entry in value] if isinstance(value, list) else value
 
 
-def check_secret_places(arguments: Mapping[str, Any], capability: Capability) -> None:
+def check_secret_arguments(arguments: Mapping[str, Any], capability: Capability) -> None:
     """A secret outside the arguments made for it would end up in a record or a body."""
     for name, value in arguments.items():
         if name not in capability.annotations.secret_arguments and has_secret(value):

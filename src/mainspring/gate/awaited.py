@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.capability import Capability
-from mainspring.contracts.errors import Denied, Expired, Missing, Problem, Upstream, from_dict
-from mainspring.gate.ask import veiled
+from mainspring.contracts.errors import (
+    Expired,
+    NotFound,
+    PermissionDenied,
+    Problem,
+    UpstreamError,
+    problem_from_dict,
+)
+from mainspring.gate.ask import mask_arguments
 from mainspring.gate.by_rule import LOOK_THERE
 from mainspring.gate.drafting.waking import LOST_AFTER
 from mainspring.gate.drafts import OUTCOME, STATUS
@@ -34,7 +41,7 @@ _READ = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class CameOf:
+class DraftResolution:
     """The end of a draft: a result, a problem, or the moment to look again."""
 
     # When to look again; None: the draft has been answered or its time is over.
@@ -50,29 +57,29 @@ def is_draft(value: Any) -> bool:
     return isinstance(value, Mapping) and value.get("kind") == "draft" and "draft_id" in value
 
 
-async def came_of(
+async def resolve_draft(
     tx: Transaction, workspace_id: UUID, draft_id: UUID, known: Mapping[str, Capability]
-) -> CameOf:
+) -> DraftResolution:
     """What came of a draft."""
     row = await tx.fetchrow(_READ, workspace_id, draft_id)
     if row is None:
-        return CameOf(
-            problem=Missing("The draft that this step waited for is gone.", code="draft_gone")
+        return DraftResolution(
+            problem=NotFound("The draft that this step waited for is gone.", code="draft_gone")
         )
     if row["status"] in ("pending", "sending"):
-        return CameOf(until=row["until"])
+        return DraftResolution(until=row["until"])
     if row["status"] != "confirmed":
-        return CameOf(problem=_problem(row))
+        return DraftResolution(problem=_problem(row))
     held = known.get(row["capability"])
-    sent = row["arguments"] if held is None else veiled(row["arguments"], held)
-    return CameOf(result=row["result"], sent=dict(sent))
+    sent = row["arguments"] if held is None else mask_arguments(row["arguments"], held)
+    return DraftResolution(result=row["result"], sent=dict(sent))
 
 
 def _problem(row: Mapping[str, Any]) -> Problem:
     what = row["preview"][:_SHOWN]
     if row["status"] == "discarded":
         why = f" {row['reason']}" if row["reason"] else ""
-        return Denied(f"A person declined this write: {what}{why}", code=DECLINED)
+        return PermissionDenied(f"A person declined this write: {what}{why}", code=DECLINED)
     if row["status"] == "expired":
         return Expired(
             f"Nobody approved this write in time: {what}",
@@ -80,12 +87,12 @@ def _problem(row: Mapping[str, Any]) -> Problem:
             suggestion="Run it again, or give it more time with hold_expires_after.",
         )
     if row["error"] is None:
-        return Upstream(
+        return UpstreamError(
             "The process that sent this was lost, so nobody knows whether it has left.",
             code="send_in_doubt",
             suggestion=LOOK_THERE,
             retryable=False,
         )
-    problem = from_dict(row["error"])
+    problem = problem_from_dict(row["error"])
     problem.retryable = False
     return problem

@@ -12,51 +12,53 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 from mainspring.contracts.secret import SecretRef, SecretText
-from mainspring.gate.ask import plain, spelled
+from mainspring.gate.ask import canonical_json, show_secret_names
 
 Place = dict[str, Any]
 
 _PERSON: Final[Mapping[str, Any]] = {"automation_id": None, "version": None}
 
 
-def places_of(arguments: Mapping[str, Any]) -> list[Place]:
+def find_secret_markers(arguments: Mapping[str, Any]) -> list[Place]:
     """Where secrets stand in the arguments, and which, with the text around them."""
-    return list(_places(arguments, ()))
+    return list(_find_markers(arguments, ()))
 
 
-def _places(value: Any, at: tuple[str | int, ...]) -> Iterator[Place]:
+def _find_markers(value: Any, at: tuple[str | int, ...]) -> Iterator[Place]:
     if isinstance(value, SecretText):
-        yield {"at": list(at), "parts": [_kept(part) for part in value.parts]}
+        yield {"at": list(at), "parts": [_serialize_marker(part) for part in value.parts]}
     elif isinstance(value, Mapping):
         for name, entry in value.items():
-            yield from _places(entry, (*at, name))
+            yield from _find_markers(entry, (*at, name))
     elif isinstance(value, list):
         for number, entry in enumerate(value):
-            yield from _places(entry, (*at, number))
+            yield from _find_markers(entry, (*at, number))
 
 
-def _kept(part: str | SecretRef) -> dict[str, str]:
+def _serialize_marker(part: str | SecretRef) -> dict[str, str]:
     return {"secret": part.name} if isinstance(part, SecretRef) else {"text": part}
 
 
-def with_places(arguments: Mapping[str, Any], places: Sequence[Place]) -> dict[str, Any]:
+def restore_secret_markers(arguments: Mapping[str, Any], places: Sequence[Place]) -> dict[str, Any]:
     """The arguments as they were asked with, every secret a marker again."""
-    filled = _filled(arguments, {tuple(one["at"]): _text(one) for one in places}, ())
-    if plain(filled) != arguments:
-        raise changed()
+    filled = _fill_markers(arguments, {tuple(one["at"]): _text(one) for one in places}, ())
+    if show_secret_names(filled) != arguments:
+        raise draft_changed_error()
     made: dict[str, Any] = filled
     return made
 
 
-def _filled(value: Any, markers: Mapping[tuple[Any, ...], SecretText], at: tuple[Any, ...]) -> Any:
+def _fill_markers(
+    value: Any, markers: Mapping[tuple[Any, ...], SecretText], at: tuple[Any, ...]
+) -> Any:
     if at in markers:
         return markers[at]
     if isinstance(value, Mapping):
-        return {name: _filled(entry, markers, (*at, name)) for name, entry in value.items()}
+        return {name: _fill_markers(entry, markers, (*at, name)) for name, entry in value.items()}
     if isinstance(value, list):
-        return [_filled(entry, markers, (*at, number)) for number, entry in enumerate(value)]
+        return [_fill_markers(entry, markers, (*at, number)) for number, entry in enumerate(value)]
     return value
 
 
@@ -66,7 +68,7 @@ def _text(place: Place) -> SecretText:
     )
 
 
-def binding(
+def compute_binding_hash(
     capability: str,
     arguments: Mapping[str, Any],
     places: Sequence[Place],
@@ -99,13 +101,13 @@ def binding(
         told["pin"] = pin
     if connection is not None:
         told["connection"] = dict(connection)
-    return hashlib.sha256(spelled(told)).digest()
+    return hashlib.sha256(canonical_json(told)).digest()
 
 
-def changed(*, outside: bool = False) -> Clash:
+def draft_changed_error(*, outside: bool = False) -> Conflict:
     """The one answer to a draft that is not what it was when it was held."""
     what = "This draft, or the tool that it is sent with," if outside else "This draft"
-    return Clash(
+    return Conflict(
         f"{what} is not what it was when it was held, so nothing was sent.",
         code="draft_changed",
         suggestion="Discard it, and let it be asked for again.",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from mainspring.contracts.errors import OverBudget
+from mainspring.contracts.errors import BudgetExceeded
 
 ENDLESS = Decimal("Infinity")
 RUN_WAY_OUT = "Raise execution.budget_cap_usd or make the plan cheaper."
@@ -25,7 +25,7 @@ SPACE_WAY_OUT = (
 
 
 @dataclass(slots=True)
-class StepBound:
+class StepBudget:
     """What one step of a run may spend, with its retries, its items and what stands inside."""
 
     step: str
@@ -34,8 +34,8 @@ class StepBound:
     covers: tuple[str, ...]
     spent: Decimal = field(default=Decimal(0))
 
-    def over(self) -> OverBudget:
-        return OverBudget(
+    def over(self) -> BudgetExceeded:
+        return BudgetExceeded(
             f"Step {self.step!r} has spent ${self.spent} of its ${self.cap}; it ends here.",
             code="step_budget",
             suggestion=STEP_WAY_OUT,
@@ -43,7 +43,7 @@ class StepBound:
 
 
 @dataclass(slots=True)
-class Purse:
+class RunBudget:
     """What one run may spend, has spent, and has promised to calls under way."""
 
     cap: Decimal
@@ -60,7 +60,7 @@ class Purse:
     space_spent: Decimal = Decimal(0)
     # The steps under way that have a cap of their own, the outermost first. Steps come one
     # after the other, so whatever is spent or promised meanwhile is within all of them.
-    bounds: list[StepBound] = field(default_factory=list)
+    bounds: list[StepBudget] = field(default_factory=list)
     # Money and tokens used when the last words began; None: they have not.
     parted: tuple[Decimal, int] | None = None
 
@@ -74,11 +74,15 @@ class Purse:
         if self.parted is not None and not amount:
             return
         if self.spent > self.cap or self.spent + self.reserved + amount > self.cap:
-            raise _refused("The run", self.spent, self.cap, amount, "run_budget", RUN_WAY_OUT)
+            raise _over_budget_error(
+                "The run", self.spent, self.cap, amount, "run_budget", RUN_WAY_OUT
+            )
         for bound in self.bounds:
             if bound.spent > bound.cap or bound.spent + self.reserved + amount > bound.cap:
                 who = f"Step {bound.step!r}"
-                raise _refused(who, bound.spent, bound.cap, amount, "step_budget", STEP_WAY_OUT)
+                raise _over_budget_error(
+                    who, bound.spent, bound.cap, amount, "step_budget", STEP_WAY_OUT
+                )
         self.reserved += amount
 
     def settle(self, reserved: Decimal, spent: Decimal) -> None:
@@ -88,13 +92,13 @@ class Purse:
         for bound in self.bounds:
             bound.spent += spent
 
-    def out_of_tokens(self) -> OverBudget | None:
+    def out_of_tokens(self) -> BudgetExceeded | None:
         """The problem of a run that has used all its tokens."""
         if self.token_cap is not None and self.tokens >= self.token_cap:
-            return tokens_used_up(self.tokens, self.token_cap)
+            return tokens_exhausted_error(self.tokens, self.token_cap)
         return None
 
-    def crossed(self) -> OverBudget | None:
+    def find_crossed_cap(self) -> BudgetExceeded | None:
         """Which cap has been crossed; after that no other step begins."""
         gone = self.out_of_tokens()
         if gone is not None:
@@ -103,11 +107,11 @@ class Purse:
             return self._day_over()
         return self._space_over() if self.space_spent > self.space_cap else None
 
-    def step_crossed(self) -> OverBudget | None:
+    def step_crossed(self) -> BudgetExceeded | None:
         """The outermost step under way that has spent more than its own cap."""
         return next((bound.over() for bound in self.bounds if bound.spent > bound.cap), None)
 
-    def used_up(self) -> OverBudget | None:
+    def used_up(self) -> BudgetExceeded | None:
         """Which cap has been reached; after that a program is not let go on."""
         if self.parted is not None and (self.spent, self.tokens) == self.parted:
             return None
@@ -115,7 +119,7 @@ class Purse:
         if gone is not None:
             return gone
         if self.spent and self.spent >= self.cap:
-            return OverBudget(
+            return BudgetExceeded(
                 f"The run has spent ${self.spent} of its ${self.cap}; it ends here.",
                 code="run_budget",
                 suggestion=RUN_WAY_OUT,
@@ -130,15 +134,15 @@ class Purse:
             return self._space_over()
         return None
 
-    def _day_over(self) -> OverBudget:
-        return OverBudget(
+    def _day_over(self) -> BudgetExceeded:
+        return BudgetExceeded(
             f"Today's runs have spent ${self.day_spent} of ${self.day_cap}; this ends here.",
             code="day_budget",
             suggestion=DAY_WAY_OUT,
         )
 
-    def _space_over(self) -> OverBudget:
-        return OverBudget(
+    def _space_over(self) -> BudgetExceeded:
+        return BudgetExceeded(
             f"The workspace has spent ${self.space_spent} of the ${self.space_cap} of its day; "
             "this ends here.",
             code="workspace_budget",
@@ -146,21 +150,21 @@ class Purse:
         )
 
 
-def _refused(
+def _over_budget_error(
     who: str, spent: Decimal, cap: Decimal, amount: Decimal, code: str, way_out: str
-) -> OverBudget:
+) -> BudgetExceeded:
     need = f", and this call can cost ${amount}; it" if amount else "; this call"
-    return OverBudget(
+    return BudgetExceeded(
         f"{who} has spent ${spent} of its ${cap}{need} was not made.",
         code=code,
         suggestion=way_out,
     )
 
 
-def tokens_used_up(used: int, cap: int, asked: int | None = None) -> OverBudget:
+def tokens_exhausted_error(used: int, cap: int, asked: int | None = None) -> BudgetExceeded:
     """A run has no tokens left, or not as many as one more ask of a model takes."""
     need = "" if asked is None else f", and the next ask reads up to {asked}"
-    return OverBudget(
+    return BudgetExceeded(
         f"The run may use {cap} tokens of models, {used} of them are used or promised{need}.",
         code="llm_tokens",
         suggestion="Raise execution.max_llm_tokens, ask for less, or use a smaller text.",

@@ -12,16 +12,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID, uuid5
 
-from mainspring.contracts.errors import Problem, Upstream
-from mainspring.gate.ask import Agreed, digest, spelled
-from mainspring.gate.drafting.attachments import set_aside
-from mainspring.gate.drafts import OUTCOME, Lifetimes, hold
-from mainspring.gate.standing.rules import lets_go
-from mainspring.workspace.approval_policy import approval_policy
+from mainspring.contracts.errors import Problem, UpstreamError
+from mainspring.gate.ask import ApprovedDraft, canonical_json, digest
+from mainspring.gate.drafting.attachments import extract_files
+from mainspring.gate.drafts import OUTCOME, DraftLifetimes, hold_call
+from mainspring.gate.standing.rules import find_standing_rule
+from mainspring.workspace.approval_policy import load_approval_policy
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.gate.passage import Passage
+    from mainspring.gate.passage import CallState
 
 LOOK_THERE: Final = "Look at the other side. It is not sent again by itself."
 _CALLS: Final = UUID("6b0f7a3e-8f0b-5d0c-9a54-2f3c7f0f6d11")
@@ -51,23 +51,23 @@ _BEGIN = """
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
+class PreapprovedDraft:
     """A draft that is this call's to send now, or what came of it before."""
 
     call_id: UUID
-    agreed: Agreed | None = None
+    agreed: ApprovedDraft | None = None
     result: Any = None
     problem: Problem | None = None
 
 
-async def take_agreed(
+async def claim_preapproved(
     tx: Transaction,
-    passage: Passage,
+    passage: CallState,
     now: datetime,
-    lifetimes: Lifetimes,
+    lifetimes: DraftLifetimes,
     *,
     by_step: bool = False,
-) -> Going | None:
+) -> PreapprovedDraft | None:
     """The draft that a rule or its step's approval agrees to; None where a person has to."""
     ask, capability, arguments = passage.ask, passage.capability, passage.shown
     run, space = ask.run, ask.actor.workspace_id
@@ -76,29 +76,29 @@ async def take_agreed(
     call_id = uuid5(_CALLS, f"{space}/{ask.key}/{run.attempt}")
     before = await tx.fetchrow(_BEFORE, space, call_id, run.id)
     if before is not None and before["came_to"] == "sent":
-        return Going(call_id, result=before["result"])
+        return PreapprovedDraft(call_id, result=before["result"])
     if before is not None and before["came_to"] != "not_sent":
-        return Going(call_id, problem=_in_doubt())
+        return PreapprovedDraft(call_id, problem=_in_doubt())
     place = (space, run.id, run.step, run.item, capability.id)
-    same = digest(spelled(set_aside(arguments)[0]))
+    same = digest(canonical_json(extract_files(arguments)[0]))
     if await tx.fetchrow(_MAYBE, *place, run.attempt > 1, same) is not None:
         return None
     rule_id = None
     if not by_step:
-        rule_id = await lets_go(tx, ask, capability, arguments)
+        rule_id = await find_standing_rule(tx, ask, capability, arguments)
         if rule_id is None:
             return None
-    elif (await approval_policy(tx, space)).needs_others:
+    elif (await load_approval_policy(tx, space)).needs_others:
         # No person alone can agree to a write here, so nobody has.
         return None
-    held = await hold(tx, ask, capability, arguments, now, lifetimes, passage.connection)
+    held = await hold_call(tx, ask, capability, arguments, now, lifetimes, passage.connection)
     await tx.execute(_BEGIN, space, held.draft_id, call_id, rule_id)
-    agreed = Agreed(held.draft_id, passage.hosts, held.hash, passage.connection)
-    return Going(call_id, agreed)
+    agreed = ApprovedDraft(held.draft_id, passage.hosts, held.hash, passage.connection)
+    return PreapprovedDraft(call_id, agreed)
 
 
-def _in_doubt() -> Upstream:
-    return Upstream(
+def _in_doubt() -> UpstreamError:
+    return UpstreamError(
         "The process that sent this was lost, so nobody knows whether it has left.",
         code="send_in_doubt",
         suggestion=LOOK_THERE,

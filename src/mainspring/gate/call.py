@@ -17,39 +17,47 @@ from uuid import UUID
 from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.clock import Clock
-from mainspring.contracts.context import Mailer, RunRef, Start
-from mainspring.contracts.errors import Exhausted, Problem
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.context import Mailer, RunRef, StepStart
+from mainspring.contracts.errors import LimitExceeded, Problem
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.model import Models, NoModels, Usage
+from mainspring.contracts.model import EmptyModelCatalog, ModelCatalog, Usage
 from mainspring.contracts.preflight import NoPreflight, Preflight
-from mainspring.contracts.registry import Vocabularies
-from mainspring.contracts.secret import SpeltSecrets
-from mainspring.gate.artifacts.blobs import BlobStore, Nowhere
-from mainspring.gate.ask import Answer, Ask, digest, kept_result, plain, spelled, veiled
-from mainspring.gate.awaited import CameOf, came_of
-from mainspring.gate.budget import ENDLESS, Purse
-from mainspring.gate.connected.lines import Lines
-from mainspring.gate.direct import Visitor
-from mainspring.gate.drafting.waking import NoRuns, Resumer, withdraw
-from mainspring.gate.drafts import Lifetimes
+from mainspring.contracts.registry import WorkspaceVocabularies
+from mainspring.contracts.secret import ScriptSecrets
+from mainspring.gate.artifacts.blobs import BlobStore, NullBlobStore
+from mainspring.gate.ask import (
+    CapabilityCall,
+    CapabilityResult,
+    canonical_json,
+    digest,
+    mask_arguments,
+    mask_result,
+    show_secret_names,
+)
+from mainspring.gate.awaited import DraftResolution, resolve_draft
+from mainspring.gate.budget import ENDLESS, RunBudget
+from mainspring.gate.connected.lines import AccountConnections
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.drafting.waking import NullResumer, Resumer, withdraw_drafts
+from mainspring.gate.drafts import DraftLifetimes
 from mainspring.gate.egress import Egress
-from mainspring.gate.keeping import Keeping
-from mainspring.gate.known import Known
-from mainspring.gate.lost_asks import book_under_way
-from mainspring.gate.memory import Memory, read_memory
+from mainspring.gate.keeping import CallRecorder
+from mainspring.gate.known import RunSecretMasker
+from mainspring.gate.lost_asks import settle_open_reservations
+from mainspring.gate.memory import RehearsalRecording, load_rehearsal_recording
 from mainspring.gate.passage import unknown
-from mainspring.gate.pinned import Offer, linked, offers_to
+from mainspring.gate.pinned import CapabilityOffer, offers_to, restrict_to_connections
 from mainspring.gate.pipeline import Pipeline
-from mainspring.gate.policy import Posture
-from mainspring.gate.rates import Rate
+from mainspring.gate.policy import RunPolicy
+from mainspring.gate.rates import RateLimiter
 from mainspring.gate.record import Journal, read_calls
-from mainspring.gate.run_tokens import RunPass, end_token, made_with_tokens, mint, next_number
-from mainspring.gate.spelt import marked
-from mainspring.gate.usage_report import Reporter, day_spent, looked_up, report_usage
+from mainspring.gate.run_tokens import RunTokenScope, end_token, list_token_calls, mint, next_number
+from mainspring.gate.spelt import mark_secrets
+from mainspring.gate.usage_report import UsageReporter, day_spent, load_run_budget, report_usage
 from mainspring.store.database import Database
-from mainspring.store.walls import Walled
-from mainspring.workspace.sealing import Drawer
+from mainspring.store.walls import WorkspaceDatabase
+from mainspring.workspace.sealing import SecretScope
 from mainspring.workspace.vault import Vault
 
 
@@ -58,7 +66,7 @@ class Gate:
 
     def __init__(
         self,
-        vocabulary: Vocabularies,
+        vocabulary: WorkspaceVocabularies,
         database: Database,
         egress: Egress,
         vault: Vault,
@@ -67,10 +75,10 @@ class Gate:
         *,
         mailer: Mailer,
         owner_mail: str | None = None,
-        lifetimes: Lifetimes | None = None,
-        models: Models | None = None,
+        lifetimes: DraftLifetimes | None = None,
+        models: ModelCatalog | None = None,
         blobs: BlobStore | None = None,
-        lines: Lines | None = None,
+        lines: AccountConnections | None = None,
         preflight: Preflight | None = None,
         resumer: Resumer | None = None,
     ) -> None:
@@ -80,8 +88,8 @@ class Gate:
         self._database = database
         self._vault = vault
         self._clock = clock
-        self._keeping = Keeping(database, limits)
-        self._visits = Rate(limits.direct_burst, limits.direct_per_second)
+        self._keeping = CallRecorder(database, limits)
+        self._visits = RateLimiter(limits.direct_burst, limits.direct_per_second)
         self._pipeline = Pipeline(
             vocabulary,
             database,
@@ -91,24 +99,24 @@ class Gate:
             limits,
             mailer,
             self._keeping,
-            lifetimes or Lifetimes(),
-            models or NoModels(),
-            blobs or Nowhere(),
+            lifetimes or DraftLifetimes(),
+            models or EmptyModelCatalog(),
+            blobs or NullBlobStore(),
             owner_mail,
             lines,
-            resumer or NoRuns(),
+            resumer or NullResumer(),
         )
 
     @property
-    def models(self) -> Models:
+    def models(self) -> ModelCatalog:
         """The models that calls ask."""
         return self._pipeline.models
 
-    async def call(self, ask: Ask) -> Answer:
+    async def call(self, ask: CapabilityCall) -> CapabilityResult:
         """Decides about one call and performs it if it may be performed."""
         return await self._pipeline.call(ask)
 
-    async def offers(self, visitor: Visitor) -> list[Offer]:
+    async def offers(self, visitor: CapabilityCaller) -> list[CapabilityOffer]:
         """Everything a visitor may call, with the schema as it stands for them."""
         words = await self._vocabulary.of(visitor.actor.workspace_id)
         found = list(offers_to(words, visitor))
@@ -122,7 +130,7 @@ class Gate:
             owner = visitor.held.posture.owner_id or owner
         space = visitor.actor.workspace_id
         sources = await self._pipeline.lines.sources_for(space, owner, surfaces)
-        return [linked(offer, sources) for offer in found]
+        return [restrict_to_connections(offer, sources) for offer in found]
 
     async def names(self, workspace_id: UUID) -> Collection[str]:
         """The name of every capability of a workspace, without checking permissions."""
@@ -136,13 +144,17 @@ class Gate:
             found = words.capabilities.get(capability)
         return found
 
-    async def serve(self, visitor: Visitor, capability: str, arguments: Mapping[str, Any]) -> Any:
+    async def serve(
+        self, visitor: CapabilityCaller, capability: str, arguments: Mapping[str, Any]
+    ) -> Any:
         """A call by anybody but a step: its value, or its problem raised; always recorded."""
         if visitor.held is not None:
             return await self._as_run(visitor.held, capability, arguments)
         return await self.direct(visitor, capability, arguments)
 
-    async def direct(self, visitor: Visitor, capability: str, arguments: Mapping[str, Any]) -> Any:
+    async def direct(
+        self, visitor: CapabilityCaller, capability: str, arguments: Mapping[str, Any]
+    ) -> Any:
         """A call without a run: its value, or its problem raised; recorded either way."""
         self._check_rate(visitor)
         space = visitor.actor.workspace_id
@@ -151,15 +163,15 @@ class Gate:
             words = await self._vocabulary.of(space)
             seen = {n: c for n, c in words.capabilities.items() if visitor.sees(c)}
             raise unknown(capability, seen)
-        ask = Ask(
+        ask = CapabilityCall(
             capability,
             arguments,
             visitor.actor,
             None,
             1,
-            Posture(()),
-            Purse(ENDLESS),
-            id=new_id(),
+            RunPolicy(()),
+            RunBudget(ENDLESS),
+            id=generate_id(),
             client_wait=visitor.client_wait,
         )
         refusal = visitor.refusal(found)
@@ -167,13 +179,16 @@ class Gate:
             return await self._told(ask, self._pipeline.turned_away(ask, found, refusal))
         return await self._told(ask, await self.call(ask))
 
-    async def _as_run(self, held: RunPass, capability: str, arguments: Mapping[str, Any]) -> Any:
+    async def _as_run(
+        self, held: RunTokenScope, capability: str, arguments: Mapping[str, Any]
+    ) -> Any:
         """A call with the token of a run, which must work at this very moment."""
         number = await next_number(self._database, held)
         known = await self.known_to(
-            Drawer(held.actor.workspace_id, held.posture.owner_id or held.actor.id), held.secrets
+            SecretScope(held.actor.workspace_id, held.posture.owner_id or held.actor.id),
+            held.secrets,
         )
-        ask = Ask(
+        ask = CapabilityCall(
             capability,
             arguments,
             held.actor,
@@ -191,37 +206,37 @@ class Gate:
         )
         return await self._told(ask, await self.call(ask))
 
-    async def _told(self, ask: Ask, answer: Answer) -> Any:
+    async def _told(self, ask: CapabilityCall, answer: CapabilityResult) -> Any:
         """The value of an answer, or its problem, once its record is where it belongs."""
         if answer.record is not None:
             called = await self.find(ask.actor.workspace_id, ask.capability)
-            kept = answer.value if called is None else kept_result(answer.value, called)
+            kept = answer.value if called is None else mask_result(answer.value, called)
             await self._keeping.keep(ask, replace(answer.record, result=kept))
         if answer.error is not None:
             raise answer.error
         return answer.value
 
-    def _check_rate(self, visitor: Visitor) -> None:
+    def _check_rate(self, visitor: CapabilityCaller) -> None:
         actor = visitor.actor
         wait = self._visits.take(actor.token_id or actor.id)
         if wait:
-            raise Exhausted(
+            raise LimitExceeded(
                 "These are more calls than one caller may make in so short a time.",
                 code="too_many_calls",
                 suggestion="Wait a moment, and call less often.",
                 retry_after=wait,
             )
 
-    async def known_to(self, drawer: Drawer, names: Iterable[str]) -> Known:
+    async def known_to(self, drawer: SecretScope, names: Iterable[str]) -> RunSecretMasker:
         """What must not be shown of a run whose definition names these secrets."""
-        known = Known()
+        known = RunSecretMasker()
         for name in sorted(names):
             # One that is gone, or does not open, can have been used no longer.
             with contextlib.suppress(Problem):
                 known.learn(await self._vault.reveal(drawer, [name]))
         return known
 
-    async def start(self, workspace_id: UUID, run: RunRef, fence: int) -> Start:
+    async def start(self, workspace_id: UUID, run: RunRef, fence: int) -> StepStart:
         """A new token for one try at a step, and the moment at which the step began."""
         return await mint(self._database, workspace_id, run, fence, self._clock.now())
 
@@ -230,13 +245,17 @@ class Gate:
         workspace_id: UUID,
         capability: str,
         arguments: Mapping[str, Any],
-        secrets: SpeltSecrets | None,
+        secrets: ScriptSecrets | None,
     ) -> bytes:
         """By what the record of a call is told from those of other calls."""
         known = await self.find(workspace_id, capability)
         if known is None:
-            return digest(spelled(arguments))
-        return digest(spelled(veiled(plain(marked(arguments, known, secrets)), known)))
+            return digest(canonical_json(arguments))
+        return digest(
+            canonical_json(
+                mask_arguments(show_secret_names(mark_secrets(arguments, known, secrets)), known)
+            )
+        )
 
     async def changes(self, workspace_id: UUID, capability: str) -> bool:
         """Whether calls of it may change anything; those of an agent's tools do so for it."""
@@ -248,19 +267,19 @@ class Gate:
         """Every call that a run has on record."""
         return await read_calls(self._database, workspace_id, run_id)
 
-    async def memory_of(self, workspace_id: UUID, run_id: UUID) -> Memory:
+    async def memory_of(self, workspace_id: UUID, run_id: UUID) -> RehearsalRecording:
         """What a run of a rehearsal is answered from the record of another."""
         return await self._database.run_retrying(
-            lambda link: read_memory(link, workspace_id, run_id)
+            lambda link: load_rehearsal_recording(link, workspace_id, run_id)
         )
 
-    async def report_usage(self, by: Reporter, usage: Usage) -> Problem | None:
+    async def report_usage(self, by: UsageReporter, usage: Usage) -> Problem | None:
         """Books what a run says of a model of its own; which cap has been reached, if one has."""
         return await report_usage(self._database, by, usage, self._clock.now())
 
-    async def looked_up(self, workspace_id: UUID, run: RunRef, purse: Purse) -> Purse:
+    async def looked_up(self, workspace_id: UUID, run: RunRef, purse: RunBudget) -> RunBudget:
         """A purse as the ledger knows it, with what other processes have spent for the run."""
-        return await looked_up(self._database, workspace_id, run, purse)
+        return await load_run_budget(self._database, workspace_id, run, purse)
 
     async def day_spent(self, workspace_id: UUID, automation_id: UUID) -> tuple[Decimal, bool]:
         """What an automation has spent today, and whether its workspace has spent its all."""
@@ -283,28 +302,28 @@ class Gate:
         if not await self._database.run_retrying(lambda link: end_token(link, token)):
             return ()
         lost = await self._database.run_retrying(
-            lambda link: book_under_way(link, workspace_id, run)
+            lambda link: settle_open_reservations(link, workspace_id, run)
         )
-        return [*await self.made_beyond(workspace_id, run), (0, "read", lost)]
+        return [*await self.list_other_calls(workspace_id, run), (0, "read", lost)]
 
-    async def made_beyond(
+    async def list_other_calls(
         self, workspace_id: UUID, run: RunRef
     ) -> Sequence[tuple[int, str, Decimal]]:
         """The same for all calls of a try that its step did not make itself."""
-        return await made_with_tokens(self._database, workspace_id, run)
+        return await list_token_calls(self._database, workspace_id, run)
 
-    async def came_of(self, workspace_id: UUID, draft_id: UUID) -> CameOf:
+    async def came_of(self, workspace_id: UUID, draft_id: UUID) -> DraftResolution:
         """What came of a draft that a run waits for."""
         words = await self._vocabulary.of(workspace_id)
-        inside = Walled(self._database, workspace_id)
+        inside = WorkspaceDatabase(self._database, workspace_id)
         return await inside.run_retrying(
-            lambda tx: came_of(tx, workspace_id, draft_id, words.capabilities)
+            lambda tx: resolve_draft(tx, workspace_id, draft_id, words.capabilities)
         )
 
     async def withdraw(self, workspace_id: UUID, run_id: UUID) -> None:
         """Discards the drafts that a run waited for and that nobody has answered."""
-        inside = Walled(self._database, workspace_id)
-        await inside.run_retrying(lambda tx: withdraw(tx, workspace_id, run_id))
+        inside = WorkspaceDatabase(self._database, workspace_id)
+        await inside.run_retrying(lambda tx: withdraw_drafts(tx, workspace_id, run_id))
 
     async def aclose(self) -> None:
         """Writes the records that are still to be written."""

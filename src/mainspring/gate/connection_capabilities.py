@@ -16,21 +16,34 @@ from mainspring.contracts.capability import (
     Audience,
     Capability,
     Effect,
-    capability_of,
+    build_capability,
 )
-from mainspring.contracts.errors import Clash, Denied, Finding, Invalid, Missing, Problem
+from mainspring.contracts.errors import (
+    Conflict,
+    Finding,
+    Invalid,
+    NotFound,
+    PermissionDenied,
+    Problem,
+)
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.gate import connection_schemas as schemas
-from mainspring.gate.outside.harvest import check_room
-from mainspring.gate.outside.settling import Consent, agreed, offered_hash, refused, with_effects
-from mainspring.gate.outside.shown import connection_shown, tool_shown
+from mainspring.gate.outside.harvest import check_tool_quota
+from mainspring.gate.outside.settling import (
+    ToolConsent,
+    approve_tool,
+    hash_offered_tool,
+    refuse_tool,
+    with_effects,
+)
+from mainspring.gate.outside.shown import describe_mcp_connection, describe_tool
 from mainspring.workspace.connections import rows, tool_rows
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
-    from mainspring.gate.outside.switchboard import Switchboard
-    from mainspring.workspace.connections.rows import Connection
+    from mainspring.gate.outside.switchboard import McpConnectionService
+    from mainspring.workspace.connections.rows import McpConnection
     from mainspring.workspace.connections.tool_rows import ToolRow
 
 # In a list so many changed tools are compared with what was agreed to; others one by one.
@@ -50,15 +63,15 @@ _DECIDING: Final = Annotations(
 _ASKING: Final = replace(_DECIDING, transactional=False, seconds=5.0)
 
 
-def connection_capabilities(board: Switchboard) -> tuple[Capability, ...]:
+def connection_capabilities(board: McpConnectionService) -> tuple[Capability, ...]:
     """All of them; before the switchboard is opened they can be described and not called."""
-    counter = _Counter(board)
+    counter = _McpServerHandlers(board)
     return (*_about_servers(counter), *_about_tools(counter))
 
 
-def _about_servers(counter: _Counter) -> tuple[Capability, ...]:
+def _about_servers(counter: _McpServerHandlers) -> tuple[Capability, ...]:
     return (
-        capability_of(
+        build_capability(
             "connect_mcp_server",
             "Connect to a server of tools",
             "Its tools become capabilities of this workspace, "
@@ -74,7 +87,7 @@ def _about_servers(counter: _Counter) -> tuple[Capability, ...]:
                 subject=lambda given, _: given.get("alias"),
             ),
         ),
-        capability_of(
+        build_capability(
             "list_connections",
             "List the servers of tools",
             "How each of them fares, and how many of its tools are agreed to or wait for somebody.",
@@ -83,7 +96,7 @@ def _about_servers(counter: _Counter) -> tuple[Capability, ...]:
             counter.list_all,
             _READING,
         ),
-        capability_of(
+        build_capability(
             "get_connection",
             "Show a server of tools",
             "With every tool: what it does, what is different from what "
@@ -93,7 +106,7 @@ def _about_servers(counter: _Counter) -> tuple[Capability, ...]:
             counter.show,
             _READING,
         ),
-        capability_of(
+        build_capability(
             "begin_sign_in",
             "Sign in at a server of tools",
             "Answers the address to open. Whoever comes back from "
@@ -103,7 +116,7 @@ def _about_servers(counter: _Counter) -> tuple[Capability, ...]:
             counter.sign_in,
             replace(_ASKING, hidden_results=frozenset({"sign_in_url"})),
         ),
-        capability_of(
+        build_capability(
             "set_connection_token",
             "Give a server of tools another token",
             "The token before it is forgotten. What was "
@@ -113,7 +126,7 @@ def _about_servers(counter: _Counter) -> tuple[Capability, ...]:
             counter.set_token,
             replace(_DECIDING, hidden_arguments=frozenset({"token"})),
         ),
-        capability_of(
+        build_capability(
             "disconnect_mcp_server",
             "Disconnect from a server of tools",
             "The connection, its tools and its tokens are "
@@ -126,9 +139,9 @@ def _about_servers(counter: _Counter) -> tuple[Capability, ...]:
     )
 
 
-def _about_tools(counter: _Counter) -> tuple[Capability, ...]:
+def _about_tools(counter: _McpServerHandlers) -> tuple[Capability, ...]:
     return (
-        capability_of(
+        build_capability(
             "harvest_connection",
             "Look at the tools of a server now",
             "This is done once a day by itself. What is new "
@@ -138,7 +151,7 @@ def _about_tools(counter: _Counter) -> tuple[Capability, ...]:
             counter.harvest,
             _ASKING,
         ),
-        capability_of(
+        build_capability(
             "agree_to_tools",
             "Agree to tools",
             "Each is named with the hash that was shown: what has changed since "
@@ -148,7 +161,7 @@ def _about_tools(counter: _Counter) -> tuple[Capability, ...]:
             counter.agree,
             _DECIDING,
         ),
-        capability_of(
+        build_capability(
             "refuse_tools",
             "Refuse tools",
             "They cannot be called until somebody agrees to them.",
@@ -157,7 +170,7 @@ def _about_tools(counter: _Counter) -> tuple[Capability, ...]:
             counter.refuse,
             _DECIDING,
         ),
-        capability_of(
+        build_capability(
             "set_tool_effect",
             "Say what a tool does",
             "A tool that sends is held as a draft when a run calls it; one "
@@ -171,10 +184,10 @@ def _about_tools(counter: _Counter) -> tuple[Capability, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counter:
+class _McpServerHandlers:
     """The handlers."""
 
-    board: Switchboard
+    board: McpConnectionService
 
     def _stir(self, ctx: CallContext) -> None:
         self.board.parts.tools.stir(ctx.actor.workspace_id)
@@ -183,16 +196,18 @@ class _Counter:
         made, link = await self.board.connect(ctx.actor, given)
         async with self.board.inside(ctx.actor.workspace_id).acquire() as tx:
             told = await _whole(tx, made)
-            heirs = await tool_rows.users_of_alias(tx, made.workspace_id, made.alias)
+            heirs = await tool_rows.list_alias_users(tx, made.workspace_id, made.alias)
         self._stir(ctx)
         return {**told, "sign_in_url": link, "inherited_by": heirs}
 
     async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         del given
         space = ctx.actor.workspace_id
-        counts = await tool_rows.tool_counts(ctx.tx, space)
+        counts = await tool_rows.count_tools_by_state(ctx.tx, space)
         found = await rows.list_connections(ctx.tx, space)
-        return {"connections": [connection_shown(one, counts.get(one.id, {})) for one in found]}
+        return {
+            "connections": [describe_mcp_connection(one, counts.get(one.id, {})) for one in found]
+        }
 
     async def show(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         found = await rows.find(ctx.tx, ctx.actor.workspace_id, UUID(given["connection_id"]))
@@ -213,10 +228,10 @@ class _Counter:
         self._stir(ctx)
         space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
         _check_once([entry["name"] for entry in given["tools"]], "/name")
-        found = await _held(ctx.tx, space, wanted)
+        found = await _lock_tools(ctx.tx, space, wanted)
         chosen = []
         for place, entry in enumerate(given["tools"]):
-            row = _named(found, entry["name"], f"/tools/{place}/name")
+            row = _find_tool(found, entry["name"], f"/tools/{place}/name")
             _check_agreeable(row, entry["hash"], f"/tools/{place}")
             chosen.append(row)
         found_at = await rows.find(ctx.tx, space, wanted)
@@ -224,34 +239,34 @@ class _Counter:
             _check_person(ctx, "A person agrees to the tools of a program on this machine")
         if any(row.state != "new" for row in chosen) or await _used_by(ctx, wanted):
             _check_person(ctx, "A person agrees to a tool that agreed automations may call")
-        consent = Consent(ctx.actor.id, ctx.clock.now())
-        changes = [agreed(row, consent) for row in chosen if row.state != "agreed"]
-        told = await _changed(ctx.tx, space, wanted, changes)
-        await check_room(ctx.tx, space, self.board.parts.limits)
+        consent = ToolConsent(ctx.actor.id, ctx.clock.now())
+        changes = [approve_tool(row, consent) for row in chosen if row.state != "agreed"]
+        told = await _write_tool_changes(ctx.tx, space, wanted, changes)
+        await check_tool_quota(ctx.tx, space, self.board.parts.limits)
         return told
 
     async def refuse(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
         self._stir(ctx)
         space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
         _check_once(given["tools"])
-        found = await _held(ctx.tx, space, wanted)
+        found = await _lock_tools(ctx.tx, space, wanted)
         chosen = [
-            _named(found, name, f"/tools/{place}") for place, name in enumerate(given["tools"])
+            _find_tool(found, name, f"/tools/{place}") for place, name in enumerate(given["tools"])
         ]
-        changes = [refused(row) for row in chosen if row.state != "refused"]
-        return await _changed(ctx.tx, space, wanted, changes)
+        changes = [refuse_tool(row) for row in chosen if row.state != "refused"]
+        return await _write_tool_changes(ctx.tx, space, wanted, changes)
 
     async def set_effect(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
         self._stir(ctx)
         space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
-        row = _named(await _held(ctx.tx, space, wanted), given["tool"], "/tool")
+        row = _find_tool(await _lock_tools(ctx.tx, space, wanted), given["tool"], "/tool")
         if given["effect"] != "send":
             # It would be called at once from then on, without a draft.
             _check_person(ctx, "A person says that a tool only reads")
         changes = []
         if row.effect != given["effect"]:
             changes.append(with_effects(replace(row, effect=given["effect"])))
-        return await _changed(ctx.tx, space, wanted, changes)
+        return await _write_tool_changes(ctx.tx, space, wanted, changes)
 
     async def sign_in(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         parts = self.board.parts
@@ -277,29 +292,31 @@ class _Counter:
         return {"disconnected": True} if gone else Unchanged({"disconnected": False})
 
 
-async def _held(tx: Transaction, space: UUID, connection_id: UUID) -> dict[str, ToolRow]:
+async def _lock_tools(tx: Transaction, space: UUID, connection_id: UUID) -> dict[str, ToolRow]:
     await tool_rows.hold_connection(tx, space, connection_id)
-    return {row.name: row for row in await tool_rows.tools_of(tx, space, connection_id)}
+    return {
+        row.name: row for row in await tool_rows.list_connection_tools(tx, space, connection_id)
+    }
 
 
-def _named(found: Mapping[str, ToolRow], name: str, pointer: str) -> ToolRow:
+def _find_tool(found: Mapping[str, ToolRow], name: str, pointer: str) -> ToolRow:
     row = found.get(name)
     if row is None:
         detail = f"This connection has no tool called {name!r}."
-        raise Missing(detail, code="no_tool", findings=[Finding(pointer, detail, "no_tool")])
+        raise NotFound(detail, code="no_tool", findings=[Finding(pointer, detail, "no_tool")])
     return row
 
 
 async def _used_by(ctx: CallContext, connection_id: UUID) -> list[str]:
     """The automations that were granted any tool under the alias of a connection."""
     found = await rows.find(ctx.tx, ctx.actor.workspace_id, connection_id)
-    return await tool_rows.users_of_alias(ctx.tx, found.workspace_id, found.alias)
+    return await tool_rows.list_alias_users(ctx.tx, found.workspace_id, found.alias)
 
 
 def _check_person(ctx: CallContext, detail: str) -> None:
     """What widens or redirects what was agreed to is a person's to say."""
     if not ctx.actor.is_person:
-        raise Denied(
+        raise PermissionDenied(
             f"{detail}; a program cannot.",
             code="person_needed",
             suggestion="It can be done on the page of the connection, or with `mainspring "
@@ -325,15 +342,17 @@ def _check_agreeable(row: ToolRow, shown: str, pointer: str) -> None:
     problem: Problem | None = None
     if row.state == "gone":
         detail = f"The server has no tool called {row.name} any more."
-        problem = Clash(detail, code="tool_gone", findings=[Finding(pointer, detail, "tool_gone")])
+        problem = Conflict(
+            detail, code="tool_gone", findings=[Finding(pointer, detail, "tool_gone")]
+        )
     elif row.reason is not None:
         detail = f"{row.name} cannot be used: {row.reason}"
         code = "tool_unusable"
         problem = Invalid(detail, code=code, findings=[Finding(pointer, detail, code)])
-    elif offered_hash(row).hex() != shown:
+    elif hash_offered_tool(row).hex() != shown:
         detail = f"{row.name} is not what was shown: its server has changed it since."
         code, at = "tool_changed", f"{pointer}/hash"
-        problem = Clash(
+        problem = Conflict(
             detail,
             code=code,
             findings=[Finding(at, detail, code)],
@@ -343,7 +362,7 @@ def _check_agreeable(row: ToolRow, shown: str, pointer: str) -> None:
         raise problem
 
 
-async def _changed(
+async def _write_tool_changes(
     tx: Transaction, space: UUID, connection_id: UUID, changes: Sequence[ToolRow]
 ) -> dict[str, Any] | Unchanged:
     await tool_rows.put_tools(tx, space, changes)
@@ -353,20 +372,22 @@ async def _changed(
     return told if changes else Unchanged(told)
 
 
-async def _whole(tx: Transaction, found: Connection, only: str | None = None) -> dict[str, Any]:
+async def _whole(tx: Transaction, found: McpConnection, only: str | None = None) -> dict[str, Any]:
     """A connection with its tools; one of them with all there is to read."""
     space = found.workspace_id
-    counts = await tool_rows.tool_counts(tx, space)
-    tools = await tool_rows.tools_of(tx, space, found.id)
+    counts = await tool_rows.count_tools_by_state(tx, space)
+    tools = await tool_rows.list_connection_tools(tx, space, found.id)
     if only is not None:
-        tools = [_named({row.name: row for row in tools}, only, "/tool")]
-    used = await tool_rows.users_of(tx, space, [f"{found.alias}.{row.name}" for row in tools])
+        tools = [_find_tool({row.name: row for row in tools}, only, "/tool")]
+    used = await tool_rows.list_capability_users(
+        tx, space, [f"{found.alias}.{row.name}" for row in tools]
+    )
     changed = [row.name for row in tools if row.offered is not None]
     compared = frozenset(changed[:_MOST_COMPARED])
     return {
-        "connection": connection_shown(found, counts.get(found.id, {})),
+        "connection": describe_mcp_connection(found, counts.get(found.id, {})),
         "tools": [
-            tool_shown(
+            describe_tool(
                 row, found.alias, used, whole=only is not None, compared=row.name in compared
             )
             for row in tools

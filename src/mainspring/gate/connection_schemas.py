@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mainspring.contracts.object_schema import object_schema, plain_object
+from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.workspace.connections.rows import ALIAS
 
 _ID: Final = {"type": "string", "format": "uuid"}
@@ -32,7 +32,7 @@ _WRONG: Final = {
     "required": ["code", "detail"],
     "properties": {"code": _TEXT, "detail": _TEXT, "suggestion": _NULL_TEXT},
 }
-_CONNECTION: Final = plain_object(
+_CONNECTION: Final = build_object_part(
     {
         "id": _ID,
         "alias": _TEXT,
@@ -50,7 +50,7 @@ _CONNECTION: Final = plain_object(
         "last_harvested_at": _MOMENT,
         "harvest_error": _WRONG,
         "token_ends_at": _MOMENT,
-        "tools": plain_object(
+        "tools": build_object_part(
             {"agreed": _COUNT, "waiting": _COUNT, "gone": _COUNT, "refused": _COUNT}
         ),
         "created_at": {"type": "string", "format": "date-time"},
@@ -75,7 +75,7 @@ _A_CONNECTION: Final[dict[str, Any]] = {
     "created_at": _WHEN,
     "created_by": _SOMEBODY,
 }
-_TOOL: Final = plain_object(
+_TOOL: Final = build_object_part(
     {
         "name": _TEXT,
         "capability": {**_TEXT, "description": "By which steps, agents and scripts call it."},
@@ -125,7 +125,7 @@ _A_TOOL: Final[dict[str, Any]] = {
 _LOCAL: Final = {"alias": "notes", "server_url": "http://localhost:3001/mcp"}
 _AWAY: Final = {"alias": "notes", "server_url": "https://notes.example/mcp"}
 
-CONNECT: Final = object_schema(
+CONNECT: Final = build_object_schema(
     {
         "alias": {
             "type": "string",
@@ -169,7 +169,7 @@ CONNECT: Final = object_schema(
         ({**_AWAY, "auth": "basic"}, "a way of signing in that is not known"),
     ],
 )
-CONNECTED: Final = object_schema(
+CONNECTED: Final = build_object_schema(
     {
         "connection": _CONNECTION,
         "tools": {"type": "array", "items": _TOOL},
@@ -194,20 +194,20 @@ CONNECTED: Final = object_schema(
     ],
     [({"connection": {**_A_CONNECTION, "token": "tok-0"}}, "a token is never answered")],
 )
-NOTHING: Final = object_schema({}, [], [{}], [({"all": True}, "all are listed anyway")])
-LISTED: Final = object_schema(
+NOTHING: Final = build_object_schema({}, [], [{}], [({"all": True}, "all are listed anyway")])
+LISTED: Final = build_object_schema(
     {"connections": {"type": "array", "items": _CONNECTION}},
     ["connections"],
     [{"connections": [_A_CONNECTION]}],
     [({"connections": [{**_A_CONNECTION, "token": "tok-0"}]}, "a token is never answered")],
 )
-ONE: Final = object_schema(
+ONE: Final = build_object_schema(
     {"connection_id": _ID},
     ["connection_id"],
     [{"connection_id": _SOME_ID}],
     [({}, "which one?"), ({"connection_id": "notes"}, "a connection is named by its id")],
 )
-LOOK: Final = object_schema(
+LOOK: Final = build_object_schema(
     {
         "connection_id": _ID,
         "tool": {**_NAME, "description": "Only this tool, with its schemas and all of its text."},
@@ -216,20 +216,20 @@ LOOK: Final = object_schema(
     [{"connection_id": _SOME_ID}, {"connection_id": _SOME_ID, "tool": "search_notes"}],
     [({"tool": "search_notes"}, "of which connection?")],
 )
-SHOWN: Final = object_schema(
+SHOWN: Final = build_object_schema(
     {"connection": _CONNECTION, "tools": {"type": "array", "items": _TOOL}},
     ["connection", "tools"],
     [{"connection": _A_CONNECTION, "tools": [_A_TOOL]}],
     [({"connection": _A_CONNECTION}, "a connection is shown with its tools")],
 )
-AGREE: Final = object_schema(
+AGREE: Final = build_object_schema(
     {
         "connection_id": _ID,
         "tools": {
             "type": "array",
             "minItems": 1,
             "maxItems": _MOST_NAMED,
-            "items": plain_object({"name": _NAME, "hash": _HASH}),
+            "items": build_object_part({"name": _NAME, "hash": _HASH}),
         },
     },
     ["connection_id", "tools"],
@@ -242,7 +242,7 @@ AGREE: Final = object_schema(
         ({"connection_id": _SOME_ID, "tools": []}, "there is nothing to agree to"),
     ],
 )
-REFUSE: Final = object_schema(
+REFUSE: Final = build_object_schema(
     {
         "connection_id": _ID,
         "tools": {"type": "array", "minItems": 1, "maxItems": _MOST_NAMED, "items": _NAME},
@@ -251,7 +251,7 @@ REFUSE: Final = object_schema(
     [{"connection_id": _SOME_ID, "tools": ["delete_note"]}],
     [({"connection_id": _SOME_ID, "tools": "delete_note"}, "a list of names")],
 )
-EFFECT: Final = object_schema(
+EFFECT: Final = build_object_schema(
     {
         "connection_id": _ID,
         "tool": _NAME,
@@ -272,7 +272,7 @@ EFFECT: Final = object_schema(
         ),
     ],
 )
-TOKEN: Final = object_schema(
+TOKEN: Final = build_object_schema(
     {
         "connection_id": _ID,
         "token": {"type": "string", "minLength": 1, "maxLength": 8_192, "writeOnly": True},
@@ -281,13 +281,13 @@ TOKEN: Final = object_schema(
     [{"connection_id": _SOME_ID, "token": "tok-0123456789"}],
     [({"connection_id": _SOME_ID, "token": ""}, "an empty token lets nobody in")],
 )
-SIGN_IN: Final = object_schema(
+SIGN_IN: Final = build_object_schema(
     {"sign_in_url": {**_TEXT, "description": "Open it in the browser where you are signed in."}},
     ["sign_in_url"],
     [{"sign_in_url": "https://notes.example/authorize?state=0123"}],
     [({}, "there is nothing to open")],
 )
-DISCONNECTED: Final = object_schema(
+DISCONNECTED: Final = build_object_schema(
     {"disconnected": {"type": "boolean"}},
     ["disconnected"],
     [{"disconnected": True}, {"disconnected": False}],

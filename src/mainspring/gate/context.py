@@ -9,24 +9,24 @@ from decimal import Decimal
 from typing import Any, Protocol, runtime_checkable
 from uuid import UUID
 
-from mainspring.contracts.agency import Agency
-from mainspring.contracts.capability import Route
+from mainspring.contracts.agency import AgentSession
+from mainspring.contracts.capability import ConnectionRoute
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import (
     Account,
     Actor,
     ClientWait,
-    Http,
+    HttpClient,
     Mailbox,
     Mailer,
     RunRef,
     Transaction,
 )
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 from mainspring.contracts.model import ModelReply, ModelRequest
 
 
-class Confirm(Protocol):
+class DraftConfirmer(Protocol):
     """Performs a draft, once, and answers what came of it; or only gives it other words.
 
     ``seen`` is the hash of the wording that was seen. With ``noted``, the audit log is told of
@@ -45,22 +45,22 @@ class Confirm(Protocol):
 
 
 @runtime_checkable
-class LeadsToMailbox(Protocol):
+class MailboxProvider(Protocol):
     """A way out over a connection that may be one to a mailbox."""
 
     def mailbox(self) -> AbstractAsyncContextManager[Mailbox]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Connected:
+class ConnectionAccess:
     """A way out over a connection, and what may be known of it."""
 
-    http: Http
+    http: HttpClient
     account: Account | None
 
 
 # Opens the connection that a route leads over; ``ReconnectNeeded`` or ``Missing`` without one.
-Connect = Callable[[Route], Coroutine[Any, Any, Connected]]
+Connect = Callable[[ConnectionRoute], Coroutine[Any, Any, ConnectionAccess]]
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ class GateContext:
     run: RunRef | None
     clock: Clock
     key: str
-    http: Http
+    http: HttpClient
     mail: Mailer
     owner_address: Callable[[], Coroutine[Any, Any, str | None]]
     # The model to ask when a call names none; empty: the workspace's usual one.
@@ -83,9 +83,9 @@ class GateContext:
     # Opens another connection for this call; what goes over it is masked and recorded alike.
     connect: Connect | None = None
     # No handler but those that answer drafts is given it.
-    confirm: Confirm | None = None
+    confirm: DraftConfirmer | None = None
     # No handler but that of ``agent.run`` is given it.
-    agency: Agency | None = None
+    agency: AgentSession | None = None
     # How its run was meant: live, verify or dry_run.
     mode: str = "live"
     client_wait: ClientWait | None = None
@@ -96,12 +96,12 @@ class GateContext:
     @property
     def tx(self) -> Transaction:
         if self.transaction is None:
-            raise Fault("This capability is not declared transactional.")
+            raise InternalError("This capability is not declared transactional.")
         return self.transaction
 
     def mailbox(self) -> AbstractAsyncContextManager[Mailbox]:
-        if not isinstance(self.http, LeadsToMailbox):
-            raise Fault("This call goes over no connection to a mailbox.", retryable=False)
+        if not isinstance(self.http, MailboxProvider):
+            raise InternalError("This call goes over no connection to a mailbox.", retryable=False)
         return self.http.mailbox()
 
     async def complete(self, request: ModelRequest) -> ModelReply:
@@ -109,5 +109,5 @@ class GateContext:
 
     def spend(self, usd: Decimal) -> None:
         if not usd.is_finite() or usd < 0:
-            raise Fault("A call cannot cost less than nothing.", retryable=False)
+            raise InternalError("A call cannot cost less than nothing.", retryable=False)
         self.spent += usd

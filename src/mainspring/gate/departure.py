@@ -11,17 +11,17 @@ from __future__ import annotations
 from contextvars import ContextVar, Token
 from typing import Final, Self
 
-_CURRENT: Final[ContextVar[Departure | None]] = ContextVar("departure", default=None)
+_CURRENT: Final[ContextVar[RequestSendTracker | None]] = ContextVar("departure", default=None)
 
 
-class Departure:
+class RequestSendTracker:
     """What is known of one request; while it is entered, the task's requests report to it."""
 
     __slots__ = ("_before", "_sent", "_told")
 
     def __init__(self) -> None:
         self._told = self._sent = False
-        self._before: Token[Departure | None] | None = None
+        self._before: Token[RequestSendTracker | None] | None = None
 
     def __enter__(self) -> Self:
         self._before = _CURRENT.set(self)
@@ -43,14 +43,14 @@ class Departure:
         self._sent = True
 
 
-def hold_departure() -> None:
+def mark_unsent() -> None:
     """For senders over our own connections: nothing has left until they report it."""
     found = _CURRENT.get()
     if found is not None:
         found.hold()
 
 
-def note_departure() -> None:
+def mark_sent() -> None:
     """The first byte of a request is about to be written."""
     found = _CURRENT.get()
     if found is not None:

@@ -14,11 +14,16 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Audience, Capability
 from mainspring.contracts.context import Actor, ClientWait
-from mainspring.contracts.errors import Missing, Problem
-from mainspring.contracts.roles import role_too_small
+from mainspring.contracts.errors import NotFound, Problem
+from mainspring.contracts.roles import role_too_small_error
 from mainspring.gate.record import CallRecord, RecordedCall, dumps
-from mainspring.gate.run_tokens import RunPass
-from mainspring.store.audit import Entry, append_audit, entry_values, telling
+from mainspring.gate.run_tokens import RunTokenScope
+from mainspring.store.audit import (
+    AuditRecord,
+    add_audit_to_statement,
+    append_audit,
+    get_audit_values,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -46,7 +51,7 @@ _ADD_ONE = f"""
         $13, $14)
     ON CONFLICT DO NOTHING
 """
-_ADD_TELLING = telling(_ADD_ONE, _PARAMETERS)
+_ADD_TELLING = add_audit_to_statement(_ADD_ONE, _PARAMETERS)
 
 _FIND = """
     SELECT capability, outcome, arguments_hash, result, error, cost_usd AS cost
@@ -60,14 +65,14 @@ _SHOW = """
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class CapabilityCaller:
     """Whoever stands at the door and is no step of a plan."""
 
     actor: Actor
     # The only capabilities that a token may call; None: whatever the role allows.
     capabilities: frozenset[str] | None = None
     # Set for a program that shows the token of a run: it calls as that run.
-    held: RunPass | None = None
+    held: RunTokenScope | None = None
     # How long its client waits for an answer; None: for as long as it takes.
     client_wait: ClientWait | None = None
 
@@ -92,7 +97,7 @@ class Visitor:
             return None
         if role is not None and role.may(capability.permission):
             return None
-        return role_too_small(role, capability.permission)
+        return role_too_small_error(role, capability.permission)
 
     def may_call(self, capability: Capability) -> bool:
         return self.sees(capability) and self.refusal(capability) is None
@@ -107,8 +112,8 @@ class DirectCall:
     record: CallRecord
 
 
-async def write_told(
-    tx: Transaction, call: DirectCall, told: Sequence[Entry], most_bytes: int
+async def write_audited_call(
+    tx: Transaction, call: DirectCall, told: Sequence[AuditRecord], most_bytes: int
 ) -> None:
     """Keeps the record of a call without a run, and what the audit log is told of it."""
     values = _columns(call, most_bytes)
@@ -117,10 +122,10 @@ async def write_told(
         return
     *others, last = told
     await append_audit(tx, others)
-    await tx.execute(_ADD_TELLING, *values, *entry_values(last))
+    await tx.execute(_ADD_TELLING, *values, *get_audit_values(last))
 
 
-async def write_direct(tx: Transaction, calls: Sequence[DirectCall], most_bytes: int) -> None:
+async def write_direct_calls(tx: Transaction, calls: Sequence[DirectCall], most_bytes: int) -> None:
     """Keeps the records of calls without a run; a large result is only measured."""
     columns = zip(*(_columns(call, most_bytes) for call in calls), strict=True)
     await tx.execute(_ADD, *map(list, columns))
@@ -150,15 +155,19 @@ def _columns(call: DirectCall, most_bytes: int) -> tuple[Any, ...]:
     )
 
 
-async def read_direct(tx: Transaction, workspace_id: UUID, call_id: UUID) -> RecordedCall | None:
+async def read_direct_call(
+    tx: Transaction, workspace_id: UUID, call_id: UUID
+) -> RecordedCall | None:
     """A call without a run, if it was recorded."""
     row = await tx.fetchrow(_FIND, workspace_id, call_id)
     return None if row is None else RecordedCall(**dict(row))
 
 
-async def show_direct(tx: Transaction, workspace_id: UUID, call_id: UUID) -> dict[str, Any]:
+async def describe_direct_call(
+    tx: Transaction, workspace_id: UUID, call_id: UUID
+) -> dict[str, Any]:
     """What is kept of a call without a run, with nothing in it that must not be shown."""
     row = await tx.fetchrow(_SHOW, workspace_id, call_id)
     if row is None:
-        raise Missing("There is no record of such a call.", code="no_call")
+        raise NotFound("There is no record of such a call.", code="no_call")
     return dict(row)

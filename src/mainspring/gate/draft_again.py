@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Denied
-from mainspring.contracts.ids import new_id
-from mainspring.gate.drafting.approving import authors_of, check_words
+from mainspring.contracts.errors import Conflict, PermissionDenied
+from mainspring.contracts.ids import generate_id
+from mainspring.gate.drafting.approving import check_can_edit, find_draft_authors
 from mainspring.gate.drafting.attachments import copy_files
-from mainspring.gate.drafts import OUTCOME, STATUS, Lifetimes, is_held_by_run, no_draft
+from mainspring.gate.drafts import (
+    OUTCOME,
+    STATUS,
+    DraftLifetimes,
+    is_held_by_run,
+    missing_draft_error,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -67,21 +73,21 @@ _WORDS = """
 """
 
 
-async def draft_again(
-    tx: Transaction, actor: Actor, draft_id: UUID, now: datetime, lifetimes: Lifetimes
+async def repeat_draft(
+    tx: Transaction, actor: Actor, draft_id: UUID, now: datetime, lifetimes: DraftLifetimes
 ) -> tuple[UUID, bool]:
     """The draft that repeats another, and whether it is new; asked twice, it is the same one."""
     space = actor.workspace_id
-    line = await _held_line(tx, space, draft_id)
+    line = await _lock_repeat_chain(tx, space, draft_id)
     newest = line[-1]
-    check_words(actor, newest)
+    check_can_edit(actor, newest)
     waiting = next((one for one in line if one["stands"] == "pending"), None)
     if waiting is not None and waiting["id"] != draft_id:
         return waiting["id"], False
     for one in line:
         _check_over(one)
     await _check_let_go(tx, actor, newest)
-    made = new_id()
+    made = generate_id()
     by_run = is_held_by_run(newest["capability"], newest["run_id"] is not None)
     lasting = lifetimes.held if by_run else lifetimes.draft
     await tx.execute(_REPEAT, space, newest["id"], made, now, lasting.total_seconds(), by_run)
@@ -90,11 +96,13 @@ async def draft_again(
     return made, True
 
 
-async def _held_line(tx: Transaction, space: UUID, draft_id: UUID) -> Sequence[Mapping[str, Any]]:
+async def _lock_repeat_chain(
+    tx: Transaction, space: UUID, draft_id: UUID
+) -> Sequence[Mapping[str, Any]]:
     """A draft, all that it repeats and all that repeats it, the oldest first; nobody sends one."""
     first = await tx.fetchrow(_FIRST, space, draft_id)
     if first is None:
-        raise no_draft()
+        raise missing_draft_error()
     ids = [one["id"] for one in await tx.fetch(_LINE, space, first["id"])]
     return await tx.fetch(_HOLD, space, ids)
 
@@ -104,8 +112,8 @@ async def _check_let_go(tx: Transaction, actor: Actor, row: Mapping[str, Any]) -
     whose = row["answered_by"]
     if row["stands"] != "discarded" or whose in (None, actor.id):
         return
-    if whose in await authors_of(tx, row):
-        raise Denied(
+    if whose in await find_draft_authors(tx, row):
+        raise PermissionDenied(
             "Whoever asked for this has discarded it, so nobody else drafts it again.",
             code="not_your_draft",
             suggestion="Ask them, or ask for it anew.",
@@ -116,7 +124,7 @@ def _check_over(row: Mapping[str, Any]) -> None:
     stands, came_to = row["stands"], row["came_to"]
     if row["bound_hash"] is None:
         # Held before drafts could be confirmed: where its secrets belong was not recorded.
-        raise Clash(
+        raise Conflict(
             "This draft is from a version that could not send drafts, so it is not drafted again.",
             code="draft_too_old",
             suggestion="Replay its run: that makes a draft that can be confirmed.",
@@ -124,18 +132,18 @@ def _check_over(row: Mapping[str, Any]) -> None:
     if stands in ("expired", "discarded") or (stands == "failed" and came_to == "not_sent"):
         return
     if stands == "pending":
-        raise Clash(
+        raise Conflict(
             "This draft still waits, so there is nothing to repeat.",
             code="draft_waits",
             suggestion="Confirm it, or edit it first.",
         )
     if came_to == "unknown" or stands == "sending":
-        raise Clash(
+        raise Conflict(
             "This one may have left already, so it is not drafted again.",
             code="send_in_doubt",
             suggestion="Look at the other side. If it did not arrive, ask for it anew.",
         )
-    raise Clash(
+    raise Conflict(
         "This one was sent, so it is not drafted again.",
         code="draft_answered",
         suggestion="Ask for it anew if it is to be sent another time.",

@@ -14,30 +14,36 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Fault, Finding, PersonNeeded, Problem
+from mainspring.contracts.errors import Finding, InternalError, PersonRequired, Problem
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
-from mainspring.definition.pointers import under
+from mainspring.definition.pointers import join_pointer
 from mainspring.gate import draft_schemas as shapes
-from mainspring.gate.context import Confirm, GateContext
-from mainspring.gate.draft_again import draft_again
+from mainspring.gate.context import DraftConfirmer, GateContext
+from mainspring.gate.draft_again import repeat_draft
 from mainspring.gate.draft_person import persons_needed
-from mainspring.gate.drafting.waking import NoRuns, Resumer
-from mainspring.gate.drafts import Lifetimes, discard, drafts_of, hold_all, one_draft
+from mainspring.gate.drafting.waking import NullResumer, Resumer
+from mainspring.gate.drafts import (
+    DraftLifetimes,
+    discard_draft,
+    list_drafts_for,
+    lock_drafts,
+    read_draft_for,
+)
 from mainspring.gate.sending import CONFIRM_ACTION, CONFIRM_ACTIONS, EDIT_ACTION
-from mainspring.store.audit import append_audit, entry_by
+from mainspring.store.audit import append_audit, build_audit_record
 from mainspring.workspace.approval_policy import GET_APPROVAL_POLICY, SET_APPROVAL_POLICY
 from mainspring.workspace.inbox_decisions import ACK_INBOX_ACTION
 
 
 def draft_capabilities(
     known: Mapping[str, Capability],
-    lifetimes: Lifetimes | None = None,
+    lifetimes: DraftLifetimes | None = None,
     resumer: Resumer | None = None,
     address: str = "",
 ) -> tuple[Capability, ...]:
     """Everything that answers drafts of these capabilities; ``address`` is the server's own."""
-    wakes = resumer or NoRuns()
+    wakes = resumer or NullResumer()
     return (
         _confirm(address),
         _confirm_all(address),
@@ -57,7 +63,7 @@ def _confirm(address: str) -> Capability:
         draft, edits, seen = UUID(given["draft_id"]), given.get("edits"), given.get("hash")
         try:
             answer = await _way(ctx)(draft, edits=edits, seen=seen)
-        except PersonNeeded as problem:
+        except PersonRequired as problem:
             problem.locate(address)
             raise
         return _located(answer, address)
@@ -78,7 +84,10 @@ def _confirm(address: str) -> Capability:
         output_schema=shapes.CONFIRM_OUTPUT,
         handler=confirmed,
         annotations=Annotations(
-            effect=Effect.SEND, seconds=2.0, permission=Permission.DECIDE, stub=_pretended
+            effect=Effect.SEND,
+            seconds=2.0,
+            permission=Permission.DECIDE,
+            stub=_pretend_confirmation,
         ),
     )
 
@@ -90,13 +99,13 @@ def _located(answer: Any, address: str) -> Any:
     return answer
 
 
-def _way(ctx: CallContext) -> Confirm:
+def _way(ctx: CallContext) -> DraftConfirmer:
     if not isinstance(ctx, GateContext) or ctx.confirm is None:
-        raise Fault("Only the gate can send a draft.", retryable=False)
+        raise InternalError("Only the gate can send a draft.", retryable=False)
     return ctx.confirm
 
 
-def _pretended(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _pretend_confirmation(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """A trial holds nothing, so there is nothing to send either."""
     return {
         "draft_id": arguments["draft_id"],
@@ -109,7 +118,7 @@ def _pretended(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _confirm_all(address: str) -> Capability:
     async def confirmed(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        return await _confirmed_all(ctx, arguments, address)
+        return await _confirm_all_drafts(ctx, arguments, address)
 
     return Capability(
         id=CONFIRM_ACTIONS,
@@ -143,7 +152,7 @@ def _stray_hashes(given: Mapping[str, Any]) -> list[Finding]:
             left.remove(draft)
         else:
             detail = f"{named[:100]!r} names no draft of the list, or names it a second time."
-            found.append(Finding(under("/hashes", named), detail, "stray_hash"))
+            found.append(Finding(join_pointer("/hashes", named), detail, "stray_hash"))
     return found
 
 
@@ -154,18 +163,18 @@ def _read_id(text: str) -> UUID | None:
         return None
 
 
-async def _confirmed_all(
+async def _confirm_all_drafts(
     ctx: CallContext, arguments: Mapping[str, Any], address: str
 ) -> dict[str, Any]:
     confirm, wait = _way(ctx), ctx.client_wait
     hashes = {UUID(named): seen for named, seen in arguments.get("hashes", {}).items()}
-    people: list[PersonNeeded] = []
+    people: list[PersonRequired] = []
 
     async def one(draft: str) -> dict[str, Any]:
         try:
             answer = await confirm(UUID(draft), seen=hashes.get(UUID(draft)), noted=True)
         except Problem as problem:
-            if isinstance(problem, PersonNeeded):
+            if isinstance(problem, PersonRequired):
                 problem.locate(address)
                 people.append(problem)
             return {"draft_id": draft, "status": "failed", "error": problem.as_dict()}
@@ -198,14 +207,14 @@ def _edit() -> Capability:
         "away.",
         input_schema=shapes.EDIT_INPUT,
         output_schema=shapes.EDIT_OUTPUT,
-        handler=_edited,
+        handler=_edit_draft,
         annotations=Annotations(
             effect=Effect.KEEP, seconds=0.1, permission=Permission.DECIDE, audience=Audience.PEOPLE
         ),
     )
 
 
-async def _edited(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+async def _edit_draft(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
     return await _way(ctx)(
         UUID(arguments["draft_id"]),
         edits=arguments["edits"],
@@ -222,14 +231,14 @@ def _discard(resumer: Resumer) -> Capability:
         "nothing.",
         input_schema=shapes.DISCARD_INPUT,
         output_schema=shapes.DISCARD_OUTPUT,
-        handler=partial(_discarded, resumer),
+        handler=partial(_discard_draft, resumer),
         annotations=_deciding(),
     )
 
 
-async def _discarded(resumer: Resumer, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+async def _discard_draft(resumer: Resumer, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
     draft_id = UUID(arguments["draft_id"])
-    news = await discard(ctx.tx, ctx.actor, draft_id, arguments.get("reason"), resumer)
+    news = await discard_draft(ctx.tx, ctx.actor, draft_id, arguments.get("reason"), resumer)
     answer = {"ok": True, "draft_id": str(draft_id), "status": "discarded"}
     return answer if news else Unchanged(answer)
 
@@ -241,25 +250,27 @@ def _discard_all(resumer: Resumer) -> Capability:
         "Nothing of them is sent. One that cannot be discarded does not stop the others.",
         input_schema=shapes.DISCARD_ALL_INPUT,
         output_schema=shapes.DISCARD_ALL_OUTPUT,
-        handler=partial(_discarded_all, resumer),
+        handler=partial(_discard_all_drafts, resumer),
         annotations=_deciding(_first),
     )
 
 
-async def _discarded_all(
+async def _discard_all_drafts(
     resumer: Resumer, ctx: CallContext, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
     drafts = [UUID(draft) for draft in arguments["draft_ids"]]
-    await hold_all(ctx.tx, ctx.actor.workspace_id, drafts)
+    await lock_drafts(ctx.tx, ctx.actor.workspace_id, drafts)
     results, told = [], []
     for draft in drafts:
         one: dict[str, Any] = {"draft_id": str(draft), "status": "discarded"}
         try:
-            await discard(ctx.tx, ctx.actor, draft, arguments.get("reason"), resumer)
-            told.append(entry_by(ctx.actor, "draft.discarded", draft))
+            await discard_draft(ctx.tx, ctx.actor, draft, arguments.get("reason"), resumer)
+            told.append(build_audit_record(ctx.actor, "draft.discarded", draft))
         except Problem as problem:
             one |= {"status": "failed", "error": problem.as_dict()}
-            told.append(entry_by(ctx.actor, "draft.refused", draft, {"code": problem.code}))
+            told.append(
+                build_audit_record(ctx.actor, "draft.refused", draft, {"code": problem.code})
+            )
         results.append(one)
     await append_audit(ctx.tx, told)
     return {"results": results}
@@ -276,13 +287,15 @@ def _deciding(subject: Any = None) -> Annotations:
     )
 
 
-def _again(known: Mapping[str, Capability], lifetimes: Lifetimes | None) -> Capability:
-    lasting = lifetimes or Lifetimes()
+def _again(known: Mapping[str, Capability], lifetimes: DraftLifetimes | None) -> Capability:
+    lasting = lifetimes or DraftLifetimes()
 
     async def repeated(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         old = UUID(arguments["draft_id"])
-        made, news = await draft_again(ctx.tx, ctx.actor, old, ctx.clock.now(), lasting)
-        answer = _entry(await one_draft(ctx.tx, ctx.actor.workspace_id, known, made, ctx.actor))
+        made, news = await repeat_draft(ctx.tx, ctx.actor, old, ctx.clock.now(), lasting)
+        answer = _entry(
+            await read_draft_for(ctx.tx, ctx.actor.workspace_id, known, made, ctx.actor)
+        )
         return answer if news else Unchanged(answer)
 
     return Capability(
@@ -302,7 +315,7 @@ def _list(known: Mapping[str, Capability]) -> Capability:
     async def listed(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         most = arguments.get("limit", shapes.USUAL)
         after = arguments.get("after")
-        rows = await drafts_of(
+        rows = await list_drafts_for(
             ctx.tx,
             ctx.actor.workspace_id,
             known,

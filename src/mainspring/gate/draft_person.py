@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from mainspring.contracts.context import ClientWait
-from mainspring.contracts.errors import PersonNeeded
-from mainspring.gate.drafts import OUTCOME, STATUS, no_draft
+from mainspring.contracts.errors import PersonRequired
+from mainspring.gate.drafts import OUTCOME, STATUS, missing_draft_error
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from mainspring.store.walls import Walled
+    from mainspring.store.walls import WorkspaceDatabase
 
-_FIRST_PAUSE: Final = 0.1
-_LONGEST_PAUSE: Final = 1.0
+_FIRST_CONFIRMATION_POLL: Final = 0.1
+_LONGEST_CONFIRMATION_POLL: Final = 1.0
 _REPORT_SECONDS: Final = 5.0
 _MOST_PREVIEW: Final = 300
 _NEEDED: Final = "A person has to confirm this draft; a program cannot."
@@ -39,19 +39,19 @@ def page_of(draft_id: UUID | str) -> str:
     return f"/inbox?draft={draft_id}"
 
 
-def person_needed(row: Mapping[str, Any]) -> PersonNeeded:
+def person_needed_error(row: Mapping[str, Any]) -> PersonRequired:
     """Tells a program that a person has to confirm this draft, and where."""
     preview = " ".join(str(row["preview"]).split())
     if len(preview) > _MOST_PREVIEW:
         preview = f"{preview[:_MOST_PREVIEW]}…"
-    return PersonNeeded(
+    return PersonRequired(
         f"{_NEEDED} {preview}",
         url=page_of(row["id"]),
         command=f"mainspring drafts confirm {row['id']}",
     )
 
 
-def persons_needed(problems: Sequence[PersonNeeded]) -> PersonNeeded:
+def persons_needed(problems: Sequence[PersonRequired]) -> PersonRequired:
     """The same for several drafts: one page shows all of them."""
     if len(problems) == 1:
         return problems[0]
@@ -64,7 +64,7 @@ def persons_needed(problems: Sequence[PersonNeeded]) -> PersonNeeded:
         previews = f"{previews[:_MOST_PREVIEWS]}…"
     page = urlsplit(problems[0].url)
     query = urlencode([one for one in parse_qsl(page.query) if one[0] != "draft"])
-    return PersonNeeded(
+    return PersonRequired(
         f"{where}A person has to confirm {len(problems)} drafts; a program cannot. {previews}",
         url=urlunsplit(page._replace(query=query)),
         command="mainspring drafts",
@@ -72,17 +72,17 @@ def persons_needed(problems: Sequence[PersonNeeded]) -> PersonNeeded:
 
 
 async def wait_for_answer(
-    inside: Walled, row: Mapping[str, Any], wait: ClientWait
+    inside: WorkspaceDatabase, row: Mapping[str, Any], wait: ClientWait
 ) -> Mapping[str, Any]:
     """The draft once a person has answered it, the client gave up on that, or the time is up."""
     loop = asyncio.get_running_loop()
-    began, pause = loop.time(), _FIRST_PAUSE
+    began, pause = loop.time(), _FIRST_CONFIRMATION_POLL
     deadline, report_at = began + wait.seconds, began
     while True:
         async with inside.acquire() as connection:
             found = await connection.fetchrow(_READ, row["workspace_id"], row["id"])
         if found is None:
-            raise no_draft()
+            raise missing_draft_error()
         now = loop.time()
         is_dismissed = wait.dismissed is not None and wait.dismissed()
         if found["stands"] not in _OPEN or now >= deadline or is_dismissed:
@@ -91,4 +91,4 @@ async def wait_for_answer(
             await wait.report(f"Waiting for a person since {now - began:.0f} s.")
             report_at = now + _REPORT_SECONDS
         await asyncio.sleep(min(pause, deadline - now))
-        pause = min(pause * 1.5, _LONGEST_PAUSE)
+        pause = min(pause * 1.5, _LONGEST_CONFIRMATION_POLL)

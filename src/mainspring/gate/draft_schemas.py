@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, get_args
 
-from mainspring.contracts.object_schema import object_schema, plain_object
+from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.gate.drafts import DraftStatus
 
 MOST: Final = 100
@@ -77,7 +77,7 @@ _ANSWER: Final[dict[str, Any]] = {
 }
 
 CONFIRM_INPUT: Final = {
-    **object_schema(
+    **build_object_schema(
         {"draft_id": _NAMED, "edits": _EDITS, "hash": _HASH},
         ("draft_id",),
         [
@@ -95,7 +95,7 @@ CONFIRM_INPUT: Final = {
     ),
     "x-mainspring-instead": {"draft_ids": "One draft at a time; several with confirm_actions."},
 }
-CONFIRM_OUTPUT: Final = object_schema(
+CONFIRM_OUTPUT: Final = build_object_schema(
     _ANSWER,
     ("draft_id", "status", "outcome", "action"),
     [
@@ -120,7 +120,7 @@ CONFIRM_OUTPUT: Final = object_schema(
     ],
     [({"draft_id": _DRAFT, "status": "confirmed"}, "it must say whether it has left")],
 )
-CONFIRM_ALL_INPUT: Final = object_schema(
+CONFIRM_ALL_INPUT: Final = build_object_schema(
     {
         "draft_ids": {
             "type": "array",
@@ -147,19 +147,19 @@ CONFIRM_ALL_INPUT: Final = object_schema(
         ({"draft_ids": [_DRAFT], "edits": {"text": "x"}}, "edits are for one draft at a time"),
     ],
 )
-CONFIRM_ALL_OUTPUT: Final = object_schema(
+CONFIRM_ALL_OUTPUT: Final = build_object_schema(
     {
         "results": {
             "type": "array",
             "description": "One for each draft, in the same order.",
-            "items": plain_object(_ANSWER, ("draft_id", "status")),
+            "items": build_object_part(_ANSWER, ("draft_id", "status")),
         }
     },
     ("results",),
     [{"results": [_SENT, {**_IN_DOUBT, "draft_id": _OTHER}]}],
     [({"results": [{"status": "confirmed"}]}, "which one?")],
 )
-EDIT_INPUT: Final = object_schema(
+EDIT_INPUT: Final = build_object_schema(
     {"draft_id": _NAMED, "edits": _EDITS, "hash": _HASH},
     ("draft_id", "edits"),
     [{"draft_id": _DRAFT, "edits": {"subject": "Re: next Friday"}}],
@@ -169,7 +169,7 @@ EDIT_INPUT: Final = object_schema(
         ({"edits": {"subject": "x"}}, "of which draft?"),
     ],
 )
-EDIT_OUTPUT: Final = object_schema(
+EDIT_OUTPUT: Final = build_object_schema(
     {
         "draft_id": _ID,
         "status": {"const": "pending"},
@@ -196,7 +196,7 @@ EDIT_OUTPUT: Final = object_schema(
     [({"draft_id": _DRAFT, "status": "pending"}, "it must show the new wording and its hash")],
 )
 DISCARD_INPUT: Final = {
-    **object_schema(
+    **build_object_schema(
         {"draft_id": _ID, "reason": _REASON},
         ("draft_id",),
         [{"draft_id": _DRAFT}, {"draft_id": _DRAFT, "reason": "Wrong recipient."}],
@@ -208,13 +208,13 @@ DISCARD_INPUT: Final = {
     ),
     "x-mainspring-instead": {"draft_ids": "One draft at a time; several with discard_actions."},
 }
-DISCARD_OUTPUT: Final = object_schema(
+DISCARD_OUTPUT: Final = build_object_schema(
     {"ok": {"const": True}, "draft_id": _ID, "status": {"const": "discarded"}},
     ("ok", "draft_id", "status"),
     [{"ok": True, "draft_id": _DRAFT, "status": "discarded"}],
     [({"ok": True}, "which one?")],
 )
-DISCARD_ALL_INPUT: Final = object_schema(
+DISCARD_ALL_INPUT: Final = build_object_schema(
     {
         "draft_ids": {
             "type": "array",
@@ -228,12 +228,12 @@ DISCARD_ALL_INPUT: Final = object_schema(
     [{"draft_ids": [_DRAFT, _OTHER]}, {"draft_ids": [_DRAFT], "reason": "Not this week."}],
     [({}, "which drafts?"), ({"draft_ids": []}, "at least one")],
 )
-DISCARD_ALL_OUTPUT: Final = object_schema(
+DISCARD_ALL_OUTPUT: Final = build_object_schema(
     {
         "results": {
             "type": "array",
             "description": "One for each draft, in the same order.",
-            "items": plain_object(
+            "items": build_object_part(
                 {
                     "draft_id": _ID,
                     "status": {"enum": ["discarded", "failed"]},
@@ -247,7 +247,7 @@ DISCARD_ALL_OUTPUT: Final = object_schema(
     [{"results": [{"draft_id": _DRAFT, "status": "discarded"}]}],
     [({"results": [{"draft_id": _DRAFT, "status": "gone"}]}, "discarded or failed")],
 )
-LIST_INPUT: Final = object_schema(
+LIST_INPUT: Final = build_object_schema(
     {
         "limit": {"type": "integer", "minimum": 1, "maximum": MOST, "default": USUAL},
         "source": {
@@ -319,23 +319,23 @@ _SHOWN: Final[dict[str, Any]] = {
         "description": "The account that it leaves over; null: over none.",
     },
 }
-LIST_OUTPUT: Final = object_schema(
+LIST_OUTPUT: Final = build_object_schema(
     {
         "count": {"type": "integer", "description": "How many stand in this answer."},
-        "drafts": {"type": "array", "maxItems": MOST, "items": plain_object(_SHOWN)},
+        "drafts": {"type": "array", "maxItems": MOST, "items": build_object_part(_SHOWN)},
         "next": {**_ID_OR_NONE, "description": "after of the next page; null at the end."},
     },
     ("count", "drafts", "next"),
     [{"count": 1, "drafts": [_ENTRY], "next": None}],
     [({"count": 0, "drafts": []}, "the end is said by next being null")],
 )
-AGAIN_INPUT: Final = object_schema(
+AGAIN_INPUT: Final = build_object_schema(
     {"draft_id": _NAMED},
     ("draft_id",),
     [{"draft_id": _DRAFT}],
     [({}, "which draft?"), ({"draft_id": _DRAFT, "edits": {"text": "x"}}, "edit the new draft")],
 )
-AGAIN_OUTPUT: Final = object_schema(
+AGAIN_OUTPUT: Final = build_object_schema(
     _SHOWN,
     tuple(_SHOWN),
     [{**_ENTRY, "draft_id": _OTHER, "redraft_of": _DRAFT}],

@@ -13,14 +13,14 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import Actor, Transaction
-from mainspring.contracts.errors import Clash, Expired, Fault, Missing, Problem
-from mainspring.contracts.ids import new_id
-from mainspring.contracts.outcome import Held
+from mainspring.contracts.errors import Conflict, Expired, InternalError, NotFound, Problem
+from mainspring.contracts.ids import generate_id
+from mainspring.contracts.outcome import HeldForApproval
 from mainspring.contracts.registry import Vocabulary
-from mainspring.gate.ask import Ask, digest, spelled, veiled
-from mainspring.gate.bound import binding, places_of
-from mainspring.gate.drafting.approving import check_discards, reads_all
-from mainspring.gate.drafting.attachments import keep_files, set_aside
+from mainspring.gate.ask import CapabilityCall, canonical_json, digest, mask_arguments
+from mainspring.gate.bound import compute_binding_hash, find_secret_markers
+from mainspring.gate.drafting.approving import can_read_draft, check_can_discard
+from mainspring.gate.drafting.attachments import extract_files, store_files
 from mainspring.gate.drafting.envelopes import envelope_of
 from mainspring.gate.drafting.waking import LOST_AFTER, Resumer, lock_runs, wake_run
 from mainspring.gate.standing.rules import unlearn
@@ -91,7 +91,7 @@ _DISCARD = """
 
 
 @dataclass(frozen=True, slots=True)
-class Lifetimes:
+class DraftLifetimes:
     """How long drafts wait where neither a step nor the workspace says so."""
 
     draft: timedelta = timedelta(hours=1)
@@ -104,29 +104,32 @@ def is_held_by_run(capability: str, has_run: bool) -> bool:
     return has_run and capability != ACT_ON_INTEGRATION
 
 
-async def hold(
+async def hold_call(
     tx: Transaction,
-    ask: Ask,
+    ask: CapabilityCall,
     capability: Capability,
     arguments: Mapping[str, Any],
     now: datetime,
-    lifetimes: Lifetimes,
+    lifetimes: DraftLifetimes,
     connection: Mapping[str, Any] | None = None,
-) -> Held:
+) -> HeldForApproval:
     """Keeps the exact arguments and what a person will be shown; nothing leaves.
 
     It waits as long as its step or its workspace says, or else as is usual here.
     """
     if capability.write is None:
-        raise Fault(f"{capability.id} has nothing to hold.")
+        raise InternalError(f"{capability.id} has nothing to hold.")
     told = envelope_of(capability, arguments)
-    preview, (kept, files) = capability.write.preview(arguments), set_aside(arguments, told.within)
+    preview, (kept, files) = (
+        capability.write.preview(arguments),
+        extract_files(arguments, told.within),
+    )
     run, space = ask.run, ask.actor.workspace_id
     under = None if run is None else await tx.fetchrow(_UNDER, space, run.id)
-    places = places_of(ask.arguments)
+    places = find_secret_markers(ask.arguments)
     pinned = capability.annotations.pin
-    bound = binding(capability.id, kept, places, preview, under, pinned, connection)
-    draft_id, pin = new_id(), digest(spelled(kept))
+    bound = compute_binding_hash(capability.id, kept, places, preview, under, pinned, connection)
+    draft_id, pin = generate_id(), digest(canonical_json(kept))
     by_run = is_held_by_run(capability.id, run is not None)
     lasting = lifetimes.held if by_run else lifetimes.draft
     row = await tx.fetchrow(
@@ -158,11 +161,13 @@ async def hold(
         ask.terms.awaited,
         ask.terms.retries,
     )
-    await keep_files(tx, space, draft_id, files)
-    payload = ask.known.masked(dict(veiled(kept, capability)))
+    await store_files(tx, space, draft_id, files)
+    payload = ask.known.masked(dict(mask_arguments(kept, capability)))
     action = told.action or capability.id
     account = None if connection is None else str(connection["account"])
-    return Held(draft_id, preview, payload, row["expires_at"], action, bound.hex(), account)
+    return HeldForApproval(
+        draft_id, preview, payload, row["expires_at"], action, bound.hex(), account
+    )
 
 
 async def list_drafts(
@@ -177,12 +182,12 @@ async def list_drafts(
 ) -> list[dict[str, Any]]:
     """The newest drafts first, with the arguments that would leave."""
     known = vocabulary.capabilities
-    return await drafts_of(
+    return await list_drafts_for(
         tx, workspace_id, known, status=status, after=after, most=most, reader=reader
     )
 
 
-async def drafts_of(
+async def list_drafts_for(
     tx: Transaction,
     workspace_id: UUID,
     known: Mapping[str, Capability],
@@ -195,7 +200,7 @@ async def drafts_of(
 ) -> list[dict[str, Any]]:
     """The same, for whoever knows capabilities and no other words; None reads everything."""
     rows = await tx.fetch(_LIST, workspace_id, after, status, most, source)
-    return [_shown(row, known, reader) for row in rows]
+    return [_describe_draft(row, known, reader) for row in rows]
 
 
 async def read_draft(
@@ -206,10 +211,10 @@ async def read_draft(
     reader: Actor | None = None,
 ) -> dict[str, Any]:
     """One draft."""
-    return await one_draft(tx, workspace_id, vocabulary.capabilities, draft_id, reader)
+    return await read_draft_for(tx, workspace_id, vocabulary.capabilities, draft_id, reader)
 
 
-async def one_draft(
+async def read_draft_for(
     tx: Transaction,
     workspace_id: UUID,
     known: Mapping[str, Capability],
@@ -219,40 +224,40 @@ async def one_draft(
     """The same, for whoever knows capabilities and no other words."""
     row = await tx.fetchrow(_ONE, workspace_id, draft_id)
     if row is None:
-        raise no_draft()
-    return _shown(row, known, reader)
+        raise missing_draft_error()
+    return _describe_draft(row, known, reader)
 
 
-async def hold_all(tx: Transaction, workspace_id: UUID, draft_ids: Sequence[UUID]) -> None:
+async def lock_drafts(tx: Transaction, workspace_id: UUID, draft_ids: Sequence[UUID]) -> None:
     """Holds several drafts at once, in one order, so that nobody waits for another in a circle."""
     await lock_runs(tx, workspace_id, draft_ids)
     await tx.fetch(_HOLD_ALL, workspace_id, list(draft_ids))
 
 
-async def discard(
+async def discard_draft(
     tx: Transaction, actor: Actor, draft_id: UUID, reason: str | None, resumer: Resumer
 ) -> bool:
     """Somebody does not want it sent; whether this was news."""
     await lock_runs(tx, actor.workspace_id, [draft_id])
     row = await tx.fetchrow(_HELD, actor.workspace_id, draft_id)
     if row is None:
-        raise no_draft()
-    check_discards(actor, row)
+        raise missing_draft_error()
+    check_can_discard(actor, row)
     if row["status"] == "discarded":
         return False
     if row["status"] != "pending":
-        raise not_waiting(row["status"])
+        raise draft_not_pending_error(row["status"])
     await tx.execute(_DISCARD, actor.workspace_id, draft_id, actor.kind, actor.id, reason)
     await wake_run(tx, actor.workspace_id, draft_id, resumer)
     await unlearn(tx, row, "rejected")
     return True
 
 
-def no_draft() -> Missing:
-    return Missing("There is no such draft.", code="no_draft")
+def missing_draft_error() -> NotFound:
+    return NotFound("There is no such draft.", code="no_draft")
 
 
-def not_waiting(status: str) -> Problem:
+def draft_not_pending_error(status: str) -> Problem:
     """Why a draft that waits no longer cannot be answered."""
     if status == "expired":
         return Expired(
@@ -261,7 +266,7 @@ def not_waiting(status: str) -> Problem:
             suggestion="Draft it again with redraft_action: the new draft can be confirmed.",
         )
     if status == "sending":
-        return Clash(
+        return Conflict(
             "This draft is being sent at this moment.",
             code="draft_sending",
             suggestion="Ask again in a moment: the answer will be what came of it.",
@@ -269,20 +274,20 @@ def not_waiting(status: str) -> Problem:
             retryable=True,
         )
     if status == "discarded":
-        return Clash(
+        return Conflict(
             "This draft was discarded; nothing was sent.",
             code="draft_discarded",
             suggestion="Draft it again with redraft_action: the new draft can be confirmed.",
         )
-    return Clash("This draft was confirmed before.", code="draft_answered")
+    return Conflict("This draft was confirmed before.", code="draft_answered")
 
 
-async def count_waiting(tx: Transaction, workspace_id: UUID) -> int:
+async def count_pending_drafts(tx: Transaction, workspace_id: UUID) -> int:
     """How many drafts still wait for a person."""
     return int((await tx.fetchrow(_WAITING, workspace_id))["drafts"])
 
 
-def _shown(
+def _describe_draft(
     row: Mapping[str, Any], known: Mapping[str, Capability], reader: Actor | None
 ) -> dict[str, Any]:
     """A draft with all that would leave, whatever its fields are called.
@@ -291,9 +296,9 @@ def _shown(
     member's own call, whoever may not answer it sees the sentence and no more.
     """
     held = known.get(row["capability"])
-    arguments = row["arguments"] if held is None else veiled(row["arguments"], held)
+    arguments = row["arguments"] if held is None else mask_arguments(row["arguments"], held)
     told = envelope_of(held, row["arguments"])
-    whole = reader is None or reads_all(reader, row)
+    whole = reader is None or can_read_draft(reader, row)
     return {
         **dict(row),
         "arguments": dict(arguments) if whole else {},

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mainspring.contracts.errors import Clash
-from mainspring.gate.ask import Ask
+from mainspring.contracts.errors import Conflict
+from mainspring.gate.ask import CapabilityCall
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -22,14 +22,14 @@ _HOLD = """
 """
 
 
-async def hold_run(tx: Transaction, ask: Ask) -> None:
+async def check_fence(tx: Transaction, ask: CapabilityCall) -> None:
     """Holds the run of a call, or refuses a caller who has lost it."""
     if ask.run is None:
         return
     row = await tx.fetchrow(_HOLD, ask.actor.workspace_id, ask.run.id, ask.fence)
     if row is None:
-        raise lost()
+        raise lost_run_error()
 
 
-def lost() -> Clash:
-    return Clash("Another worker has taken this run over.", code=LEASE_LOST)
+def lost_run_error() -> Conflict:
+    return Conflict("Another worker has taken this run over.", code=LEASE_LOST)

@@ -12,8 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.gate.lost_asks import book_lost
-from mainspring.store.turns import in_batches
+from mainspring.gate.lost_asks import settle_expired_reservations
+from mainspring.store.turns import delete_in_batches
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -114,12 +114,12 @@ async def forget_calls(tx: Transaction, runs: Sequence[tuple[UUID, UUID]]) -> No
 
 async def expire_direct_calls(database: Database, before: datetime) -> int:
     """Deletes the records of calls outside of runs that are older than a moment."""
-    return await in_batches(database, partial(_gone, _OLD_DIRECT, before))
+    return await delete_in_batches(database, partial(_delete_batch, _OLD_DIRECT, before))
 
 
 async def expire_usage(database: Database, before: datetime) -> int:
     """Deletes rows of the ledger of models that are older than a moment."""
-    return await in_batches(database, partial(_gone, _OLD_USAGE, before))
+    return await delete_in_batches(database, partial(_delete_batch, _OLD_USAGE, before))
 
 
 async def expire_leftovers(database: Database, now: datetime) -> int:
@@ -127,11 +127,11 @@ async def expire_leftovers(database: Database, now: datetime) -> int:
     before = now - _LEFT_BEHIND
     gone = 0
     # What may have been charged is on the books before its promise is forgotten.
-    await book_lost(database, now)
+    await settle_expired_reservations(database, now)
     for statement in (_OLD_TOKENS, _OLD_STARTS, _OLD_PROMISES):
-        gone += await in_batches(database, partial(_gone, statement, before))
+        gone += await delete_in_batches(database, partial(_delete_batch, statement, before))
     return gone
 
 
-async def _gone(statement: str, before: datetime, tx: Transaction, most: int) -> int:
+async def _delete_batch(statement: str, before: datetime, tx: Transaction, most: int) -> int:
     return len(await tx.fetch(statement, before, most))

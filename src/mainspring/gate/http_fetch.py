@@ -19,10 +19,10 @@ import orjson
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect, Write
 from mainspring.contracts.context import CallContext, HttpRequest, HttpResponse
-from mainspring.contracts.errors import Invalid, Upstream
+from mainspring.contracts.errors import Invalid, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretText
-from mainspring.contracts.shown_text import shown_line
+from mainspring.contracts.shown_text import format_first_line
 from mainspring.definition.json_text import read_json
 from mainspring.gate.http_fetch_schema import input_schema, output_schema
 
@@ -61,7 +61,10 @@ def http_fetch_capability(limits: Limits) -> Capability:
         output_schema=output_schema(),
         handler=fetch,
         write=Write(
-            preview=preview, editable=("json", "text", "form"), repeatable=True, family="request"
+            preview=preview_request,
+            editable=("json", "text", "form"),
+            repeatable=True,
+            family="request",
         ),
         annotations=Annotations(
             effect=Effect.SEND,
@@ -75,15 +78,15 @@ def http_fetch_capability(limits: Limits) -> Capability:
     )
 
 
-def preview(arguments: Mapping[str, Any]) -> str:
+def preview_request(arguments: Mapping[str, Any]) -> str:
     """Which request goes where and with what, in one line."""
     body = next((arguments[name] for name in _BODIES if name in arguments), None)
-    text = body if isinstance(body, str) or body is None else spelled_json(body)
-    said = "" if not text else f": {shown_line(text)}"
-    return f"Send a {_method(arguments)} request to {shown_line(str(arguments['url']), 300)}{said}"
+    text = body if isinstance(body, str) or body is None else format_json_body(body)
+    said = "" if not text else f": {format_first_line(text)}"
+    return f"Send a {_method(arguments)} request to {format_first_line(str(arguments['url']), 300)}{said}"  # noqa: E501
 
 
-def spelled_json(value: Any) -> str:
+def format_json_body(value: Any) -> str:
     """A body as it is read; what is no JSON is refused when it is sent."""
     try:
         return orjson.dumps(value).decode()
@@ -101,7 +104,7 @@ def effect_of(arguments: Mapping[str, Any]) -> Effect:
     return Effect.READ if is_read(arguments) else Effect.SEND
 
 
-def retry_after(value: str | None, now: datetime, most: int) -> float | None:
+def parse_retry_after(value: str | None, now: datetime, most: int) -> float | None:
     """The pause a server asks for, in seconds or as a date; None when it cannot be read."""
     if value is None:
         return None
@@ -183,12 +186,12 @@ def _check_status(response: HttpResponse, method: str, now: datetime, limits: Li
         return
     helps = status in _WORTH_ANOTHER_TRY or status >= 500
     said = " ".join(_text(response)[: _QUOTED_CHARACTERS * 4].split())[:_QUOTED_CHARACTERS]
-    raise Upstream(
+    raise UpstreamError(
         f"The answer to {method} was status {status}" + (f": {said}" if said else "."),
         code="http_status",
         retryable=helps,
         retry_after=(
-            retry_after(response.headers.get("retry-after"), now, limits.retry_seconds)
+            parse_retry_after(response.headers.get("retry-after"), now, limits.retry_seconds)
             if helps
             else None
         ),

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-from mainspring.contracts.capability import Capability, Envelope
-from mainspring.contracts.errors import Clash, Finding
-from mainspring.contracts.integration import Integration, Offer, Source
+from mainspring.contracts.capability import Capability, DraftMetadata
+from mainspring.contracts.errors import Conflict, Finding
+from mainspring.contracts.integration import Integration, Source, WriteOffer
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.manifest import source_of
+from mainspring.contracts.manifest import get_source_name
 from mainspring.definition.json_schema import Validator, compile_schema
-from mainspring.definition.words import did_you_mean
-from mainspring.workspace.pages.discovery import ActionPage, action_page
+from mainspring.definition.words import suggest_nearest
+from mainspring.workspace.pages.discovery import ActionReferencePage, build_action_page
 
 _NAMESPACE: Final = UUID("642acfec-65b5-47fb-97e6-1180a73dcba3")
 _FILES: Final = "attachments"
@@ -32,11 +32,11 @@ def install_id_of(integration: str) -> UUID:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class IntegrationAction:
     """One action of an installed integration."""
 
     capability: Capability
-    offer: Offer
+    offer: WriteOffer
     shape: Validator
 
     @property
@@ -74,19 +74,19 @@ class Deed:
         note = self.offer.note(given["input"])
         return said if note is None else f"{said} ({note})"
 
-    def shown_schema(self) -> dict[str, Any]:
+    def display_schema(self) -> dict[str, Any]:
         """The schema of its input, without what is for people who write schemas."""
         schema = self.offer.input_schema
         return {name: value for name, value in schema.items() if name not in _NOT_SHOWN}
 
 
 @dataclass(frozen=True, slots=True)
-class Install:
+class InstalledIntegration:
     """An integration that can be acted on."""
 
     id: UUID
     integration: Integration
-    deeds: Mapping[str, Deed]
+    deeds: Mapping[str, IntegrationAction]
 
     @property
     def name(self) -> str:
@@ -95,28 +95,28 @@ class Install:
     @property
     def source(self) -> str:
         """By which it is asked for in words."""
-        return source_of(self.integration.manifest)
+        return get_source_name(self.integration.manifest)
 
     @property
     def reads(self) -> Source | None:
         """Where its own items are read from."""
         return next((one for one in self.integration.sources if one.name == self.source), None)
 
-    def deed(self, name: str) -> Deed | None:
+    def deed(self, name: str) -> IntegrationAction | None:
         """An action by its name, or by that of its capability."""
         own = (one for one in self.deeds.values() if one.capability.id == name)
         return self.deeds.get(name) or next(own, None)
 
 
-class Installs:
+class InstalledIntegrations:
     """Everything that act_on_integration reaches."""
 
     def __init__(self, shelf: Iterable[Integration], limits: Limits) -> None:
-        found = (_installed(one, limits) for one in shelf)
+        found = (_build_installed_integration(one, limits) for one in shelf)
         self._all = {one.id: one for one in found if one.deeds}
         self._sources = {one.source: one for one in self._all.values()}
 
-    def __iter__(self) -> Iterator[Install]:
+    def __iter__(self) -> Iterator[InstalledIntegration]:
         return iter(self._all.values())
 
     @property
@@ -124,13 +124,13 @@ class Installs:
         """The names by which they are asked for in words."""
         return sorted(self._sources)
 
-    def by_source(self, name: str) -> Install | None:
+    def by_source(self, name: str) -> InstalledIntegration | None:
         return self._sources.get(name)
 
-    def by_id(self, install_id: object) -> Install | None:
+    def by_id(self, install_id: object) -> InstalledIntegration | None:
         return self._all.get(UUID(str(install_id)))
 
-    def pages(self) -> list[ActionPage]:
+    def pages(self) -> list[ActionReferencePage]:
         """A page for each action, by which whoever looks for one finds the install."""
         return [_page(one, name, deed) for one in self for name, deed in one.deeds.items()]
 
@@ -141,7 +141,7 @@ class Installs:
     def findings(self, given: Mapping[str, Any]) -> Sequence[Finding]:
         """What is wrong with a call whose shape is right."""
         if "source" in given:
-            return self._findings_of_words(given)
+            return self._validate_words_request(given)
         install = self.by_id(given["install_id"])
         if install is None:
             there = ", ".join(f"{one.name} ({one.id})" for one in self)
@@ -150,12 +150,12 @@ class Installs:
         deed = install.deed(given["action_name"])
         if deed is None:
             detail = f"{install.name} has no such action. It has {', '.join(install.deeds)}."
-            hint = did_you_mean(given["action_name"], list(install.deeds))
+            hint = suggest_nearest(given["action_name"], list(install.deeds))
             return [Finding("/action_name", detail, "unknown_action", hint)]
         found = deed.shape.findings(given["input"], "/input")
         return found or self._findings_of_files(given, install, deed)
 
-    def _findings_of_words(self, given: Mapping[str, Any]) -> Sequence[Finding]:
+    def _validate_words_request(self, given: Mapping[str, Any]) -> Sequence[Finding]:
         install = self.by_source(given["source"])
         if install is None:
             detail = f"Nothing can be written there. It can be to {', '.join(self.sources)}."
@@ -163,7 +163,7 @@ class Installs:
         return _findings_of_page(given, install)
 
     def _findings_of_files(
-        self, given: Mapping[str, Any], install: Install, deed: Deed
+        self, given: Mapping[str, Any], install: InstalledIntegration, deed: IntegrationAction
     ) -> Sequence[Finding]:
         for name in (_FILES, "attach_from_page"):
             if given.get(name) and not deed.takes_files:
@@ -180,7 +180,7 @@ class Installs:
             return f"Do this with {given['source']}: {given['request']}"
         return self.deed(given).preview(given)
 
-    def known_by(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def grant_arguments(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """The call by its install and by its source: a grant may bound either."""
         try:
             found = self.by_source(str(given["source"])) if "source" in given else None
@@ -197,14 +197,14 @@ class Installs:
             deed = self.deed(given)
         except KeyError:
             detail = "This integration or its action is not there any more."
-            raise Clash(detail, code="capability_gone") from None
+            raise Conflict(detail, code="capability_gone") from None
         return deed.capability.id, deed.arguments(given)
 
-    def envelope(self, given: Mapping[str, Any]) -> Envelope:
+    def envelope(self, given: Mapping[str, Any]) -> DraftMetadata:
         """What a call says of itself, for those who answer its draft."""
         install, deed = self._all[UUID(given["install_id"])], self.deed(given)
         batch = given.get("batch_id")
-        return Envelope(
+        return DraftMetadata(
             batch_id=None if batch is None else UUID(batch),
             notify=tuple(given.get("notify") or ("inbox",)),
             source=install.source,
@@ -214,7 +214,7 @@ class Installs:
             family=deed.family,
         )
 
-    def deed(self, given: Mapping[str, Any]) -> Deed:
+    def deed(self, given: Mapping[str, Any]) -> IntegrationAction:
         """The action of a call that was found to be right."""
         found = self._all[UUID(given["install_id"])].deed(given["action_name"])
         if found is None:
@@ -222,7 +222,7 @@ class Installs:
         return found
 
 
-def _findings_of_page(given: Mapping[str, Any], install: Install) -> Sequence[Finding]:
+def _findings_of_page(given: Mapping[str, Any], install: InstalledIntegration) -> Sequence[Finding]:
     """Files can be taken from a page only where its source can fetch them once more."""
     reads = install.reads
     if "attach_from_page" in given and (reads is None or reads.files is None):
@@ -231,20 +231,20 @@ def _findings_of_page(given: Mapping[str, Any], install: Install) -> Sequence[Fi
     return []
 
 
-def _page(install: Install, name: str, deed: Deed) -> ActionPage:
+def _page(install: InstalledIntegration, name: str, deed: IntegrationAction) -> ActionReferencePage:
     route = deed.capability.annotations.route
     needs = route is not None and route.connection == "needed"
     examples = list(deed.offer.input_schema.get("examples", ()))[:3]
-    return ActionPage(
-        action_page(
+    return ActionReferencePage(
+        build_action_page(
             install.id,
             install.name,
             name,
-            _told(install, name, deed),
+            _describe_action(install, name, deed),
             {
                 "source": install.source,
                 "description": deed.capability.description,
-                "input_schema": deed.shown_schema(),
+                "input_schema": deed.display_schema(),
                 "requires_confirmation": True,
                 "examples": examples,
                 "side_effect": deed.family or "write",
@@ -254,7 +254,7 @@ def _page(install: Install, name: str, deed: Deed) -> ActionPage:
     )
 
 
-def _told(install: Install, name: str, deed: Deed) -> str:
+def _describe_action(install: InstalledIntegration, name: str, deed: IntegrationAction) -> str:
     fields = ", ".join(deed.fields)
     return (
         f"{deed.capability.description}\n\n"
@@ -263,18 +263,18 @@ def _told(install: Install, name: str, deed: Deed) -> str:
     )
 
 
-def _installed(integration: Integration, limits: Limits) -> Install:
+def _build_installed_integration(integration: Integration, limits: Limits) -> InstalledIntegration:
     offers = {one.capability: one for one in integration.offers}
     deeds = {}
     for one in integration.capabilities:
         if one.write is not None:
-            offer = offers.get(one.id) or _own_words(one)
+            offer = offers.get(one.id) or _offer_from_capability(one)
             shape = compile_schema(offer.input_schema, limits)
-            deeds[offer.name or one.id] = Deed(one, offer, shape)
-    return Install(install_id_of(integration.id), integration, deeds)
+            deeds[offer.name or one.id] = IntegrationAction(one, offer, shape)
+    return InstalledIntegration(install_id_of(integration.id), integration, deeds)
 
 
-def _own_words(capability: Capability) -> Offer:
+def _offer_from_capability(capability: Capability) -> WriteOffer:
     """The capability's own arguments, without those that are secrets of the installation."""
     schema, secret = capability.input_schema, capability.annotations.only_secrets
     asked = {
@@ -285,4 +285,4 @@ def _own_words(capability: Capability) -> Offer:
             name: one for name, one in schema["properties"].items() if name not in secret
         },
     }
-    return Offer(capability.id, asked, dict)
+    return WriteOffer(capability.id, asked, dict)

@@ -13,13 +13,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from mainspring.contracts.limits import Limits
-from mainspring.gate.ask import Ask
-from mainspring.gate.direct import DirectCall, read_direct, write_direct, write_told
-from mainspring.gate.fence import hold_run
+from mainspring.gate.ask import CapabilityCall
+from mainspring.gate.direct import (
+    DirectCall,
+    read_direct_call,
+    write_audited_call,
+    write_direct_calls,
+)
+from mainspring.gate.fence import check_fence
 from mainspring.gate.record import CallRecord, RecordedCall, read_call, write_calls
-from mainspring.store.audit import entry_by
-from mainspring.store.batch import GroupWriter, Patience
-from mainspring.store.walls import Walled
+from mainspring.store.audit import build_audit_record
+from mainspring.store.batch import ConnectionLossPolicy, GroupWriter
+from mainspring.store.walls import WorkspaceDatabase
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -33,26 +38,26 @@ _MOST_WAITING: Final = 2_000
 _CHANGED_NOTHING: Final = frozenset({"read", "nothing", "unclear"})
 
 
-class Keeping:
+class CallRecorder:
     """Writes the records of calls that no step writes with its own."""
 
     def __init__(self, database: Database, limits: Limits) -> None:
         self._database = database
         self._most_bytes = limits.call_result_bytes
         self._reads: GroupWriter[DirectCall, None] = GroupWriter(
-            database, self._flush, patience=Patience()
+            database, self._flush, patience=ConnectionLossPolicy()
         )
 
-    async def keep(self, ask: Ask, record: CallRecord) -> None:
+    async def keep(self, ask: CapabilityCall, record: CallRecord) -> None:
         """Keeps a record that stands in no transaction yet."""
         if ask.run is None and record.outcome == "read" and not record.audit:
             await self._later(DirectCall(ask.actor, ask.id, record))
             return
-        async with Walled(self._database, ask.actor.workspace_id).transaction() as tx:
-            await hold_run(tx, ask)
+        async with WorkspaceDatabase(self._database, ask.actor.workspace_id).transaction() as tx:
+            await check_fence(tx, ask)
             await self.write(tx, ask, record)
 
-    async def write(self, tx: Transaction, ask: Ask, record: CallRecord) -> None:
+    async def write(self, tx: Transaction, ask: CapabilityCall, record: CallRecord) -> None:
         """The record of a call inside a transaction, where calls of its kind are kept."""
         if ask.run is not None:
             await write_calls(tx, [(ask.actor.workspace_id, record)], self._most_bytes)
@@ -63,13 +68,13 @@ class Keeping:
             if ask.agreed is not None:
                 detail["draft"] = str(ask.agreed.draft_id)
                 detail["hash"] = ask.agreed.hash
-            told.append(entry_by(ask.actor, record.capability, record.subject, detail))
-        await write_told(tx, DirectCall(ask.actor, ask.id, record), told, self._most_bytes)
+            told.append(build_audit_record(ask.actor, record.capability, record.subject, detail))
+        await write_audited_call(tx, DirectCall(ask.actor, ask.id, record), told, self._most_bytes)
 
-    async def before(self, tx: Transaction, ask: Ask) -> RecordedCall | None:
+    async def before(self, tx: Transaction, ask: CapabilityCall) -> RecordedCall | None:
         """What this very call has on record, if it has anything."""
         if ask.run is None:
-            return await read_direct(tx, ask.actor.workspace_id, ask.id)
+            return await read_direct_call(tx, ask.actor.workspace_id, ask.id)
         return await read_call(tx, ask.actor.workspace_id, ask.run, ask.number)
 
     async def aclose(self) -> None:
@@ -78,15 +83,15 @@ class Keeping:
 
     async def _later(self, call: DirectCall) -> None:
         done = self._reads.submit(call)
-        done.add_done_callback(_told)
+        done.add_done_callback(_log_failed_write)
         if self._reads.waiting > _MOST_WAITING:
             await asyncio.wait({done})
 
     async def _flush(self, connection: Connection, calls: Sequence[DirectCall]) -> Sequence[None]:
-        await write_direct(connection, calls, self._most_bytes)
+        await write_direct_calls(connection, calls, self._most_bytes)
         return [None] * len(calls)
 
 
-def _told(done: asyncio.Future[None]) -> None:
+def _log_failed_write(done: asyncio.Future[None]) -> None:
     if not done.cancelled() and done.exception() is not None:
         log.warning("The record of a read was not kept: %s", done.exception())

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mainspring.contracts.errors import Problem
-from mainspring.definition.json_text import canonical
-from mainspring.definition.secret_use import script_secrets_in
+from mainspring.definition.json_text import encode_canonical
+from mainspring.definition.secret_use import find_script_secrets
 from mainspring.gate.redact import Redactor
 
 # A template may have white space around the dot, which JSON writes in its own way.
@@ -26,7 +26,7 @@ _NAMED: Final = re.compile(rb"\bsecrets" + _GAP + rb"\." + _GAP + rb"([A-Za-z0-9
 _HIDES_NOTHING: Final = Redactor({})
 
 
-class Known:
+class RunSecretMasker:
     """What one run must not show."""
 
     __slots__ = ("_redactor", "_values")
@@ -75,5 +75,5 @@ def secrets_named_in(document: Mapping[str, Any]) -> frozenset[str]:
 
     A template says ``secrets.`` before the name, and a script may leave that out.
     """
-    named = frozenset(name.decode() for name in _NAMED.findall(canonical(document)))
-    return named | script_secrets_in(document)
+    named = frozenset(name.decode() for name in _NAMED.findall(encode_canonical(document)))
+    return named | find_script_secrets(document)

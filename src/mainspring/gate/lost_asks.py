@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from mainspring.contracts.context import RunRef
-from mainspring.store.turns import in_batches
+from mainspring.store.turns import delete_in_batches
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -58,17 +58,17 @@ _BOOK = """
 """
 
 
-async def book_lost(database: Database, now: datetime) -> int:
+async def settle_expired_reservations(database: Database, now: datetime) -> int:
     """Books every ask whose promise has run out; how many there were."""
-    return await in_batches(database, partial(_booked, now))
+    return await delete_in_batches(database, partial(_settle_batch, now))
 
 
-async def _booked(now: datetime, tx: Transaction, most: int) -> int:
+async def _settle_batch(now: datetime, tx: Transaction, most: int) -> int:
     booking = _BOOK.format(which=_RUN_OUT)
     return len(await tx.fetch(booking, CALLER, _MODEL, now, most))
 
 
-async def book_under_way(tx: Transaction, workspace_id: UUID, run: RunRef) -> Decimal:
+async def settle_open_reservations(tx: Transaction, workspace_id: UUID, run: RunRef) -> Decimal:
     """Books what a step that is over still has under way; what it comes to at most."""
     booking = _BOOK.format(which=_UNDER_WAY)
     rows = await tx.fetch(booking, CALLER, _MODEL, workspace_id, run.id, run.step)

@@ -26,12 +26,12 @@ from uuid import UUID
 
 from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability
-from mainspring.contracts.errors import Clash, Problem, from_dict
+from mainspring.contracts.errors import Conflict, Problem, problem_from_dict
 from mainspring.definition.model import Execution
 from mainspring.definition.tool_patterns import HOSTED
 from mainspring.gate.policy import Verdict
 from mainspring.gate.record import RecordedCall
-from mainspring.gate.turns import KeptTurn
+from mainspring.gate.turns import RecordedTurn
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -93,7 +93,7 @@ Place = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Then:
+class RehearsedRun:
     """The run that is rehearsed, as far as a plan can tell which run it is."""
 
     run_id: UUID
@@ -103,7 +103,7 @@ class Then:
 
 
 @dataclass(frozen=True, slots=True)
-class StepThen:
+class RehearsedStep:
     """How a step ended then."""
 
     output: Any
@@ -111,18 +111,18 @@ class StepThen:
 
 
 @dataclass(slots=True)
-class Memory:
+class RehearsalRecording:
     """The answers of one earlier run, and how far they have been given out."""
 
     # None: nothing is rehearsed but a sample, of which nothing is on record.
-    then: Then | None = None
+    then: RehearsedRun | None = None
     # Whether what is on no record may be asked outside.
     live: bool = True
     answers: Mapping[Question, list[RecordedCall]] = field(default_factory=dict)
     asked: Counter[Question] = field(default_factory=Counter)
     # Conversations of agents by their place, each with its turns.
-    talks: Mapping[Place, Mapping[int, KeptTurn]] = field(default_factory=dict)
-    steps: Mapping[tuple[str, str], StepThen] = field(default_factory=dict)
+    talks: Mapping[Place, Mapping[int, RecordedTurn]] = field(default_factory=dict)
+    steps: Mapping[tuple[str, str], RehearsedStep] = field(default_factory=dict)
     # What the automation may spend in a day, as the version in force says.
     day_cap: Decimal = Decimal(0)
 
@@ -136,7 +136,7 @@ class Memory:
         self.asked[question] += 1
         return found[place]
 
-    def talk(self, material: bytes, place: Place) -> Mapping[int, KeptTurn]:
+    def talk(self, material: bytes, place: Place) -> Mapping[int, RecordedTurn]:
         """The turns of an agent that was given the same task; nothing when none was."""
         here = self.talks.get(place)
         if here is not None and _began_with(here, material):
@@ -146,7 +146,7 @@ class Memory:
     def check_live(self, what: str) -> None:
         """Refuses to ask outside what nobody asked then, where only the record is to answer."""
         if not self.live:
-            raise Clash(
+            raise Conflict(
                 f"{what} was not asked like this in the run that is rehearsed, and this "
                 "rehearsal asks nothing outside.",
                 code=NOT_RECORDED,
@@ -156,7 +156,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class ReplayedAnswer:
     """What a call is answered from the record."""
 
     outcome: str
@@ -166,9 +166,9 @@ class Remembered:
     arguments: Any = None
 
 
-def remembered(
-    memory: Memory | None, capability: Capability, digest: bytes, verdict: Verdict
-) -> Remembered | None:
+def replay_answer(
+    memory: RehearsalRecording | None, capability: Capability, digest: bytes, verdict: Verdict
+) -> ReplayedAnswer | None:
     """The answer of then, if the call is one that the record answers; None: make it.
 
     An agent is never answered whole: its turns and the calls of its tools are, one by one.
@@ -177,20 +177,20 @@ def remembered(
         return None
     found = memory.take(capability.id, digest)
     if found is None:
-        if verdict != "pretend" and reaches_out(capability):
+        if verdict != "pretend" and is_external_read(capability):
             memory.check_live(capability.id)
         return None
     if verdict != "pretend":
-        return Remembered(RECORDED, found.result, _problem(found))
+        return ReplayedAnswer(RECORDED, found.result, _problem(found))
     if found.error is not None:
         # It was in the way of a write, and writes are pretended.
         return None
     nothing = found.outcome in _CHANGED_NOTHING
     exact = found.arguments if capability.write and capability.write.resolve else None
-    return Remembered(RECORDED if nothing else "pretended", found.result, arguments=exact)
+    return ReplayedAnswer(RECORDED if nothing else "pretended", found.result, arguments=exact)
 
 
-def reaches_out(capability: Capability) -> bool:
+def is_external_read(capability: Capability) -> bool:
     """Whether a read asks somebody outside of the house, or a model."""
     hints = capability.annotations
     return bool(
@@ -207,30 +207,32 @@ def reaches_out(capability: Capability) -> bool:
 def _problem(call: RecordedCall) -> Problem | None:
     if call.error is None:
         return None
-    problem = from_dict(dict(call.error))
+    problem = problem_from_dict(dict(call.error))
     # It was tried as often as it was to be tried then.
     problem.retryable = False
     return problem
 
 
-def _began_with(turns: Mapping[int, KeptTurn], material: bytes) -> bool:
+def _began_with(turns: Mapping[int, RecordedTurn], material: bytes) -> bool:
     return 0 in turns and turns[0].asked_hash == material
 
 
-async def read_memory(tx: Transaction, workspace_id: UUID, run_id: UUID) -> Memory:
+async def load_rehearsal_recording(
+    tx: Transaction, workspace_id: UUID, run_id: UUID
+) -> RehearsalRecording:
     """What a run of a rehearsal is given, as far as it has not been given it already."""
     row = await tx.fetchrow(_REHEARSAL, workspace_id, run_id)
     if row is None:
         # The rehearsal is gone; nothing may be asked in its name.
-        return Memory(live=False)
-    day_cap = await day_cap_in_force(tx, workspace_id, row["automation_id"])
+        return RehearsalRecording(live=False)
+    day_cap = await read_active_day_cap(tx, workspace_id, row["automation_id"])
     if row["rehearses"] is None:
-        return Memory(live=row["live_reads"], day_cap=day_cap)
+        return RehearsalRecording(live=row["live_reads"], day_cap=day_cap)
     earlier = (workspace_id, row["rehearses"])
     asked = await tx.fetch(_ASKED, workspace_id, run_id)
-    turns: defaultdict[Place, dict[int, KeptTurn]] = defaultdict(dict)
+    turns: defaultdict[Place, dict[int, RecordedTurn]] = defaultdict(dict)
     for one in await tx.fetch(_TURNS, *earlier):
-        turns[one["step"], one["item"], one["name"]][one["turn"]] = KeptTurn(
+        turns[one["step"], one["item"], one["name"]][one["turn"]] = RecordedTurn(
             one["turn"],
             one["at"],
             one["asked_hash"],
@@ -239,21 +241,23 @@ async def read_memory(tx: Transaction, workspace_id: UUID, run_id: UUID) -> Memo
             one["cost_usd"],
             one["ms"],
         )
-    return Memory(
-        Then(row["rehearses"], row["started_at"], row["trigger_type"] or "", row["trigger_id"]),
+    return RehearsalRecording(
+        RehearsedRun(
+            row["rehearses"], row["started_at"], row["trigger_type"] or "", row["trigger_id"]
+        ),
         row["live_reads"],
-        in_order(await tx.fetch(_CALLS, *earlier)),
+        group_answers(await tx.fetch(_CALLS, *earlier)),
         Counter({(one["capability"], one["arguments_hash"]): one["times"] for one in asked}),
         dict(turns),
         {
-            (one["step"], one["item"]): StepThen(one["output"], one["error"])
+            (one["step"], one["item"]): RehearsedStep(one["output"], one["error"])
             for one in await tx.fetch(_STEPS, *earlier)
         },
         day_cap,
     )
 
 
-async def day_cap_in_force(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> Decimal:
+async def read_active_day_cap(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> Decimal:
     """What an automation may spend in a day, as the version in force says."""
     row = await tx.fetchrow(_DAY_CAP, workspace_id, automation_id)
     if row is None:
@@ -261,13 +265,13 @@ async def day_cap_in_force(tx: Transaction, workspace_id: UUID, automation_id: U
     return _USUAL.cost_cap_daily_usd if row["usd"] is None else Decimal(row["usd"])
 
 
-def within_day(execution: Execution, cap: Decimal) -> Execution:
+def limit_to_day_cap(execution: Execution, cap: Decimal) -> Execution:
     """The bounds of what is tried, which spends no more in a day than what is in force."""
     smaller = min(execution.cost_cap_daily_usd, cap)
     return execution.model_copy(update={"cost_cap_daily_usd": smaller})
 
 
-def in_order(rows: Iterable[Mapping[str, Any]]) -> dict[Question, list[RecordedCall]]:
+def group_answers(rows: Iterable[Mapping[str, Any]]) -> dict[Question, list[RecordedCall]]:
     """Answers by question, without the failures that a later try has made good."""
     found: defaultdict[Question, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
@@ -285,13 +289,13 @@ def in_order(rows: Iterable[Mapping[str, Any]]) -> dict[Question, list[RecordedC
                 row["arguments"],
             )
             for row in asked
-            if not _made_good(row, asked)
+            if not _is_retried_later(row, asked)
         ]
         for question, asked in found.items()
     }
 
 
-def _made_good(row: Mapping[str, Any], asked: Iterable[Mapping[str, Any]]) -> bool:
+def _is_retried_later(row: Mapping[str, Any], asked: Iterable[Mapping[str, Any]]) -> bool:
     """Whether a later try at the same step has asked it once more."""
     return row["error"] is not None and any(
         other["step"] == row["step"]

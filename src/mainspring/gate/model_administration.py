@@ -16,16 +16,21 @@ from mainspring.contracts.capability import (
     Audience,
     Capability,
     Effect,
-    capability_of,
-    there,
+    build_capability,
+    require_part,
 )
 from mainspring.contracts.model import Price
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.gate import model_schemas as schemas
-from mainspring.gate.model_capabilities import said_in, told
+from mainspring.gate.model_capabilities import describe_model_connection, normalize_connection
 from mainspring.store.audit import tell_installation
-from mainspring.workspace.model_connections import Wish, connect, disconnect, needed_by
+from mainspring.workspace.model_connections import (
+    ModelConnectionSpec,
+    connect,
+    disconnect,
+    list_connection_users,
+)
 from mainspring.workspace.model_prices import OperatorPrice, forget_price, list_prices, set_price
 
 if TYPE_CHECKING:
@@ -46,9 +51,9 @@ _OF_MODEL: Final = replace(_KEEPS, subject=lambda given, _: given.get("model"))
 
 def model_administration(database: Database | None, vault: Vault | None) -> tuple[Capability, ...]:
     """Connections for everybody, and prices. Without a house they can only be described."""
-    office = _Office(database, vault)
+    office = _ModelAdminHandlers(database, vault)
     return (
-        capability_of(
+        build_capability(
             "admin_connect_model",
             "Connect every workspace to models",
             "Every workspace can ask there. Its address may be in a private network. The key goes "
@@ -58,7 +63,7 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
             office.connect,
             _KEEPS,
         ),
-        capability_of(
+        build_capability(
             "admin_disconnect_model",
             "Disconnect every workspace from models",
             "The connection and its key are forgotten. A name that is not there is no error.",
@@ -67,7 +72,7 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
             office.disconnect,
             _KEEPS,
         ),
-        capability_of(
+        build_capability(
             "admin_list_model_prices",
             "List the prices that were set for models",
             "They count above the price list that comes with the product.",
@@ -76,7 +81,7 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
             office.list_prices,
             _READS,
         ),
-        capability_of(
+        build_capability(
             "admin_set_model_price",
             "Set the price of a model",
             "In dollars for a million tokens. It counts from the next ask on, for a model alone "
@@ -86,7 +91,7 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
             office.set_price,
             _OF_MODEL,
         ),
-        capability_of(
+        build_capability(
             "admin_delete_model_price",
             "Forget the price that was set for a model",
             "The price list counts again; a model that it does not know is not asked any more.",
@@ -99,36 +104,51 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
 
 
 @dataclass(frozen=True, slots=True)
-class _Office:
+class _ModelAdminHandlers:
     """The handlers, over the whole database."""
 
     database: Database | None
     vault: Vault | None
 
     async def connect(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        wish = Wish(None, given["name"], said_in(given), given.get("key"), ctx.actor.id, ctx.actor)
-        async with there(self.database).transaction() as tx:
-            made, new = await connect(tx, there(self.vault), wish)
+        wish = ModelConnectionSpec(
+            None,
+            given["name"],
+            normalize_connection(given),
+            given.get("key"),
+            ctx.actor.id,
+            ctx.actor,
+        )
+        async with require_part(self.database).transaction() as tx:
+            made, new = await connect(tx, require_part(self.vault), wish)
             await tell_installation(
                 tx, ctx.actor, "admin_connect_model", made.name, {"base_url": made.base_url}
             )
-        return {"connection": told(made), "created": new}
+        return {"connection": describe_model_connection(made), "created": new}
 
     async def disconnect(
         self, ctx: CallContext, given: Mapping[str, Any]
     ) -> dict[str, Any] | Unchanged:
-        async with there(self.database).transaction() as tx:
+        async with require_part(self.database).transaction() as tx:
             gone = await disconnect(tx, None, given["name"])
             if gone:
                 await tell_installation(tx, ctx.actor, "admin_disconnect_model", given["name"])
             # Whoever looks after the installation is not told what stands in other workspaces.
-            users = await needed_by(tx, ctx.actor.workspace_id, given["name"]) if gone else []
+            users = (
+                await list_connection_users(tx, ctx.actor.workspace_id, given["name"])
+                if gone
+                else []
+            )
         answer = {"disconnected": gone, "needed_by": users}
         return answer if gone else Unchanged(answer)
 
     async def list_prices(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         del ctx, given
-        return {"prices": [_shown(one) for one in await list_prices(there(self.database))]}
+        return {
+            "prices": [
+                _describe_price(one) for one in await list_prices(require_part(self.database))
+            ]
+        }
 
     async def set_price(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         price = Price(
@@ -137,17 +157,17 @@ class _Office:
             _usd(given, "cached"),
             _usd(given, "stored"),
         )
-        async with there(self.database).transaction() as tx:
+        async with require_part(self.database).transaction() as tx:
             stored = await set_price(tx, given["model"], price, ctx.actor.id)
             await tell_installation(
                 tx, ctx.actor, "admin_set_model_price", stored.model, price.as_dict()
             )
-        return {"price": _shown(stored)}
+        return {"price": _describe_price(stored)}
 
     async def delete_price(
         self, ctx: CallContext, given: Mapping[str, Any]
     ) -> dict[str, Any] | Unchanged:
-        async with there(self.database).transaction() as tx:
+        async with require_part(self.database).transaction() as tx:
             gone = await forget_price(tx, given["model"])
             if gone:
                 await tell_installation(tx, ctx.actor, "admin_delete_model_price", given["model"])
@@ -160,5 +180,5 @@ def _usd(given: Mapping[str, Any], what: str) -> Decimal | None:
     return None if usd is None else Decimal(str(usd))
 
 
-def _shown(stored: OperatorPrice) -> dict[str, Any]:
+def _describe_price(stored: OperatorPrice) -> dict[str, Any]:
     return {"model": stored.model, **stored.price.as_dict(), "set_at": stored.set_at.isoformat()}

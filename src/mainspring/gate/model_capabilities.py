@@ -17,10 +17,10 @@ from mainspring.contracts.capability import (
     Audience,
     Capability,
     Effect,
-    capability_of,
-    there,
+    build_capability,
+    require_part,
 )
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import NotFound
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.gate import model_schemas as schemas
@@ -34,13 +34,13 @@ from mainspring.workspace.model_connections import (
     URL,
     USUAL,
     ModelConnection,
-    Wish,
+    ModelConnectionSpec,
     connect,
     disconnect,
-    needed_by,
-    reached_by,
+    list_connection_users,
+    list_reachable_connections,
 )
-from mainspring.workspace.model_prices import list_prices, operator_prices
+from mainspring.workspace.model_prices import list_prices, load_operator_prices
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, CallContext
@@ -63,9 +63,9 @@ def model_capabilities(
     database: Database | None, vault: Vault | None, desk: ProviderModels | None
 ) -> tuple[Capability, ...]:
     """What members may do about models. Without a house they can be described and not called."""
-    counter = _Counter(database, vault, desk)
+    counter = _ModelHandlers(database, vault, desk)
     return (
-        capability_of(
+        build_capability(
             "list_models",
             "List the models that can be asked here",
             "The connections of the workspace and of the installation, what their models cost, "
@@ -75,7 +75,7 @@ def model_capabilities(
             counter.list_models,
             Annotations(audience=Audience.PEOPLE, permission=Permission.READ, seconds=0.5),
         ),
-        capability_of(
+        build_capability(
             "connect_model",
             "Connect the workspace to models",
             "What automations give a model goes to this address from then on. The key goes into "
@@ -86,7 +86,7 @@ def model_capabilities(
             counter.connect,
             KEEPS_KEY,
         ),
-        capability_of(
+        build_capability(
             "disconnect_model",
             "Disconnect the workspace from models",
             "The connection and its key are forgotten. Automations that need it fail until there "
@@ -102,7 +102,7 @@ def model_capabilities(
                 permission=Permission.CONNECT,
             ),
         ),
-        capability_of(
+        build_capability(
             "test_model",
             "Try a connection to models",
             "It asks the server which models it has. That costs nothing, and shows whether the "
@@ -126,7 +126,7 @@ KEEPS_KEY: Final = Annotations(
 
 
 @dataclass(frozen=True, slots=True)
-class _Counter:
+class _ModelHandlers:
     """The handlers."""
 
     database: Database | None
@@ -135,44 +135,54 @@ class _Counter:
 
     async def list_models(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         del given
-        connections = await reached_by(there(self.database), ctx.actor.workspace_id)
+        connections = await list_reachable_connections(
+            require_part(self.database), ctx.actor.workspace_id
+        )
         asked = usual(connections)
         return {
-            "connections": [told(one, address=not _hidden(one, ctx.actor)) for one in connections],
+            "connections": [
+                describe_model_connection(one, address=not _is_address_hidden(one, ctx.actor))
+                for one in connections
+            ],
             "models": await self._offered(connections),
             "usual_model": None if asked is None else asked.name,
             "note": None if connections else NO_CONNECTION,
         }
 
     async def connect(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        space, said = ctx.actor.workspace_id, said_in(given)
-        wish = Wish(space, given["name"], said, given.get("key"), ctx.actor.id, ctx.actor)
-        made, new = await connect(ctx.tx, there(self.vault), wish)
+        space, said = ctx.actor.workspace_id, normalize_connection(given)
+        wish = ModelConnectionSpec(
+            space, given["name"], said, given.get("key"), ctx.actor.id, ctx.actor
+        )
+        made, new = await connect(ctx.tx, require_part(self.vault), wish)
         if self.desk is not None:
             # What it refuses is undone with the transaction.
             self.desk.check_public(made)
-        return {"connection": told(made), "created": new}
+        return {"connection": describe_model_connection(made), "created": new}
 
     async def disconnect(
         self, ctx: CallContext, given: Mapping[str, Any]
     ) -> dict[str, Any] | Unchanged:
         space, name = ctx.actor.workspace_id, given["name"]
         gone = await disconnect(ctx.tx, space, name)
-        users = await needed_by(ctx.tx, space, name) if gone else []
+        users = await list_connection_users(ctx.tx, space, name) if gone else []
         answer = {"disconnected": gone, "needed_by": users}
         return answer if gone else Unchanged(answer)
 
     async def try_out(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         found = await self._called(ctx.actor.workspace_id, given["name"])
-        hidden = _hidden(found, ctx.actor)
-        tried = await try_out(found, there(self.desk).way_to(found), hidden=hidden)
+        hidden = _is_address_hidden(found, ctx.actor)
+        tried = await try_out(found, require_part(self.desk).way_to(found), hidden=hidden)
         return {"works": tried.works, "detail": tried.detail, "models": list(tried.models)}
 
     async def _called(self, workspace_id: UUID, name: str) -> ModelConnection:
-        found = {one.name: one for one in await reached_by(there(self.database), workspace_id)}
+        found = {
+            one.name: one
+            for one in await list_reachable_connections(require_part(self.database), workspace_id)
+        }
         if name in found:
             return found[name]
-        raise Missing(
+        raise NotFound(
             f"There is no model connection called {name!r} here.",
             code="no_connection",
             suggestion=f"There is {', '.join(found)}." if found else NO_CONNECTION,
@@ -180,22 +190,24 @@ class _Counter:
 
     async def _offered(self, connections: Sequence[ModelConnection]) -> list[dict[str, Any]]:
         """Every model that somebody has named, with its price; more may be asked for."""
-        database = there(self.database)
+        database = require_part(self.database)
         set_for = [one.model for one in await list_prices(database)]
         pairs = [
-            (one, model) for one in connections for model in _named_at(one, connections, set_for)
+            (one, model)
+            for one in connections
+            for model in _list_shown_models(one, connections, set_for)
         ]
         names = [name for one, model in pairs for name in (f"{one.name}/{model}", model)]
-        operator = await operator_prices(database, names)
-        return await asyncio.to_thread(_priced, pairs, operator)
+        operator = await load_operator_prices(database, names)
+        return await asyncio.to_thread(_describe_prices, pairs, operator)
 
 
-def _hidden(connection: ModelConnection, actor: Actor) -> bool:
+def _is_address_hidden(connection: ModelConnection, actor: Actor) -> bool:
     """Whether somebody may not know where a connection leads."""
     return connection.workspace_id is None and not actor.administrator
 
 
-def _named_at(
+def _list_shown_models(
     one: ModelConnection, connections: Sequence[ModelConnection], priced: Sequence[str]
 ) -> list[str]:
     """The models of a connection that are worth showing."""
@@ -213,7 +225,7 @@ def _named_at(
     return list(dict.fromkeys(found))
 
 
-def _priced(
+def _describe_prices(
     pairs: Sequence[tuple[ModelConnection, str]], operator: Mapping[str, Price]
 ) -> list[dict[str, Any]]:
     shown = []
@@ -233,7 +245,7 @@ def _priced(
     return shown
 
 
-def said_in(given: Mapping[str, Any]) -> dict[str, Any]:
+def normalize_connection(given: Mapping[str, Any]) -> dict[str, Any]:
     """What is said of a connection, with its address in the one spelling."""
     said = {name: given[name] for name in (KIND, URL, MODELS, USUAL) if name in given}
     if URL in said:
@@ -241,7 +253,9 @@ def said_in(given: Mapping[str, Any]) -> dict[str, Any]:
     return said
 
 
-def told(connection: ModelConnection, *, address: bool = True) -> dict[str, Any]:
+def describe_model_connection(
+    connection: ModelConnection, *, address: bool = True
+) -> dict[str, Any]:
     """A connection as it is shown: everything but its key."""
     return {
         "name": connection.name,

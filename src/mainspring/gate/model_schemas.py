@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mainspring.contracts.object_schema import object_schema, plain_object
+from mainspring.contracts.object_schema import build_object_part, build_object_schema
 
 NAME_PATTERN: Final = "^[a-z][a-z0-9_-]{0,31}$"
 # A model's name as providers write them, and with a connection's name before it.
@@ -46,10 +46,10 @@ _RATES: Final = {
 }
 _NEEDED_RATES: Final = ["input_usd_per_million", "output_usd_per_million"]
 _PRICE: Final = {
-    **plain_object(
+    **build_object_part(
         {
             **_RATES,
-            "above": plain_object(
+            "above": build_object_part(
                 {"input_tokens": {"type": "integer"}, **_RATES, "above": {"type": "object"}},
                 ["input_tokens", *_NEEDED_RATES],
             ),
@@ -61,7 +61,7 @@ _PRICE: Final = {
 }
 _A_PRICE: Final = {"input_usd_per_million": "3", "output_usd_per_million": "15"}
 
-_CONNECTION: Final = plain_object(
+_CONNECTION: Final = build_object_part(
     {
         "name": _TEXT,
         "kind": _KIND,
@@ -100,7 +100,7 @@ _A_CONNECTION: Final = {
     "created_at": _WHEN,
     "updated_at": _WHEN,
 }
-_OFFERED: Final = plain_object(
+_OFFERED: Final = build_object_part(
     {
         "name": _TEXT,
         "connection": _TEXT,
@@ -113,8 +113,8 @@ _OFFERED: Final = plain_object(
     ["name", "connection", "model", "price", "price_from", "can_be_asked", "why_not"],
 )
 
-NOTHING: Final = object_schema({}, [], [{}], [({"all": True}, "all of it comes anyway")])
-MODELS: Final = object_schema(
+NOTHING: Final = build_object_schema({}, [], [{}], [({"all": True}, "all of it comes anyway")])
+MODELS: Final = build_object_schema(
     {
         "connections": {"type": "array", "items": _CONNECTION},
         "models": {"type": "array", "items": _OFFERED},
@@ -142,7 +142,7 @@ MODELS: Final = object_schema(
     ],
     [({"connections": [{**_A_CONNECTION, "key": "sk-0"}]}, "a key is never answered")],
 )
-CONNECT: Final = object_schema(
+CONNECT: Final = build_object_schema(
     {
         "name": _NAME,
         "kind": {**_KIND, "description": "Left out: the name, where it is one of them."},
@@ -191,19 +191,19 @@ CONNECT: Final = object_schema(
         ({"name": "openai", "key": "Bearer sk-0"}, "the key alone, without a word before it"),
     ],
 )
-CONNECTED: Final = object_schema(
+CONNECTED: Final = build_object_schema(
     {"connection": _CONNECTION, "created": {"type": "boolean"}},
     ["connection", "created"],
     [{"connection": _A_CONNECTION, "created": True}],
     [({"connection": {**_A_CONNECTION, "key": "sk-0"}}, "a key is never answered")],
 )
-ONE_NAME: Final = object_schema(
+ONE_NAME: Final = build_object_schema(
     {"name": _NAME},
     ["name"],
     [{"name": "anthropic"}],
     [({}, "which one?"), ({"name": "*"}, "one name at a time")],
 )
-DISCONNECTED: Final = object_schema(
+DISCONNECTED: Final = build_object_schema(
     {
         "disconnected": {"type": "boolean"},
         "needed_by": {
@@ -216,7 +216,7 @@ DISCONNECTED: Final = object_schema(
     [{"disconnected": True, "needed_by": ["Weekly digest"]}],
     [({"disconnected": 1, "needed_by": []}, "whether, not how many")],
 )
-TESTED: Final = object_schema(
+TESTED: Final = build_object_schema(
     {
         "works": {"type": "boolean"},
         "detail": {"type": "string"},
@@ -226,7 +226,7 @@ TESTED: Final = object_schema(
     [{"works": True, "detail": "It answers and lists 1 model.", "models": ["qwen3-32b"]}],
     [({"works": "yes"}, "true or false")],
 )
-SET_PRICE: Final = object_schema(
+SET_PRICE: Final = build_object_schema(
     {
         "model": {**_MODEL, "description": "A model alone, or name/model for one connection."},
         "input_usd_per_million": _USD,
@@ -256,26 +256,26 @@ SET_PRICE: Final = object_schema(
         ),
     ],
 )
-_SET: Final = plain_object(
+_SET: Final = build_object_part(
     {"model": _TEXT, **_RATES, "set_at": _MOMENT}, ["model", *_NEEDED_RATES, "set_at"]
 )
 _A_SET: Final = {"model": "house/qwen3-32b", **_A_PRICE, "set_at": _WHEN}
-PRICE: Final = object_schema(
+PRICE: Final = build_object_schema(
     {"price": _SET}, ["price"], [{"price": _A_SET}], [({"price": 3}, "read and written apart")]
 )
-PRICES: Final = object_schema(
+PRICES: Final = build_object_schema(
     {"prices": {"type": "array", "items": _SET}},
     ["prices"],
     [{"prices": [_A_SET]}],
     [({"prices": {}}, "a list")],
 )
-ONE_MODEL: Final = object_schema(
+ONE_MODEL: Final = build_object_schema(
     {"model": _MODEL},
     ["model"],
     [{"model": "house/qwen3-32b"}],
     [({}, "which one?"), ({"model": "*"}, "one model at a time")],
 )
-DELETED: Final = object_schema(
+DELETED: Final = build_object_schema(
     {"deleted": {"type": "boolean"}},
     ["deleted"],
     [{"deleted": True}],

@@ -19,16 +19,16 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault, OverBudget
-from mainspring.gate.ask import Ask
+from mainspring.contracts.errors import BudgetExceeded, InternalError
+from mainspring.gate.ask import CapabilityCall
 from mainspring.gate.budget import (
     DAY_WAY_OUT,
     RUN_WAY_OUT,
     SPACE_WAY_OUT,
     STEP_WAY_OUT,
-    Purse,
-    StepBound,
-    tokens_used_up,
+    RunBudget,
+    StepBudget,
+    tokens_exhausted_error,
 )
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ _FREE = "DELETE FROM reservations WHERE workspace_id = $1 AND id = $2 AND spent 
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
+class BudgetReservation:
     """Money set aside for one call; none at all for a call that has no price."""
 
     workspace_id: UUID
@@ -135,22 +135,24 @@ class Promise:
     tokens: int = 0
 
 
-def promise_of(ask: Ask, promise_id: UUID, usd: Decimal) -> Promise:
+def build_reservation(ask: CapabilityCall, promise_id: UUID, usd: Decimal) -> BudgetReservation:
     """The promise that a call asks for."""
     run, space = ask.run, ask.actor.workspace_id
     if run is None:
-        return Promise(space, promise_id, None, None, "", usd)
-    return Promise(space, promise_id, run.automation_id, run.id, run.step, usd)
+        return BudgetReservation(space, promise_id, None, None, "", usd)
+    return BudgetReservation(space, promise_id, run.automation_id, run.id, run.step, usd)
 
 
-def checked_price(capability: str, usd: Any) -> Decimal:
+def validate_price(capability: str, usd: Any) -> Decimal:
     """The most a call can cost, as its capability says."""
     if not isinstance(usd, Decimal) or not usd.is_finite() or usd < 0:
-        raise Fault(f"The price of {capability} is no sum of money.", retryable=False)
+        raise InternalError(f"The price of {capability} is no sum of money.", retryable=False)
     return usd
 
 
-async def make_promise(tx: Transaction, promise: Promise, ask: Ask, lasts: timedelta) -> None:
+async def reserve_budget(
+    tx: Transaction, promise: BudgetReservation, ask: CapabilityCall, lasts: timedelta
+) -> None:
     """Sets money aside inside the caller's short transaction, or says at which level it is gone."""
     space = await tx.fetchrow(_LOCK, promise.workspace_id)
     sums = await tx.fetchrow(_SUMS, promise.workspace_id, promise.automation_id, promise.run_id)
@@ -170,7 +172,9 @@ async def make_promise(tx: Transaction, promise: Promise, ask: Ask, lasts: timed
     )
 
 
-async def room_for_tokens(tx: Transaction, ask: Ask, reads: int, writes: int) -> int:
+async def find_available_tokens(
+    tx: Transaction, ask: CapabilityCall, reads: int, writes: int
+) -> int:
     """How much of what a model should write there is room for in the run, but never nothing.
 
     The ledger of the workspace is held from here to the end of the transaction, so that no two
@@ -180,22 +184,24 @@ async def room_for_tokens(tx: Transaction, ask: Ask, reads: int, writes: int) ->
     if run is None or purse.token_cap is None:
         return writes
     await tx.fetchrow(_LOCK, ask.actor.workspace_id)
-    used, held = await tokens_used(tx, ask.actor.workspace_id, run.id)
+    used, held = await read_tokens_used(tx, ask.actor.workspace_id, run.id)
     purse.tokens = max(purse.tokens, used)
     taken = purse.tokens + held
     room = purse.token_cap - taken - reads
     if room < 1:
-        raise tokens_used_up(taken, purse.token_cap, reads)
+        raise tokens_exhausted_error(taken, purse.token_cap, reads)
     return min(writes, room)
 
 
-async def tokens_used(tx: Transaction, workspace_id: UUID, run_id: UUID) -> tuple[int, int]:
+async def read_tokens_used(tx: Transaction, workspace_id: UUID, run_id: UUID) -> tuple[int, int]:
     """Tokens that a run has used, and those promised to asks that are under way."""
     row = await tx.fetchrow(_TOKENS, workspace_id, run_id)
     return row["used"], row["held"]
 
 
-async def settle(tx: Transaction, promise: Promise, spent: Decimal) -> Decimal | None:
+async def settle_reservation(
+    tx: Transaction, promise: BudgetReservation, spent: Decimal
+) -> Decimal | None:
     """Books what a call came to and gives back what was promised beyond it.
 
     Answers what the automation has spent on that day, when this was news.
@@ -216,31 +222,33 @@ async def settle(tx: Transaction, promise: Promise, spent: Decimal) -> Decimal |
     return None if row is None else Decimal(row["usd"])
 
 
-async def settle_for(tx: Transaction, purse: Purse, promise: Promise, spent: Decimal) -> None:
+async def settle_run_budget(
+    tx: Transaction, purse: RunBudget, promise: BudgetReservation, spent: Decimal
+) -> None:
     """Settles, and lets the purse know how far its day and that of its workspace have gone."""
-    today = await settle(tx, promise, spent)
+    today = await settle_reservation(tx, promise, spent)
     if today is not None:
         purse.day_spent = max(purse.day_spent, today)
     if spent and promise.run_id is not None:
-        await look_at_space(tx, purse, promise.workspace_id)
+        await refresh_workspace_budget(tx, purse, promise.workspace_id)
 
 
-async def look_at_space(tx: Transaction, purse: Purse, workspace_id: UUID) -> None:
+async def refresh_workspace_budget(tx: Transaction, purse: RunBudget, workspace_id: UUID) -> None:
     """Lets a purse know what the workspace may spend in a day, and has spent."""
     row = await tx.fetchrow(_SPACE, workspace_id)
     if row is not None:
         purse.space_cap, purse.space_spent = Decimal(row["cap"]), Decimal(row["spent"])
 
 
-async def spent_by_step(
-    tx: Transaction, workspace_id: UUID, run_id: UUID, bound: StepBound
+async def read_step_spending(
+    tx: Transaction, workspace_id: UUID, run_id: UUID, bound: StepBudget
 ) -> Decimal:
     """What a step of a run has spent so far, whoever worked on it."""
     row = await tx.fetchrow(_STEP_SPENT, workspace_id, run_id, list(bound.covers))
     return Decimal(row["spent"])
 
 
-async def finished(work: Coroutine[Any, Any, None]) -> None:
+async def run_to_completion(work: Coroutine[Any, Any, None]) -> None:
     """Does the work to its end, also when whoever waits for it is stopped meanwhile.
 
     Money that was spent is booked; being stopped comes after that.
@@ -256,7 +264,9 @@ async def finished(work: Coroutine[Any, Any, None]) -> None:
         raise
 
 
-def _check(promise: Promise, ask: Ask, sums: Any, space_cap: Decimal | None) -> None:
+def _check(
+    promise: BudgetReservation, ask: CapabilityCall, sums: Any, space_cap: Decimal | None
+) -> None:
     if promise.run_id is not None:
         # The run's own purse knows of calls that are older than these records.
         used = max(sums["run_spent"], ask.purse.spent) + sums["run_held"]
@@ -280,7 +290,7 @@ def _check(promise: Promise, ask: Ask, sums: Any, space_cap: Decimal | None) -> 
         )
 
 
-async def _check_step(tx: Transaction, promise: Promise, bound: StepBound) -> None:
+async def _check_step(tx: Transaction, promise: BudgetReservation, bound: StepBudget) -> None:
     row = await tx.fetchrow(_STEP, promise.workspace_id, promise.run_id, list(bound.covers))
     used = max(row["spent"], bound.spent) + row["held"]
     _refuse_over(promise.usd, used, bound.cap, f"Step {bound.step!r}", "step_budget", STEP_WAY_OUT)
@@ -291,7 +301,7 @@ def _refuse_over(
 ) -> None:
     if used + asked <= cap:
         return
-    raise OverBudget(
+    raise BudgetExceeded(
         f"{who} may spend ${cap}, ${used} of it are spent or promised, and this call can cost "
         f"${asked}; it was not made.",
         code=code,

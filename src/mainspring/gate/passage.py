@@ -10,26 +10,33 @@ from typing import Any, Final
 from uuid import UUID
 
 from mainspring.contracts.capability import Capability, Effect
-from mainspring.contracts.errors import Denied, Fault, Missing, OverBudget, Problem, from_dict
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import (
+    BudgetExceeded,
+    InternalError,
+    NotFound,
+    PermissionDenied,
+    Problem,
+    problem_from_dict,
+)
+from mainspring.contracts.ids import generate_id
 from mainspring.definition.grants import match
-from mainspring.definition.hosts import listed_site
-from mainspring.definition.words import nearest
-from mainspring.gate.ask import Answer, Ask, digest, veiled
+from mainspring.definition.hosts import parse_host_entry
+from mainspring.definition.words import find_nearest
+from mainspring.gate.ask import CapabilityCall, CapabilityResult, digest, mask_arguments
 from mainspring.gate.record import CallRecord, RecordedCall
 from mainspring.gate.redact import redact_arguments
-from mainspring.gate.usage_meter import Asked
-from mainspring.store.audit import Entry, entry_by
+from mainspring.gate.usage_meter import MeteredRequest
+from mainspring.store.audit import AuditRecord, build_audit_record
 
 NOT_GRANTED = "not_granted"
 _NOTHING: Final = Decimal(0)
 
 
 @dataclass(slots=True)
-class Passage:
+class CallState:
     """One call, and what has been found out about it so far."""
 
-    ask: Ask
+    ask: CapabilityCall
     capability: Capability
     shown: Mapping[str, Any]
     text: bytes
@@ -55,7 +62,7 @@ class Passage:
     uses: set[tuple[str, str]] = field(default_factory=set)
 
     # What it asked of models, each ask with a promise of its own.
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[MeteredRequest] = field(default_factory=list)
     # What it came to beyond that, booked where it was spent: the turns of an agent.
     paid: Decimal = field(default=Decimal(0))
 
@@ -84,7 +91,7 @@ class Passage:
     @property
     def money_id(self) -> UUID:
         if self._money_id is None:
-            self._money_id = new_id()
+            self._money_id = generate_id()
         return self._money_id
 
     def record(
@@ -104,7 +111,7 @@ class Passage:
             number=self.ask.number,
             capability=self.capability.id,
             outcome=outcome,
-            arguments=self._kept_arguments(most_bytes),
+            arguments=self._recorded_arguments(most_bytes),
             arguments_hash=self.digest,
             ms=ms,
             at=at,
@@ -116,12 +123,12 @@ class Passage:
             name=self.ask.name,
         )
 
-    def _kept_arguments(self, most_bytes: int) -> Any:
+    def _recorded_arguments(self, most_bytes: int) -> Any:
         if len(self.text) > most_bytes:
             return {"left_out": f"{len(self.text)} bytes"}
-        return self.ask.known.masked(redact_arguments(veiled(self.shown, self.capability)))
+        return self.ask.known.masked(redact_arguments(mask_arguments(self.shown, self.capability)))
 
-    def _audit(self, error: Problem | None) -> tuple[Entry, ...]:
+    def _audit(self, error: Problem | None) -> tuple[AuditRecord, ...]:
         """What the audit log is told of this call beside its record."""
         refused = error is not None and error.code == NOT_GRANTED
         if not (self.uses or refused):
@@ -129,25 +136,27 @@ class Passage:
         ask = self.ask
         told = {"capability": self.capability.id, "call": ask.key}
         entries = [
-            entry_by(ask.actor, "secret.used", name, {**told, "host": host})
+            build_audit_record(ask.actor, "secret.used", name, {**told, "host": host})
             for name, host in sorted(self.uses)
         ]
         if error is not None and refused:
             detail = {**told, "reason": error.detail}
-            entries.append(entry_by(ask.actor, "grant.refused", self.capability.id, detail))
+            entries.append(
+                build_audit_record(ask.actor, "grant.refused", self.capability.id, detail)
+            )
         return tuple(entries)
 
 
 def outcome_of(problem: Problem) -> str:
     """The word in the record of a call that came to nothing."""
-    return "denied" if isinstance(problem, (Denied, OverBudget)) else "failed"
+    return "denied" if isinstance(problem, (PermissionDenied, BudgetExceeded)) else "failed"
 
 
-def answered_before(passage: Passage, before: RecordedCall) -> Answer:
+def replay_recorded_result(passage: CallState, before: RecordedCall) -> CapabilityResult:
     """The answer this call gave before the crash; a different question is a clear failure."""
     if before.capability != passage.capability.id or before.arguments_hash != passage.digest:
-        return Answer(
-            error=Fault(
+        return CapabilityResult(
+            error=InternalError(
                 f"On resuming, call {passage.ask.key} asks "
                 f"something else than it did before: {passage.capability.id} now, "
                 f"{before.capability} then.",
@@ -157,23 +166,29 @@ def answered_before(passage: Passage, before: RecordedCall) -> Answer:
             outcome="failed",
         )
     if before.error is not None:
-        problem = from_dict(before.error)
-        return Answer(error=problem, outcome=before.outcome, at=before.at, cost=before.cost)
-    return Answer(value=before.result, outcome=before.outcome, at=before.at, cost=before.cost)
+        problem = problem_from_dict(before.error)
+        return CapabilityResult(
+            error=problem, outcome=before.outcome, at=before.at, cost=before.cost
+        )
+    return CapabilityResult(
+        value=before.result, outcome=before.outcome, at=before.at, cost=before.cost
+    )
 
 
-def _spelt_one_way(hosts: Iterable[object]) -> frozenset[str]:
-    return frozenset(str(site) for site in map(listed_site, hosts) if site is not None)
+def _normalize_hosts(hosts: Iterable[object]) -> frozenset[str]:
+    return frozenset(str(site) for site in map(parse_host_entry, hosts) if site is not None)
 
 
-def granted_hosts(passage: Passage) -> frozenset[str] | None:
+def resolve_granted_hosts(passage: CallState) -> frozenset[str] | None:
     """Denied without a grant that fits; with one, the hosts that may be reached.
 
     These are the capability's own where it has fixed ones, else those of the grant.
     """
     capability = passage.capability
     if not capability.grantable:
-        raise Denied(f"{capability.id} can never be granted to an automation.", code=NOT_GRANTED)
+        raise PermissionDenied(
+            f"{capability.id} can never be granted to an automation.", code=NOT_GRANTED
+        )
     reason: str | None = None
     shown, write = passage.shown, capability.write
     if write is not None and write.granted_as is not None:
@@ -187,18 +202,18 @@ def granted_hosts(passage: Passage) -> frozenset[str] | None:
             if capability.annotations.hosts is not None:
                 return capability.annotations.hosts
             hosts = grant.params.get("hosts")
-            return None if hosts is None else _spelt_one_way(hosts)
-    raise Denied(
+            return None if hosts is None else _normalize_hosts(hosts)
+    raise PermissionDenied(
         reason or f"This automation was not granted {capability.id}.",
         code=NOT_GRANTED,
         suggestion="Add the grant to the definition and approve it.",
     )
 
 
-def unknown(name: str, known: Mapping[str, Any]) -> Missing:
+def unknown(name: str, known: Mapping[str, Any]) -> NotFound:
     """There is no such capability; perhaps one of those that may be known was meant."""
-    suggestion = nearest(name, list(known))
-    return Missing(
+    suggestion = find_nearest(name, list(known))
+    return NotFound(
         f"There is no capability called {name!r}.",
         code="unknown_capability",
         suggestion=f"Did you mean {suggestion!r}?" if suggestion else None,

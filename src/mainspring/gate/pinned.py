@@ -13,41 +13,43 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.grant import Grant
-from mainspring.definition.grants import same
+from mainspring.definition.grants import is_same_json
 
 if TYPE_CHECKING:
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.gate.direct import Visitor
+    from mainspring.gate.direct import CapabilityCaller
 
 # They were written for the whole schema and may contradict a pin.
 _EXAMPLES: Final = frozenset({"examples", "x-mainspring-anti-examples"})
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class CapabilityOffer:
     """One capability that a visitor may call, and what it takes from them."""
 
     capability: Capability
     input_schema: Mapping[str, Any]
 
 
-def offers_to(vocabulary: Vocabulary, visitor: Visitor) -> Iterator[Offer]:
+def offers_to(vocabulary: Vocabulary, visitor: CapabilityCaller) -> Iterator[CapabilityOffer]:
     """Everything a visitor may call, by name."""
     for name in sorted(vocabulary.capabilities):
         capability = vocabulary.capabilities[name]
         if visitor.may_call(capability):
-            yield Offer(capability, schema_for(capability, visitor))
+            yield CapabilityOffer(capability, schema_for(capability, visitor))
 
 
-def schema_for(capability: Capability, visitor: Visitor) -> Mapping[str, Any]:
+def schema_for(capability: Capability, visitor: CapabilityCaller) -> Mapping[str, Any]:
     """The input schema of a capability as it stands for one visitor."""
     if visitor.held is None:
         return capability.input_schema
     grants = [g for g in visitor.held.posture.grants if g.capability == capability.id]
-    return pinned(capability.input_schema, grants)
+    return restrict_to_grants(capability.input_schema, grants)
 
 
-def linked(offer: Offer, sources: Mapping[str, Sequence[str]]) -> Offer:
+def restrict_to_connections(
+    offer: CapabilityOffer, sources: Mapping[str, Sequence[str]]
+) -> CapabilityOffer:
     """An offer whose arguments name what the caller is connected to, and nothing else.
 
     Only what was possible before is left: a run whose grant names one source is shown that one.
@@ -56,7 +58,7 @@ def linked(offer: Offer, sources: Mapping[str, Sequence[str]]) -> Offer:
     properties = dict(offer.input_schema.get("properties", {}))
     for name, surface in wanted.items():
         if name in properties:
-            properties[name] = _linked(properties[name], sources.get(surface, ()))
+            properties[name] = _restrict_schema(properties[name], sources.get(surface, ()))
     if not wanted:
         return offer
     kept = {key: value for key, value in offer.input_schema.items() if key not in _EXAMPLES}
@@ -64,7 +66,7 @@ def linked(offer: Offer, sources: Mapping[str, Sequence[str]]) -> Offer:
     # Those of what the caller can name; where there is none of them, another still shows how.
     close = [one for one in examples if _can_say(one, properties, wanted)] or list(examples)
     shown = {"examples": close} if close else {}
-    return Offer(offer.capability, {**kept, "properties": properties, **shown})
+    return CapabilityOffer(offer.capability, {**kept, "properties": properties, **shown})
 
 
 def _can_say(example: Any, properties: Mapping[str, Any], names: Iterable[str]) -> bool:
@@ -76,7 +78,7 @@ def _can_say(example: Any, properties: Mapping[str, Any], names: Iterable[str]) 
     )
 
 
-def _linked(schema: Mapping[str, Any], sources: Sequence[str]) -> dict[str, Any]:
+def _restrict_schema(schema: Mapping[str, Any], sources: Sequence[str]) -> dict[str, Any]:
     bound = [schema["const"]] if "const" in schema else schema.get("enum")
     left = [one for one in sources if bound is None or one in bound]
     if left:
@@ -87,7 +89,7 @@ def _linked(schema: Mapping[str, Any], sources: Sequence[str]) -> dict[str, Any]
     return {**shown, "description": told}
 
 
-def pinned(schema: Mapping[str, Any], grants: Sequence[Grant]) -> Mapping[str, Any]:
+def restrict_to_grants(schema: Mapping[str, Any], grants: Sequence[Grant]) -> Mapping[str, Any]:
     """A schema with what all the grants bound; where they differ, each value is allowed."""
     bounded = set(grants[0].params).intersection(*(grant.params for grant in grants))
     if not bounded:
@@ -99,32 +101,32 @@ def pinned(schema: Mapping[str, Any], grants: Sequence[Grant]) -> Mapping[str, A
         if name not in properties:
             continue
         bounds = [grant.params[key] for grant in grants]
-        properties[name] = _narrowed(key, properties[name], bounds)
+        properties[name] = _narrow_property(key, properties[name], bounds)
         if name not in required:
             required.append(name)
     kept = {key: value for key, value in schema.items() if key not in _EXAMPLES}
     return {**kept, "properties": properties, "required": required}
 
 
-def _narrowed(key: str, schema: Any, bounds: Sequence[Any]) -> Any:
+def _narrow_property(key: str, schema: Any, bounds: Sequence[Any]) -> Any:
     shown: dict[str, Any] = dict(schema) if isinstance(schema, Mapping) else {}
     if key == "hosts":
-        hosts = sorted({str(host) for bound in bounds for host in _listed(bound)})
+        hosts = sorted({str(host) for bound in bounds for host in _as_list(bound)})
         granted = f"Only these hosts: {', '.join(hosts) or 'none'}."
         shown["description"] = f"{shown.get('description', '')} {granted}".strip()
         return shown
     if key.startswith("max_"):
         return {**shown, "maximum": max(bounds, key=_height)}
     allowed: list[Any] = []
-    for value in (entry for bound in bounds for entry in _listed(bound)):
-        if not any(same(value, entry) for entry in allowed):
+    for value in (entry for bound in bounds for entry in _as_list(bound)):
+        if not any(is_same_json(value, entry) for entry in allowed):
             allowed.append(value)
     if shown.get("type") == "array" and any(isinstance(bound, list) for bound in bounds):
         return {**shown, "items": {**shown.get("items", {}), "enum": allowed}}
     return {**shown, "const": allowed[0]} if len(allowed) == 1 else {**shown, "enum": allowed}
 
 
-def _listed(bound: Any) -> Sequence[Any]:
+def _as_list(bound: Any) -> Sequence[Any]:
     return bound if isinstance(bound, list) else [bound]
 
 

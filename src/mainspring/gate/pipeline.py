@@ -22,59 +22,71 @@ from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Mailer, Transaction
-from mainspring.contracts.errors import Clash, Fault, Finding, Invalid, Missing, Problem
+from mainspring.contracts.errors import Conflict, Finding, InternalError, Invalid, NotFound, Problem
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.model import ModelReply, ModelRequest, Models
-from mainspring.contracts.outcome import Done, Nothing, Resolved, Unchanged, Unclear
-from mainspring.contracts.registry import Vocabularies
+from mainspring.contracts.model import ModelCatalog, ModelReply, ModelRequest
+from mainspring.contracts.outcome import (
+    Done,
+    NeedsClarification,
+    NothingToDo,
+    ResolvedArguments,
+    Unchanged,
+)
+from mainspring.contracts.registry import WorkspaceVocabularies
 from mainspring.definition.json_text import check_value
 from mainspring.definition.tool_patterns import HOSTED
-from mainspring.gate.agency import GateAgency, House
+from mainspring.gate.agency import AgentServices, GateAgentSession
 from mainspring.gate.artifacts.blobs import BlobStore
 from mainspring.gate.ask import (
-    Answer,
-    Ask,
-    check_secret_places,
-    check_strays,
+    CapabilityCall,
+    CapabilityResult,
+    canonical_json,
+    check_secret_arguments,
+    check_unknown_arguments,
     has_secret,
-    kept_result,
-    plain,
-    spelled,
-    veiled,
+    mask_arguments,
+    mask_result,
+    show_secret_names,
 )
-from mainspring.gate.by_rule import take_agreed
-from mainspring.gate.connected.lines import Lines
-from mainspring.gate.connected.visit import Visit, bound_to
-from mainspring.gate.context import Confirm, GateContext
+from mainspring.gate.by_rule import claim_preapproved
+from mainspring.gate.connected.lines import AccountConnections
+from mainspring.gate.connected.visit import CallConnections, connection_binding
+from mainspring.gate.context import DraftConfirmer, GateContext
 from mainspring.gate.drafting.envelopes import route_of
-from mainspring.gate.drafting.waking import NoRuns, Resumer
-from mainspring.gate.drafts import Lifetimes, hold
+from mainspring.gate.drafting.waking import NullResumer, Resumer
+from mainspring.gate.drafts import DraftLifetimes, hold_call
 from mainspring.gate.egress import Egress
-from mainspring.gate.fence import hold_run
-from mainspring.gate.keeping import Keeping
-from mainspring.gate.memory import RECORDED, Remembered, remembered
-from mainspring.gate.money import checked_price, finished, make_promise, promise_of, settle_for
+from mainspring.gate.fence import check_fence
+from mainspring.gate.keeping import CallRecorder
+from mainspring.gate.memory import RECORDED, ReplayedAnswer, replay_answer
+from mainspring.gate.money import (
+    build_reservation,
+    reserve_budget,
+    run_to_completion,
+    settle_run_budget,
+    validate_price,
+)
 from mainspring.gate.passage import (
-    Passage,
-    answered_before,
-    granted_hosts,
+    CallState,
     outcome_of,
+    replay_recorded_result,
+    resolve_granted_hosts,
     unknown,
 )
 from mainspring.gate.policy import Verdict, decide, effect_of
 from mainspring.gate.rates import count_egress, count_send
 from mainspring.gate.record import CallRecord
 from mainspring.gate.run_tokens import hold_pass
-from mainspring.gate.sending import ANSWERING, Sending, confirming_came_to
+from mainspring.gate.sending import ANSWERING, DraftSender, confirming_came_to
 from mainspring.gate.spelt import with_secrets
 from mainspring.gate.stub import stub_of
 from mainspring.gate.subject import subject_of
-from mainspring.gate.usage_meter import Meter, book
-from mainspring.gate.validators import Validators
+from mainspring.gate.usage_meter import ModelMeter, book
+from mainspring.gate.validators import CapabilityValidators
 from mainspring.store.database import Connection, Database, is_lost_connection
-from mainspring.store.outage import logged_problem
-from mainspring.store.walls import Walled
-from mainspring.workspace.people.addresses import address_of_member
+from mainspring.store.outage import log_and_convert_error
+from mainspring.store.walls import WorkspaceDatabase
+from mainspring.workspace.people.addresses import find_member_address
 from mainspring.workspace.vault import Vault
 
 _OUTCOME: Final = {Effect.READ: "read", Effect.KEEP: "kept", Effect.SEND: "sent"}
@@ -84,29 +96,29 @@ _OUTCOME: Final = {Effect.READ: "read", Effect.KEEP: "kept", Effect.SEND: "sent"
 class Pipeline:
     """Grants, pinned arguments, drafts, budgets, secrets and records, in one place."""
 
-    vocabulary: Vocabularies
+    vocabulary: WorkspaceVocabularies
     database: Database
     egress: Egress
     vault: Vault
     clock: Clock
     limits: Limits
     mailer: Mailer
-    keeping: Keeping
-    lifetimes: Lifetimes
-    models: Models
+    keeping: CallRecorder
+    lifetimes: DraftLifetimes
+    models: ModelCatalog
     blobs: BlobStore
     # Where the first person is reached while they have no address of their own.
     owner_mail: str | None = None
     # The ways over members' connections; none where no integration is at hand.
-    lines: Lines | None = None
+    lines: AccountConnections | None = None
     # Resumes runs that wait for a draft.
-    resumer: Resumer = field(default_factory=NoRuns)
-    _validators: Validators = field(init=False)
+    resumer: Resumer = field(default_factory=NullResumer)
+    _validators: CapabilityValidators = field(init=False)
 
     def __post_init__(self) -> None:
-        self._validators = Validators(self.limits)
+        self._validators = CapabilityValidators(self.limits)
 
-    async def call(self, ask: Ask) -> Answer:
+    async def call(self, ask: CapabilityCall) -> CapabilityResult:
         """Decides about one call and performs it if it may be performed."""
         started = self.clock.monotonic()
         capability = self.vocabulary.capabilities.get(ask.capability)
@@ -114,16 +126,18 @@ class Pipeline:
             words = await self.vocabulary.of(ask.actor.workspace_id, needing=[ask.capability])
             capability = words.capabilities.get(ask.capability)
             if capability is None:
-                return Answer(error=unknown(ask.capability, words.capabilities), outcome="denied")
+                return CapabilityResult(
+                    error=unknown(ask.capability, words.capabilities), outcome="denied"
+                )
         try:
             ask = with_secrets(ask, capability)
-            shown = plain(ask.arguments)
+            shown = show_secret_names(ask.arguments)
             text = self._spelled(capability, shown)
         except Problem as problem:
-            return self.refused(Passage(ask, capability, {}, b"", started), problem)
-        passage = Passage(ask, capability, shown, text, started)
+            return self.refused(CallState(ask, capability, {}, b"", started), problem)
+        passage = CallState(ask, capability, shown, text, started)
         if ask.recorded is not None:
-            return answered_before(passage, ask.recorded)
+            return replay_recorded_result(passage, ask.recorded)
         try:
             self._admit(passage)
             passage.effect = effect_of(capability, shown)
@@ -132,17 +146,19 @@ class Pipeline:
         except Problem as problem:
             return self.refused(passage, problem)
         except Exception as error:
-            return self.refused(passage, logged_problem(error))
+            return self.refused(passage, log_and_convert_error(error))
 
-    def turned_away(self, ask: Ask, capability: Capability, problem: Problem) -> Answer:
+    def turned_away(
+        self, ask: CapabilityCall, capability: Capability, problem: Problem
+    ) -> CapabilityResult:
         """A caller who may not call it at all; their arguments are not looked at."""
-        return self.refused(Passage(ask, capability, {}, b"", self.clock.monotonic()), problem)
+        return self.refused(CallState(ask, capability, {}, b"", self.clock.monotonic()), problem)
 
     def _spelled(self, capability: Capability, shown: Mapping[str, Any]) -> bytes:
         """The arguments as text; what cannot be text or is too much of it goes no further."""
-        check_strays(shown, capability)
+        check_unknown_arguments(shown, capability)
         check_value(shown, self.limits)
-        text = spelled(shown)
+        text = canonical_json(shown)
         most = capability.annotations.arguments_bytes or self.limits.call_arguments_bytes
         if len(text) > most:
             raise Invalid(
@@ -150,20 +166,20 @@ class Pipeline:
                 f"at most {most} are taken.",
                 code="arguments_too_large",
             )
-        return spelled(veiled(shown, capability)) if _hides(capability) else text
+        return canonical_json(mask_arguments(shown, capability)) if _hides(capability) else text
 
-    def _admit(self, passage: Passage) -> None:
+    def _admit(self, passage: CallState) -> None:
         """Allowed, and valid. The grant is checked first: a refusal reveals no schema."""
         if passage.ask.agreed is not None:
             passage.hosts = passage.ask.agreed.hosts
         elif passage.ask.run is not None:
-            passage.hosts = granted_hosts(passage)
+            passage.hosts = resolve_granted_hosts(passage)
         else:
             passage.hosts = passage.capability.annotations.hosts
         self._check_arguments(passage)
 
-    def _check_arguments(self, passage: Passage) -> None:
-        check_secret_places(passage.ask.arguments, passage.capability)
+    def _check_arguments(self, passage: CallState) -> None:
+        check_secret_arguments(passage.ask.arguments, passage.capability)
         findings = self._findings(passage)
         if findings:
             raise Invalid(
@@ -172,13 +188,13 @@ class Pipeline:
                 findings=findings,
             )
 
-    def _findings(self, passage: Passage) -> Sequence[Finding]:
+    def _findings(self, passage: CallState) -> Sequence[Finding]:
         """What is wrong with the arguments: their shape, and then what they say."""
         wrong = self._validators.of(passage.capability).arguments.findings(passage.shown, "")
         judge = passage.capability.annotations.judge
         return wrong if wrong or judge is None else judge(passage.shown)
 
-    async def _decided(self, passage: Passage) -> Answer:
+    async def _decided(self, passage: CallState) -> CapabilityResult:
         verdict: Verdict = "perform"
         if passage.ask.agreed is None:
             run = passage.ask.run
@@ -193,14 +209,14 @@ class Pipeline:
                 verdict = "pretend"
         memory = passage.ask.memory
         if memory is not None:
-            then = remembered(memory, passage.capability, passage.digest, verdict)
+            then = replay_answer(memory, passage.capability, passage.digest, verdict)
             if then is not None:
                 return self._as_then(passage, then)
         try:
             asks = passage.ask.posture.agreed and (memory is None or memory.live)
             back = await self._resolved(passage) if asks else None
             if back is not None:
-                return await self._paid(passage, *back)
+                return await self._answer_and_book(passage, *back)
             if verdict == "pretend" or await self._nobody_to_ask(passage):
                 value = passage.ask.known.masked(stub_of(passage.capability, passage.shown))
                 return self._done(passage, passage.noted(value), "pretended")
@@ -212,12 +228,12 @@ class Pipeline:
             if passage.capability.annotations.transactional:
                 return await self._in_transaction(passage, held=False)
             value, outcome = await self._perform(passage, None)
-            return await self._paid(passage, value, outcome)
+            return await self._answer_and_book(passage, value, outcome)
         finally:
             if passage.costs and not passage.settled:
-                await finished(self._settle(passage))
+                await run_to_completion(self._settle(passage))
 
-    def _as_then(self, passage: Passage, then: Remembered) -> Answer:
+    def _as_then(self, passage: CallState, then: ReplayedAnswer) -> CapabilityResult:
         """The answer of the run that is rehearsed; it was paid for then."""
         if then.arguments is not None:
             passage.shown = then.arguments
@@ -228,7 +244,7 @@ class Pipeline:
         record = replace(answer.record, outcome=RECORDED)
         return replace(answer, outcome=RECORDED, record=record)
 
-    async def _resolved(self, passage: Passage) -> tuple[Any, str] | None:
+    async def _resolved(self, passage: CallState) -> tuple[Any, str] | None:
         """Makes the arguments exact, where a write may be asked for otherwise.
 
         What it answers instead is a question back, or that there is nothing to do.
@@ -238,19 +254,19 @@ class Pipeline:
             return None
         resolve = write.resolve
         made, visit = await self._visited(passage, None, lambda ctx: resolve(ctx, ask.arguments))
-        if isinstance(made, (Unclear, Nothing)):
+        if isinstance(made, (NeedsClarification, NothingToDo)):
             return self._checked(passage, made, visit)
-        if isinstance(made, Resolved):
+        if isinstance(made, ResolvedArguments):
             passage.note = made.note
             made = made.arguments
-        passage.ask, passage.shown = replace(ask, arguments=made), plain(made)
+        passage.ask, passage.shown = replace(ask, arguments=made), show_secret_names(made)
         self._check_arguments(passage)
         if ask.run is not None:
             # Once more as it is now: so it will be judged when somebody agrees to it.
-            passage.hosts = granted_hosts(passage)
+            passage.hosts = resolve_granted_hosts(passage)
         return None
 
-    async def _connection(self, passage: Passage) -> Mapping[str, Any] | None:
+    async def _connection(self, passage: CallState) -> Mapping[str, Any] | None:
         """What a call that is held will go over.
 
         Nothing waits for a person that could not leave once they have agreed.
@@ -259,10 +275,10 @@ class Pipeline:
         route = route_of(passage.capability, ask.arguments, self.vocabulary.capabilities)
         if route is None or self.lines is None:
             return None
-        way = await Visit(ask, self.egress, self.vault, self.lines).connect(route)
-        return bound_to(way.account)
+        way = await CallConnections(ask, self.egress, self.vault, self.lines).connect(route)
+        return connection_binding(way.account)
 
-    async def _let_go(self, passage: Passage, *, agreed: bool) -> Answer | None:
+    async def _let_go(self, passage: CallState, *, agreed: bool) -> CapabilityResult | None:
         """What came of it, where a person has agreed to exactly this.
 
         They did so for its step, or they accepted a standing rule.
@@ -272,10 +288,12 @@ class Pipeline:
             return None
         if not agreed and not capability.write.wording:
             return None
-        async with Walled(self.database, ask.actor.workspace_id).transaction() as tx:
-            await hold_run(tx, ask)
+        async with WorkspaceDatabase(self.database, ask.actor.workspace_id).transaction() as tx:
+            await check_fence(tx, ask)
             await hold_pass(tx, ask)
-            going = await take_agreed(tx, passage, self.clock.now(), self.lifetimes, by_step=agreed)
+            going = await claim_preapproved(
+                tx, passage, self.clock.now(), self.lifetimes, by_step=agreed
+            )
         if going is None:
             return None
         if going.problem is not None:
@@ -285,16 +303,16 @@ class Pipeline:
             return self._done(passage, going.result, "sent")
         # Its secrets are marked already, in the arguments that are on their way.
         made = replace(ask, id=going.call_id, agreed=taken, spelt=None)
-        ends: list[Answer] = []
+        ends: list[CapabilityResult] = []
 
         async def work() -> None:
             ends.append(await self._sending().let_go(made, capability, taken.draft_id))
 
         # Whoever asked may go away meanwhile; what was begun is brought to its end.
-        await finished(work())
+        await run_to_completion(work())
         return ends[0]
 
-    async def _nobody_to_ask(self, passage: Passage) -> bool:
+    async def _nobody_to_ask(self, passage: CallState) -> bool:
         """A dry run goes on where its model cannot be asked; any other run is told so."""
         ask = passage.ask
         if ask.posture.mode != "dry_run" or not passage.capability.annotations.asks_models:
@@ -307,10 +325,10 @@ class Pipeline:
         name = passage.shown.get("model") or ask.posture.model or ""
         try:
             return (await self.models.find(ask.actor.workspace_id, name)).price is None
-        except (Clash, Missing):
+        except (Conflict, NotFound):
             return True
 
-    async def _reserve(self, passage: Passage) -> None:
+    async def _reserve(self, passage: CallState) -> None:
         """What has to be there before the handler is called: a turn to send, and money."""
         ask, capability = passage.ask, passage.capability
         if ask.run is not None and capability.write is not None and capability.id not in HOSTED:
@@ -332,20 +350,22 @@ class Pipeline:
         price = capability.annotations.price
         if price is None:
             return
-        usd = checked_price(capability.id, price(passage.shown))
+        usd = validate_price(capability.id, price(passage.shown))
         ask.purse.reserve(usd)
         passage.price = usd
-        promise = promise_of(ask, passage.money_id, usd)
+        promise = build_reservation(ask, passage.money_id, usd)
         lasts = timedelta(seconds=self.limits.reservation_seconds)
         try:
             async with self.database.transaction() as tx:
-                await make_promise(tx, promise, ask, lasts)
+                await reserve_budget(tx, promise, ask, lasts)
         except BaseException:
             ask.purse.settle(usd, Decimal(0))
             passage.settled = True
             raise
 
-    async def _paid(self, passage: Passage, value: Any, outcome: str) -> Answer:
+    async def _answer_and_book(
+        self, passage: CallState, value: Any, outcome: str
+    ) -> CapabilityResult:
         """The answer of a call; one that cost money is recorded where its cost is booked.
 
         So whoever takes the run over does not pay again for an answer that was paid for.
@@ -354,33 +374,33 @@ class Pipeline:
         alone = passage.ask.run is None or passage.ask.agreed is not None
         if alone or not passage.cost:
             return self._done(passage, value, outcome)
-        kept = kept_result(value, passage.capability)
+        kept = mask_result(value, passage.capability)
         record = self._record(passage, outcome, None, value, result=kept)
 
         async def work(tx: Transaction) -> None:
-            await hold_run(tx, passage.ask)
+            await check_fence(tx, passage.ask)
             await self._book(passage, tx)
             await self.keeping.write(tx, passage.ask, record)
 
-        inside = Walled(self.database, passage.ask.actor.workspace_id)
+        inside = WorkspaceDatabase(self.database, passage.ask.actor.workspace_id)
         try:
-            await finished(inside.run_retrying(work))
+            await run_to_completion(inside.run_retrying(work))
         except BaseException:
             # Nothing of it is there: the cost is booked by itself.
             passage.booked = False
             raise
-        return Answer(value=value, outcome=outcome, at=record.at, cost=passage.cost)
+        return CapabilityResult(value=value, outcome=outcome, at=record.at, cost=passage.cost)
 
-    async def _book(self, passage: Passage, tx: Transaction) -> None:
+    async def _book(self, passage: CallState, tx: Transaction) -> None:
         """Books the cost in the transaction that records the call."""
         ask = passage.ask
         if passage.price or passage.spent:
-            promise = promise_of(ask, passage.money_id, passage.price)
-            await settle_for(tx, ask.purse, promise, passage.spent)
+            promise = build_reservation(ask, passage.money_id, passage.price)
+            await settle_run_budget(tx, ask.purse, promise, passage.spent)
         await book(tx, ask, passage.asked)
         passage.booked = passage.costs
 
-    async def _settle(self, passage: Passage) -> None:
+    async def _settle(self, passage: CallState) -> None:
         """Books what the call came to, once; what had no price and cost nothing has no row."""
         passage.settled = True
         purse = passage.ask.purse
@@ -390,11 +410,11 @@ class Pipeline:
         if not passage.booked:
             await self.database.run_retrying(lambda link: self._booked_alone(passage, link))
 
-    async def _booked_alone(self, passage: Passage, link: Connection) -> None:
+    async def _booked_alone(self, passage: CallState, link: Connection) -> None:
         async with link.transaction():
             await self._book(passage, link)
 
-    async def _perform(self, passage: Passage, tx: Transaction | None) -> tuple[Any, str]:
+    async def _perform(self, passage: CallState, tx: Transaction | None) -> tuple[Any, str]:
         """The only place in the product where a capability's handler is called."""
 
         async def work(context: GateContext) -> Any:
@@ -406,13 +426,13 @@ class Pipeline:
 
     async def _visited(
         self,
-        passage: Passage,
+        passage: CallState,
         tx: Transaction | None,
         work: Callable[[GateContext], Awaitable[Any]],
-    ) -> tuple[Any, Visit]:
+    ) -> tuple[Any, CallConnections]:
         """Does the work of a call with all that it is given, and says what it has used."""
         ask = passage.ask
-        visit = Visit(ask, self.egress, self.vault, self.lines)
+        visit = CallConnections(ask, self.egress, self.vault, self.lines)
         out = await visit.open(passage.hosts, passage.capability.annotations.route)
         context = GateContext(
             ask.actor,
@@ -423,7 +443,7 @@ class Pipeline:
             self.mailer,
             partial(self._owner_address, ask),
             ask.posture.model or "",
-            partial(self._metered, passage),
+            partial(self._complete_on_meter, passage),
             tx,
             out.account,
             visit.connect,
@@ -447,14 +467,14 @@ class Pipeline:
         await visit.ended(None)
         return returned, visit
 
-    async def _owner_address(self, ask: Ask) -> str | None:
+    async def _owner_address(self, ask: CapabilityCall) -> str | None:
         whose = ask.drawer
-        return await address_of_member(
+        return await find_member_address(
             self.database, whose.workspace_id, whose.owner_id, self.owner_mail
         )
 
-    async def _metered(self, passage: Passage, request: ModelRequest) -> ModelReply:
-        meter = Meter(
+    async def _complete_on_meter(self, passage: CallState, request: ModelRequest) -> ModelReply:
+        meter = ModelMeter(
             self.models,
             self.database,
             self.clock,
@@ -465,14 +485,14 @@ class Pipeline:
         )
         return await meter.complete(request)
 
-    def _confirming(self, passage: Passage) -> Confirm | None:
+    def _confirming(self, passage: CallState) -> DraftConfirmer | None:
         """The way to perform a draft, which those that answer drafts have and no other."""
         if passage.capability.id not in ANSWERING:
             return None
         return partial(self._sending().confirm, passage.ask)
 
-    def _sending(self) -> Sending:
-        return Sending(
+    def _sending(self) -> DraftSender:
+        return DraftSender(
             self.vocabulary,
             self.database,
             self.keeping,
@@ -482,16 +502,18 @@ class Pipeline:
             self.resumer,
         )
 
-    def _judged(self, ask: Ask, capability: Capability, shown: Mapping[str, Any]) -> list[Finding]:
+    def _judged(
+        self, ask: CapabilityCall, capability: Capability, shown: Mapping[str, Any]
+    ) -> list[Finding]:
         """What is wrong with the arguments of a draft that somebody has edited."""
         self._spelled(capability, shown)
-        return list(self._findings(Passage(ask, capability, shown, b"", 0.0)))
+        return list(self._findings(CallState(ask, capability, shown, b"", 0.0)))
 
-    def _agency(self, passage: Passage) -> GateAgency | None:
+    def _agency(self, passage: CallState) -> GateAgentSession | None:
         """The way to turns of a model and to tools, which one capability has and no other."""
         if passage.capability.id != AGENT_RUN:
             return None
-        house = House(
+        house = AgentServices(
             self.vocabulary,
             self.database,
             self.clock,
@@ -501,18 +523,20 @@ class Pipeline:
             self.blobs,
             self.call,
         )
-        return GateAgency(house, passage)
+        return GateAgentSession(house, passage)
 
-    def _checked(self, passage: Passage, returned: Any, visit: Visit) -> tuple[Any, str]:
-        if isinstance(returned, (Unclear, Nothing)):
-            kind = "unclear" if isinstance(returned, Unclear) else "nothing"
+    def _checked(
+        self, passage: CallState, returned: Any, visit: CallConnections
+    ) -> tuple[Any, str]:
+        if isinstance(returned, (NeedsClarification, NothingToDo)):
+            kind = "unclear" if isinstance(returned, NeedsClarification) else "nothing"
             return passage.ask.known.masked(returned.as_value()), kind
         value = returned.value if isinstance(returned, (Done, Unchanged)) else returned
         value = passage.ask.known.masked(visit.masked(value))
         check_value(value, self.limits)
         findings = self._validators.of(passage.capability).answers.findings(value, "")
         if findings:
-            raise Fault(
+            raise InternalError(
                 f"{passage.capability.id} answered in a shape it does not declare: "
                 f"{findings[0].detail}",
                 code="result_invalid",
@@ -524,7 +548,7 @@ class Pipeline:
             return value, confirming_came_to(value)
         return value, _OUTCOME[effect]
 
-    async def _in_transaction(self, passage: Passage, *, held: bool) -> Answer:
+    async def _in_transaction(self, passage: CallState, *, held: bool) -> CapabilityResult:
         """Performs and records in one transaction.
 
         When the connection breaks it is not known whether the commit happened, so the
@@ -533,13 +557,13 @@ class Pipeline:
         in_doubt = False
         while True:
             try:
-                inside = Walled(self.database, passage.ask.actor.workspace_id)
+                inside = WorkspaceDatabase(self.database, passage.ask.actor.workspace_id)
                 async with inside.transaction() as tx:
-                    await hold_run(tx, passage.ask)
+                    await check_fence(tx, passage.ask)
                     await hold_pass(tx, passage.ask)
                     before = await self.keeping.before(tx, passage.ask) if in_doubt else None
                     if before is not None:
-                        return answered_before(passage, before)
+                        return replay_recorded_result(passage, before)
                     return await self._recorded(passage, tx, held=held)
             except BaseException as error:
                 passage.booked = False
@@ -548,9 +572,11 @@ class Pipeline:
                 in_doubt = True
                 await self.database.recover()
 
-    async def _recorded(self, passage: Passage, tx: Transaction, *, held: bool) -> Answer:
+    async def _recorded(
+        self, passage: CallState, tx: Transaction, *, held: bool
+    ) -> CapabilityResult:
         if held:
-            draft = await hold(
+            draft = await hold_call(
                 tx,
                 passage.ask,
                 passage.capability,
@@ -563,22 +589,24 @@ class Pipeline:
         else:
             value, outcome = await self._perform(passage, tx)
         await self._book(passage, tx)
-        kept = kept_result(value, passage.capability)
+        kept = mask_result(value, passage.capability)
         record = self._record(passage, outcome, None, value, result=kept)
         await self.keeping.write(tx, passage.ask, record)
-        return Answer(value=value, outcome=outcome, at=record.at, cost=passage.cost)
+        return CapabilityResult(value=value, outcome=outcome, at=record.at, cost=passage.cost)
 
-    def _done(self, passage: Passage, value: Any, outcome: str) -> Answer:
+    def _done(self, passage: CallState, value: Any, outcome: str) -> CapabilityResult:
         record = self._record(passage, outcome, None, value)
-        return Answer(value=value, outcome=outcome, record=record, at=record.at, cost=passage.cost)
+        return CapabilityResult(
+            value=value, outcome=outcome, record=record, at=record.at, cost=passage.cost
+        )
 
-    def refused(self, passage: Passage, problem: Problem) -> Answer:
+    def refused(self, passage: CallState, problem: Problem) -> CapabilityResult:
         passage.ask.known.hide_in(problem)
         if isinstance(problem, Invalid) and _hides(passage.capability):
             # What is not valid may be the hidden value itself, in the wrong place.
             passage = replace(passage, shown={}, text=b"")
         record = self._record(passage, outcome_of(problem), problem)
-        return Answer(
+        return CapabilityResult(
             error=problem,
             outcome=record.outcome,
             record=record,
@@ -589,7 +617,7 @@ class Pipeline:
 
     def _record(
         self,
-        passage: Passage,
+        passage: CallState,
         outcome: str,
         error: Problem | None,
         value: Any = None,
@@ -610,7 +638,7 @@ class Pipeline:
         )
 
 
-def _needs_agreement(passage: Passage) -> bool:
+def _needs_agreement(passage: CallState) -> bool:
     """A dry run of what nobody has agreed to uses no secret and no account."""
     ask = passage.ask
     if ask.posture.agreed:

@@ -23,7 +23,7 @@ _NARROWING: Final[tuple[Mode, ...]] = ("live", "verify", "dry_run")
 
 
 @dataclass(frozen=True, slots=True)
-class Posture:
+class RunPolicy:
     """What a run may do, frozen when it was accepted."""
 
     grants: tuple[Grant, ...]
@@ -46,7 +46,7 @@ def mode_of(*, dry_run: bool, verify: bool) -> Mode:
     return "verify" if verify else "live"
 
 
-def narrower(one: Mode, other: Mode) -> Mode:
+def narrower_mode(one: Mode, other: Mode) -> Mode:
     """The mode in which a run does no more than either of the two would allow."""
     return max(one, other, key=_NARROWING.index)
 
@@ -57,7 +57,7 @@ def effect_of(capability: Capability, arguments: Mapping[str, Any]) -> Effect:
     return capability.annotations.effect if reach is None else reach(arguments)
 
 
-def may_wait(capability: Capability, posture: Posture, step: str) -> bool:
+def may_wait(capability: Capability, posture: RunPolicy, step: str) -> bool:
     """Whether calls of a step with this capability usually wait for a person."""
     if posture.approvals.get(step, UNSAID).is_automatic(capability.id):
         return False
@@ -70,7 +70,7 @@ def may_wait(capability: Capability, posture: Posture, step: str) -> bool:
 def decide(
     capability: Capability,
     effect: Effect,
-    posture: Posture,
+    posture: RunPolicy,
     step: str = "",
     arguments: Mapping[str, Any] = _NO_ARGUMENTS,
 ) -> Verdict:

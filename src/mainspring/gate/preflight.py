@@ -14,27 +14,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Finding, Problem
-from mainspring.contracts.manifest import source_of
-from mainspring.contracts.preflight import REFUSED, Whose
-from mainspring.definition.hosts import listed_site, literal_site
-from mainspring.definition.pointers import under
-from mainspring.definition.tool_patterns import fixed_params, tool_name
+from mainspring.contracts.manifest import get_source_name
+from mainspring.contracts.preflight import REFUSED, DefinitionOwner
+from mainspring.definition.hosts import parse_host_entry, parse_template_host
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.tool_patterns import read_fixed_params, read_tool_name
 from mainspring.gate.connected.token_answers import missing_scopes
-from mainspring.gate.egress.dial import judge_literal, not_public
+from mainspring.gate.egress.dial import check_literal_address, not_public_error
 from mainspring.gate.egress.url import parse_url
 from mainspring.gate.ingestion.sources import route_to
-from mainspring.store.walls import Walled
+from mainspring.store.walls import WorkspaceDatabase
 from mainspring.workspace.accounts import rows
-from mainspring.workspace.people.addresses import Reached, reach_maker, reach_member
+from mainspring.workspace.people.addresses import MailAddressState, reach_maker, reach_member
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from mainspring.contracts.capability import Capability, Route
+    from mainspring.contracts.capability import Capability, ConnectionRoute
     from mainspring.contracts.context import Transaction
     from mainspring.contracts.integration import Integration
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.gate.connected.lines import Lines
+    from mainspring.gate.connected.lines import AccountConnections
     from mainspring.store.database import Database
 
 _TO_OWNER: Final = "email.notify_owner"
@@ -78,7 +78,7 @@ class InstallationPreflight:
         self,
         database: Database,
         allow: frozenset[str],
-        lines: Lines | None,
+        lines: AccountConnections | None,
         *,
         has_mail: bool,
         owner_mail: str | None,
@@ -90,7 +90,7 @@ class InstallationPreflight:
         self._owner_mail = owner_mail
 
     async def findings(
-        self, document: Mapping[str, Any], words: Vocabulary, whose: Whose
+        self, document: Mapping[str, Any], words: Vocabulary, whose: DefinitionOwner
     ) -> tuple[Finding, ...]:
         """What its steps would not find if they ran now, each with its place and a remedy."""
         calls = await asyncio.to_thread(list, _calls(document))
@@ -113,14 +113,18 @@ class InstallationPreflight:
             return None
         try:
             target = parse_url(spelt)
-            judge_literal(target, self._allow)
+            check_literal_address(target, self._allow)
         except Problem as problem:
             return problem if problem.code in REFUSED else None
         host = target.host
         local = host in _LOCAL_NAMES or host.endswith(_LOCAL_ENDINGS)
-        return not_public(host, target.pair) if local and target.pair not in self._allow else None
+        return (
+            not_public_error(host, target.pair)
+            if local and target.pair not in self._allow
+            else None
+        )
 
-    async def _mail(self, calls: list[Call], whose: Whose) -> list[Finding]:
+    async def _mail(self, calls: list[Call], whose: DefinitionOwner) -> list[Finding]:
         mails = [call for call in calls if call[1] in _MAILS]
         if not mails:
             return []
@@ -136,16 +140,16 @@ class InstallationPreflight:
             return [Finding(at, _NOT_VERIFIED, "owner_mail_unverified", _VERIFY) for at in mine]
         return []
 
-    async def _owner_reached(self, whose: Whose) -> Reached | None:
+    async def _owner_reached(self, whose: DefinitionOwner) -> MailAddressState | None:
         space = whose.workspace_id
-        async with Walled(self._database, space).acquire() as tx:
+        async with WorkspaceDatabase(self._database, space).acquire() as tx:
             if whose.automation_id is not None:
                 return await reach_maker(tx, space, whose.automation_id, self._owner_mail)
             assert whose.author_id is not None
             return await reach_member(tx, space, whose.author_id, self._owner_mail)
 
     async def _connections(
-        self, calls: list[Call], words: Vocabulary, whose: Whose
+        self, calls: list[Call], words: Vocabulary, whose: DefinitionOwner
     ) -> list[Finding]:
         """Integrations that a step goes over and that its owner has not connected."""
         needs = [need for call in calls if (need := self._need(words, *call)) is not None]
@@ -153,23 +157,27 @@ class InstallationPreflight:
             return []
         space = whose.workspace_id
         named = frozenset().union(*(need.route.secrets for need in needs))
-        async with Walled(self._database, space).acquire() as tx:
+        async with WorkspaceDatabase(self._database, space).acquire() as tx:
             owner = await _owner(tx, whose)
             if owner is None:
                 return []
             kept = {row["name"] for row in await tx.fetch(_SECRETS, space, owner, sorted(named))}
         # The connection is back in its pool: this takes one of the other pool.
         pairs = {(need.route.owner_id or owner, need.integration.id) for need in needs}
-        accounts = {one: await rows.usable(self._database, space, *one) for one in pairs}
+        accounts = {
+            one: await rows.find_usable_account(self._database, space, *one) for one in pairs
+        }
         found = [
-            _unconnected(need, accounts[need.route.owner_id or owner, need.integration.id], kept)
+            _check_connection(
+                need, accounts[need.route.owner_id or owner, need.integration.id], kept
+            )
             for need in needs
         ]
         return [one for one in found if one is not None]
 
     def _need(
         self, words: Vocabulary, at: str, name: str, config: Mapping[str, Any]
-    ) -> _Need | None:
+    ) -> _ConnectionNeed | None:
         """The integration that a call goes over with a connection; None where it needs none."""
         known = words.capabilities.get(name)
         route = None if known is None else known.annotations.route
@@ -185,30 +193,37 @@ class InstallationPreflight:
         integration = self._lines.shelf.get(route.integration)
         if integration is None or integration.manifest["auth"]["kind"] == "none":
             return None
-        return _Need(at, route, integration)
+        return _ConnectionNeed(at, route, integration)
 
-    def _read(self, known: Capability, at: str, config: Mapping[str, Any]) -> _Need | None:
+    def _read(
+        self, known: Capability, at: str, config: Mapping[str, Any]
+    ) -> _ConnectionNeed | None:
         """The integration that a call names as its source, such as one that is read again."""
         assert self._lines is not None
         named = {config.get(argument) for argument in known.annotations.connected}
         for integration in self._lines.shelf.values():
-            sources = {source_of(integration.manifest), *(one.name for one in integration.sources)}
+            sources = {
+                get_source_name(integration.manifest),
+                *(one.name for one in integration.sources),
+            }
             route = route_to(integration)
             if named & sources and route.connection != "none":
-                return _Need(at, route, integration)
+                return _ConnectionNeed(at, route, integration)
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class _Need:
+class _ConnectionNeed:
     """A place in a definition, and the integration that its call goes over."""
 
     at: str
-    route: Route
+    route: ConnectionRoute
     integration: Integration
 
 
-def _unconnected(need: _Need, row: rows.AccountRow | None, kept: set[str]) -> Finding | None:
+def _check_connection(
+    need: _ConnectionNeed, row: rows.AccountRow | None, kept: set[str]
+) -> Finding | None:
     """What is missing, given the owner's connection and the names of the secrets they keep."""
     route, integration = need.route, need.integration
     if row is not None and row.state != "sign_in":
@@ -222,7 +237,7 @@ def _unconnected(need: _Need, row: rows.AccountRow | None, kept: set[str]) -> Fi
     return Finding(need.at, detail, "not_connected", _connect(integration.id, route.secrets))
 
 
-def _without_scopes(need: _Need, row: rows.AccountRow) -> Finding | None:
+def _without_scopes(need: _ConnectionNeed, row: rows.AccountRow) -> Finding | None:
     """A sign-in that lacks scopes which the integration asks for today.
 
     Without one that the call itself needs it fails; without another it may succeed.
@@ -248,7 +263,7 @@ def _connect(integration: str, secrets: frozenset[str] = frozenset()) -> str:
     return f"{way}; or keep {named} with `mainspring secrets set`." if named else f"{way}."
 
 
-async def _owner(tx: Transaction, whose: Whose) -> UUID | None:
+async def _owner(tx: Transaction, whose: DefinitionOwner) -> UUID | None:
     if whose.automation_id is not None:
         row = await tx.fetchrow(_MAKER, whose.workspace_id, whose.automation_id)
         if row is not None:
@@ -272,14 +287,14 @@ def _calls(document: Mapping[str, Any]) -> Iterator[Call]:
             config = step.get("config") if isinstance(step, Mapping) else None
             if not isinstance(action, str) or not isinstance(config, Mapping):
                 continue
-            at = under(root, place)
+            at = join_pointer(root, place)
             yield at, action, config
             tools = config.get("tools")
             for number, tool in enumerate(tools if isinstance(tools, list) else ()):
-                name = tool_name(tool)
+                name = read_tool_name(tool)
                 if name:
-                    yield under(at, "config", "tools", number), name, fixed_params(tool)
-            waiting.append((under(at, "config", "steps"), config.get("steps")))
+                    yield join_pointer(at, "config", "tools", number), name, read_fixed_params(tool)
+            waiting.append((join_pointer(at, "config", "steps"), config.get("steps")))
 
 
 def _without_templates(url: str) -> str | None:
@@ -289,7 +304,7 @@ def _without_templates(url: str) -> str | None:
         return None
     if _TEMPLATE.search(rest) is None:
         return f"{scheme}://{rest}"
-    site = literal_site(url.strip())
+    site = parse_template_host(url.strip())
     return None if site is None else f"{scheme}://{site}/"
 
 
@@ -297,14 +312,14 @@ def _urls(at: str, config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The addresses that a step spells out, and the hosts that its script is granted."""
     url = config.get("url")
     if isinstance(url, str):
-        yield under(at, "config", "url"), url
+        yield join_pointer(at, "config", "url"), url
     grants = config.get("grants")
     for number, grant in enumerate(grants if isinstance(grants, list) else ()):
         params = grant.get("params") if isinstance(grant, Mapping) else None
         hosts = params.get("hosts") if isinstance(params, Mapping) else None
         for place, host in enumerate(hosts if isinstance(hosts, list) else ()):
-            site = listed_site(host)
+            site = parse_host_entry(host)
             if site is not None:
-                pointer = under(at, "config", "grants", number, "params", "hosts", place)
+                pointer = join_pointer(at, "config", "grants", number, "params", "hosts", place)
                 scheme = "http" if site.port == 80 else "https"
                 yield pointer, f"{scheme}://{host}/"

@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import Exhausted
-from mainspring.store.buckets import Bucket, pour
+from mainspring.contracts.errors import LimitExceeded
+from mainspring.store.buckets import LeakyBucket, fill_bucket
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MOST_BUCKETS = 10_000
 
 
-class Rate:
+class RateLimiter:
     """Lets ``burst`` calls come at once and ``per_second`` for ever."""
 
     def __init__(
@@ -65,9 +65,9 @@ async def count_egress(
 ) -> None:
     """Refuses a request by an automation that has sent as much as it may in a day."""
     key = f"egress/{workspace_id}/{automation_id}"
-    wait = await pour(tx, key, Bucket(a_day, a_day / 86_400), size)
+    wait = await fill_bucket(tx, key, LeakyBucket(a_day, a_day / 86_400), size)
     if wait is not None:
-        raise Exhausted(
+        raise LimitExceeded(
             f"This automation has sent about {a_day:,} bytes outside within a day, which is all "
             "that it may send.",
             code="egress_cap",
@@ -82,9 +82,9 @@ async def count_send(
 ) -> None:
     """Refuses what an automation sends without a person more often than it may."""
     key = f"send/{workspace_id}/{automation_id}/{capability}"
-    wait = await pour(tx, key, Bucket(a_minute, a_minute / 60))
+    wait = await fill_bucket(tx, key, LeakyBucket(a_minute, a_minute / 60))
     if wait is not None:
-        raise Exhausted(
+        raise LimitExceeded(
             f"This automation has called {capability} {a_minute} times in a minute without a "
             "person; the next one has to wait.",
             code="send_rate",

@@ -18,9 +18,9 @@ import orjson
 
 from mainspring.contracts.context import RunRef, Transaction
 from mainspring.contracts.errors import Problem
-from mainspring.contracts.ids import new_id
-from mainspring.store.audit import Entry, append_audit
-from mainspring.store.parts import Part
+from mainspring.contracts.ids import generate_id
+from mainspring.store.audit import AuditRecord, append_audit
+from mainspring.store.parts import StatementPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class CallRecord:
     # What a call without a run was done to.
     subject: str | None = None
     # What the audit log is told with it, in the same transaction.
-    audit: tuple[Entry, ...] = ()
+    audit: tuple[AuditRecord, ...] = ()
     # By what a program's or an agent's call is told, whichever turn it comes at.
     name: str = ""
 
@@ -97,7 +97,7 @@ _PART = """
         AS c(n, step, item, attempt, call, capability, outcome, arguments_hash, arguments,
             result, error, cost_usd, ms, at, name)
 """
-CALLS_PART = Part(
+CALLS_PART = StatementPart(
     _PART,
     (None, None, "", 1, 1, None, None, None, None, None, None, Decimal(0), 0, None, ""),
     "ON CONFLICT DO NOTHING",
@@ -166,7 +166,7 @@ def call_columns(
     large: list[tuple[UUID, LargeResult]] = []
     for workspace_id, record in records:
         assert record.run is not None
-        result, one = _fitted(record, record.run.id, most_bytes)
+        result, one = _fit_result(record, record.run.id, most_bytes)
         if one is not None:
             large.append((workspace_id, one))
         error = None if record.error is None else dumps(record.error.as_dict())
@@ -200,7 +200,7 @@ def call_row(n: int, record: CallRecord, most_bytes: int) -> tuple[Any, ...] | N
     if run is None or record.audit:
         return None
     if record.result is not None:
-        result, large = _fitted(record, run.id, most_bytes)
+        result, large = _fit_result(record, run.id, most_bytes)
         if large is not None:
             return None
     error = None if record.error is None else dumps(record.error.as_dict())
@@ -223,7 +223,7 @@ def call_row(n: int, record: CallRecord, most_bytes: int) -> tuple[Any, ...] | N
     )
 
 
-def _fitted(
+def _fit_result(
     record: CallRecord, run_id: UUID, most_bytes: int
 ) -> tuple[str | None, LargeResult | None]:
     if record.result is None:
@@ -231,7 +231,7 @@ def _fitted(
     content = orjson.dumps(record.result, default=_exact)
     if len(content) <= most_bytes:
         return content.decode(), None
-    return None, LargeResult(new_id(), run_id, content)
+    return None, LargeResult(generate_id(), run_id, content)
 
 
 async def write_calls(
@@ -246,11 +246,11 @@ async def write_calls(
         return
     rows = await tx.fetch(INSERT_CALLS + _NEW, *columns)
     new = {(row["run_id"], row["step"], row["item"], row["attempt"], row["call"]) for row in rows}
-    told = [entry for _, one in records if _place(one) in new for entry in one.audit]
+    told = [entry for _, one in records if _row_key(one) in new for entry in one.audit]
     await append_audit(tx, told)
 
 
-def _place(record: CallRecord) -> tuple[UUID, str, str, int, int] | None:
+def _row_key(record: CallRecord) -> tuple[UUID, str, str, int, int] | None:
     run = record.run
     return None if run is None else (run.id, run.step, run.item, run.attempt, record.number)
 

@@ -86,15 +86,15 @@ class Redactor:
         # Most values hold no secret; one look at all their text is far cheaper than many.
         if not self._masks or not self.found_in("\0".join(_strings(value))):
             return value
-        return self._masked(value)
+        return self._mask(value)
 
-    def _masked(self, value: Any) -> Any:
+    def _mask(self, value: Any) -> Any:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            return {self.text(str(key)): self._masked(inner) for key, inner in value.items()}
+            return {self.text(str(key)): self._mask(inner) for key, inner in value.items()}
         if isinstance(value, list | tuple):
-            return [self._masked(inner) for inner in value]
+            return [self._mask(inner) for inner in value]
         return value
 
     def found_in(self, text: str) -> bool:
@@ -105,7 +105,7 @@ class Redactor:
 
 def redact_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """A call's arguments as its record may keep them."""
-    return {str(name): _shown(str(name), value) for name, value in arguments.items()}
+    return {str(name): _mask_value(str(name), value) for name, value in arguments.items()}
 
 
 # What stands in most arguments, and holds nothing further.
@@ -133,7 +133,7 @@ def _strings(value: Any) -> list[str]:
     return found
 
 
-def _shown(name: str, value: Any) -> Any:
+def _mask_value(name: str, value: Any) -> Any:
     if type(value) in _PLAIN:
         return HIDDEN if is_sensitive(name) else value
     if isinstance(value, (SecretText, SecretRef)):
@@ -141,7 +141,7 @@ def _shown(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
         return redact_arguments(value)
     if isinstance(value, (list, tuple)):
-        return [_shown(name, inner) for inner in value]
+        return [_mask_value(name, inner) for inner in value]
     return HIDDEN if value is not None and is_sensitive(name) else value
 
 

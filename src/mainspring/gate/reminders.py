@@ -11,8 +11,8 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Final
 
-from mainspring.gate.drafting.waking import withdraw_ended
-from mainspring.store.outage import logged_problem
+from mainspring.gate.drafting.waking import withdraw_drafts_of_ended_runs
+from mainspring.store.outage import log_and_convert_error
 from mainspring.workspace.inbox import leave_message
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _DUE = """
 """
 
 
-class Reminders:
+class DraftReminders:
     """The loop that reminds people; any number of processes may run it."""
 
     def __init__(self, database: Database) -> None:
@@ -49,14 +49,16 @@ class Reminders:
                 while await self.once() == _MOST:
                     pass
             except Exception as error:
-                log.warning("Reminders could not be written: %s", logged_problem(error).detail)
+                log.warning(
+                    "Reminders could not be written: %s", log_and_convert_error(error).detail
+                )
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), _PAUSE)
 
     async def once(self) -> int:
         """Writes the reminders that are due; answers how many those were."""
         async with self._database.transaction() as tx:
-            await withdraw_ended(tx)
+            await withdraw_drafts_of_ended_runs(tx)
             due = await tx.fetch(_DUE, _MOST)
             for row in due:
                 after = " The run waits for it, and its step fails after that." * row["awaited"]

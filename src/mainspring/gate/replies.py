@@ -27,7 +27,7 @@ _UNSEEN: Final = re.compile(
 _BITS: Final = 63
 
 
-def cleaned(reply: ModelReply, levels: int) -> ModelReply:
+def drop_deep_arguments(reply: ModelReply, levels: int) -> ModelReply:
     """The same reply; arguments nested more than so many levels deep are left out of it."""
     return replace(
         reply,

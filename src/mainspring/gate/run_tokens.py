@@ -18,21 +18,21 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.context import Actor, RunRef, Start
-from mainspring.contracts.errors import Exhausted, Unauthenticated
+from mainspring.contracts.context import Actor, RunRef, StepStart
+from mainspring.contracts.errors import LimitExceeded, Unauthenticated
 from mainspring.contracts.grant import Grant
-from mainspring.contracts.secret import SpeltSecrets
-from mainspring.definition.approval import approvals_of
+from mainspring.contracts.secret import ScriptSecrets
+from mainspring.definition.approval import read_approvals
 from mainspring.definition.model import Execution
 from mainspring.definition.secret_use import has_script
-from mainspring.gate.ask import Ask
-from mainspring.gate.budget import Purse
-from mainspring.gate.fence import lost
+from mainspring.gate.ask import CapabilityCall
+from mainspring.gate.budget import RunBudget
+from mainspring.gate.fence import lost_run_error
 from mainspring.gate.known import secrets_named_in
-from mainspring.gate.memory import day_cap_in_force, within_day
-from mainspring.gate.money import spent_by_step
-from mainspring.gate.policy import Posture
-from mainspring.gate.step_bounds import place_of
+from mainspring.gate.memory import limit_to_day_cap, read_active_day_cap
+from mainspring.gate.money import read_step_spending
+from mainspring.gate.policy import RunPolicy
+from mainspring.gate.step_bounds import find_step_budgets
 from mainspring.gate.turns import FIRST_OF_AGENTS
 
 if TYPE_CHECKING:
@@ -132,19 +132,19 @@ _MADE = """
 
 
 @dataclass(frozen=True, slots=True)
-class RunPass:
+class RunTokenScope:
     """What a run's token stands for: one try at a step, with what the run may do."""
 
     hash: bytes
     actor: Actor
     run: RunRef
     fence: int
-    posture: Posture
-    purse: Purse
+    posture: RunPolicy
+    purse: RunBudget
     # The secrets that its definition names.
     secrets: frozenset[str]
     # For a definition with a script: its text has no mark here, so that none is put in.
-    spelt: SpeltSecrets | None = None
+    spelt: ScriptSecrets | None = None
     # Its run belongs to a rehearsal.
     rehearses: bool = False
 
@@ -161,7 +161,7 @@ def run_token_hash(plain: str) -> bytes:
 
 async def mint(
     tx: Transaction, workspace_id: UUID, run: RunRef, fence: int, now: datetime
-) -> Start:
+) -> StepStart:
     """A new token for a try at a step; its text cannot be had again."""
     plain = "msr_" + secrets.token_urlsafe(32)
     made = await tx.fetchrow(
@@ -179,11 +179,11 @@ async def mint(
         FIRST_OF_AGENTS,
     )
     if made is None:
-        raise lost()
-    return Start(plain, made["began_at"], made["seed"])
+        raise lost_run_error()
+    return StepStart(plain, made["began_at"], made["seed"])
 
 
-async def find_pass(tx: Transaction, plain: str) -> RunPass | None:
+async def find_pass(tx: Transaction, plain: str) -> RunTokenScope | None:
     """What a token stands for, if it works at this moment."""
     if not is_run_token(plain):
         return None
@@ -193,51 +193,51 @@ async def find_pass(tx: Transaction, plain: str) -> RunPass | None:
         return None
     execution = _execution(row["document"])
     if row["rehearses"]:
-        cap = await day_cap_in_force(tx, row["workspace_id"], row["automation_id"])
-        execution = within_day(execution, cap)
+        cap = await read_active_day_cap(tx, row["workspace_id"], row["automation_id"])
+        execution = limit_to_day_cap(execution, cap)
     named = secrets_named_in(row["document"])
-    place = place_of(row["document"], row["step"])
-    purse = Purse(
+    place = find_step_budgets(row["document"], row["step"])
+    purse = RunBudget(
         Decimal(execution.budget_cap_usd),
         row["spent"],
         day_cap=Decimal(execution.cost_cap_daily_usd),
         token_cap=execution.max_llm_tokens,
     )
     for bound in place.bounds:
-        bound.spent = await spent_by_step(tx, row["workspace_id"], row["run_id"], bound)
+        bound.spent = await read_step_spending(tx, row["workspace_id"], row["run_id"], bound)
         purse.bounds.append(bound)
     if place.last_words:
         purse.part()
     grants = tuple(Grant(entry["capability"], entry["params"]) for entry in row["grants"])
-    return RunPass(
+    return RunTokenScope(
         hash=digest,
         actor=Actor(row["workspace_id"], "run", row["run_id"]),
         run=RunRef(row["run_id"], row["automation_id"], row["step"], row["item"], row["attempt"]),
         fence=row["fence"],
-        posture=Posture(
+        posture=RunPolicy(
             grants,
             execution.write_policy,
             row["mode"],
             row["created_by"],
             execution.model,
             row["agreed"],
-            approvals_of(row["document"]),
+            read_approvals(row["document"]),
         ),
         purse=purse,
         secrets=named,
-        spelt=SpeltSecrets(named=named) if has_script(row["document"]) else None,
+        spelt=ScriptSecrets(named=named) if has_script(row["document"]) else None,
         rehearses=row["rehearses"],
     )
 
 
-async def next_number(tx: Transaction, held: RunPass) -> int:
+async def next_number(tx: Transaction, held: RunTokenScope) -> int:
     """The number of the next call with a token, which must work at this moment."""
     row = await tx.fetchrow(_NUMBER, held.hash)
     if row is None:
         raise dead_token()
     number = FIRST_NUMBER - 1 + int(row["calls"])
     if number > _LAST_NUMBER:
-        raise Exhausted(
+        raise LimitExceeded(
             "This try at the step has made as many calls as a step may make.",
             code="too_many_calls",
             retryable=False,
@@ -245,7 +245,7 @@ async def next_number(tx: Transaction, held: RunPass) -> int:
     return number
 
 
-async def hold_pass(tx: Transaction, ask: Ask) -> None:
+async def hold_pass(tx: Transaction, ask: CapabilityCall) -> None:
     """Holds the token that a call came with, or refuses one whose token has ended meanwhile."""
     if ask.token is None:
         return
@@ -260,7 +260,7 @@ async def end_token(tx: Transaction, plain: str) -> bool:
     return row is None or row["calls"] > 0
 
 
-async def made_with_tokens(
+async def list_token_calls(
     tx: Transaction, workspace_id: UUID, run: RunRef
 ) -> Sequence[tuple[int, str, Decimal]]:
     """Number, outcome and cost of each call of a try made with a token or by an agent."""

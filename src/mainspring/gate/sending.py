@@ -16,57 +16,70 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import (
-    Clash,
-    Denied,
-    Exhausted,
+    Conflict,
+    DeadlineExceeded,
     Finding,
-    PersonNeeded,
+    LimitExceeded,
+    PermissionDenied,
+    PersonRequired,
     Problem,
-    ReconnectNeeded,
-    TimedOut,
-    Upstream,
+    ReconnectRequired,
+    UpstreamError,
     in_workspace,
 )
 from mainspring.contracts.grant import Grant
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.outcome import Unchanged
-from mainspring.contracts.registry import Vocabularies, Vocabulary
-from mainspring.gate.ask import Agreed, Answer, Ask, digest, kept_result, spelled
-from mainspring.gate.bound import binding, changed, with_places
+from mainspring.contracts.registry import Vocabulary, WorkspaceVocabularies
+from mainspring.gate.ask import (
+    ApprovedDraft,
+    CapabilityCall,
+    CapabilityResult,
+    canonical_json,
+    digest,
+    mask_result,
+)
+from mainspring.gate.bound import compute_binding_hash, draft_changed_error, restore_secret_markers
 from mainspring.gate.by_rule import LOOK_THERE
-from mainspring.gate.draft_person import page_of, person_needed, wait_for_answer
+from mainspring.gate.draft_person import page_of, person_needed_error, wait_for_answer
 from mainspring.gate.drafting.approving import (
-    agree,
-    agreed,
-    authors_of,
     check_approver,
+    check_can_approve,
+    check_can_edit,
     check_not_author,
-    check_person,
-    check_words,
+    count_approvals,
+    find_draft_authors,
+    record_approval,
 )
-from mainspring.gate.drafting.attachments import Files, files_of, put_back
+from mainspring.gate.drafting.attachments import Files, load_files, restore_files
 from mainspring.gate.drafting.envelopes import envelope_of
-from mainspring.gate.drafting.waking import Resumer, lock_runs, look_again_soon, run_ended, wake_run
-from mainspring.gate.drafting.wording import (
-    Wish,
-    Wording,
-    check_seen,
-    patched,
-    refuse_findings,
-    reword,
+from mainspring.gate.drafting.waking import (
+    Resumer,
+    lock_runs,
+    run_ended_error,
+    schedule_recheck,
+    wake_run,
 )
-from mainspring.gate.drafts import OUTCOME, STATUS, no_draft, not_waiting
-from mainspring.gate.fence import hold_run
-from mainspring.gate.keeping import Keeping
-from mainspring.gate.money import finished
-from mainspring.gate.passage import Passage, granted_hosts
-from mainspring.gate.policy import Posture
+from mainspring.gate.drafting.wording import (
+    DraftEdit,
+    DraftRevision,
+    apply_edits,
+    check_reviewed_revision,
+    raise_edit_findings,
+    store_revision,
+)
+from mainspring.gate.drafts import OUTCOME, STATUS, draft_not_pending_error, missing_draft_error
+from mainspring.gate.fence import check_fence
+from mainspring.gate.keeping import CallRecorder
+from mainspring.gate.money import run_to_completion
+from mainspring.gate.passage import CallState, resolve_granted_hosts
+from mainspring.gate.policy import RunPolicy
 from mainspring.gate.record import dumps
 from mainspring.gate.standing.rules import learn, unlearn
-from mainspring.store.audit import Entry, append_audit, entry_by
-from mainspring.store.outage import logged_problem
-from mainspring.store.walls import Walled
-from mainspring.workspace.approval_policy import ApprovalPolicy, approval_policy
+from mainspring.store.audit import AuditRecord, append_audit, build_audit_record
+from mainspring.store.outage import log_and_convert_error
+from mainspring.store.walls import WorkspaceDatabase
+from mainspring.workspace.approval_policy import ApprovalPolicy, load_approval_policy
 from mainspring.workspace.consents import may_agree
 from mainspring.workspace.halts import check_not_halted
 from mainspring.workspace.people.workspaces import name_if_several
@@ -161,7 +174,7 @@ _GIVE_BACK = """
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
+class _DraftOutcome:
     """What came of a draft."""
 
     status: str
@@ -171,37 +184,37 @@ class _End:
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
+class _ClaimedDraft:
     """A draft that is this caller's to send."""
 
     row: Mapping[str, Any]
-    made: Ask
+    made: CapabilityCall
     # What performs it.
     doing: Capability
 
 
 @dataclass(frozen=True, slots=True)
-class _PersonAsked:
+class _ConfirmationRequired:
     """A draft that a program wants to have sent: a person has to confirm it."""
 
     row: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class DraftSender:
     """Performs drafts; the pipeline lends it the ways to call and to turn away."""
 
-    vocabulary: Vocabularies
+    vocabulary: WorkspaceVocabularies
     database: Database
-    keeping: Keeping
-    call: Callable[[Ask], Awaitable[Answer]]
-    turned_away: Callable[[Ask, Capability, Problem], Answer]
-    judged: Callable[[Ask, Capability, Mapping[str, Any]], Sequence[Finding]]
+    keeping: CallRecorder
+    call: Callable[[CapabilityCall], Awaitable[CapabilityResult]]
+    turned_away: Callable[[CapabilityCall, Capability, Problem], CapabilityResult]
+    judged: Callable[[CapabilityCall, Capability, Mapping[str, Any]], Sequence[Finding]]
     resumer: Resumer
 
     async def confirm(
         self,
-        ask: Ask,
+        ask: CapabilityCall,
         draft_id: UUID,
         *,
         edits: Mapping[str, Any] | None = None,
@@ -211,52 +224,52 @@ class Sending:
     ) -> Any:
         """Sends a draft, or answers what came of it before; ``ask`` is the confirming call."""
         try:
-            return await self._confirm(ask, draft_id, Wish(edits, seen, sends))
+            return await self._confirm(ask, draft_id, DraftEdit(edits, seen, sends))
         except Exception as error:
             if noted:
-                problem = error if isinstance(error, Problem) else logged_problem(error)
+                problem = error if isinstance(error, Problem) else log_and_convert_error(error)
                 await self._note(ask, draft_id, problem)
                 raise problem from error
             raise
 
-    async def _note(self, ask: Ask, draft_id: UUID, problem: Problem) -> None:
+    async def _note(self, ask: CapabilityCall, draft_id: UUID, problem: Problem) -> None:
         """Tells the audit log of a draft among several that was not sent."""
-        entry = entry_by(ask.actor, "draft.refused", draft_id, {"code": problem.code})
-        inside = Walled(self.database, ask.actor.workspace_id)
+        entry = build_audit_record(ask.actor, "draft.refused", draft_id, {"code": problem.code})
+        inside = WorkspaceDatabase(self.database, ask.actor.workspace_id)
         await inside.run_retrying(lambda tx: append_audit(tx, [entry]))
 
-    async def _confirm(self, ask: Ask, draft_id: UUID, wish: Wish) -> Any:
-        call_id = new_id()
-        inside = Walled(self.database, ask.actor.workspace_id)
+    async def _confirm(self, ask: CapabilityCall, draft_id: UUID, wish: DraftEdit) -> Any:
+        call_id = generate_id()
+        inside = WorkspaceDatabase(self.database, ask.actor.workspace_id)
         # Asked before the draft is held: nobody waits for locks meanwhile.
         words = await self._words(inside, ask.actor.workspace_id, draft_id)
         if _awaits_person(ask):
             # Called again to wait for the person: the first call has edited it already.
-            wish = Wish()
+            wish = DraftEdit()
         taken = await inside.run_retrying(
             lambda tx: self._taken(tx, ask, draft_id, call_id, words, wish)
         )
-        if isinstance(taken, _PersonAsked):
+        if isinstance(taken, _ConfirmationRequired):
             return await self._answered_by_person(inside, ask, taken.row)
-        if not isinstance(taken, _Taken):
+        if not isinstance(taken, _ClaimedDraft):
             return taken
-        ends: list[_End] = []
+        ends: list[_DraftOutcome] = []
 
         async def work() -> None:
             ends.append(await self._sent(taken, draft_id))
 
         # Whoever asked may go away meanwhile; what was begun is brought to its end.
-        await finished(work())
-        answer = _told(taken.row, ends[0])
+        await run_to_completion(work())
+        answer = _describe_outcome(taken.row, ends[0])
         return Unchanged(answer) if ends[0].outcome == "not_sent" else answer
 
     async def _answered_by_person(
-        self, inside: Walled, ask: Ask, row: Mapping[str, Any]
+        self, inside: WorkspaceDatabase, ask: CapabilityCall, row: Mapping[str, Any]
     ) -> Unchanged:
         """What a person answered, or the page where they answer, in the workspace of the draft."""
         try:
             answer = await _answer_of_person(inside, ask, row)
-        except PersonNeeded as problem:
+        except PersonRequired as problem:
             problem.name_workspace(await name_if_several(self.database, ask.actor))
             raise
         if "url" in answer.value:
@@ -264,7 +277,9 @@ class Sending:
             answer.value["url"] = in_workspace(answer.value["url"], named)
         return answer
 
-    async def _words(self, inside: Walled, workspace_id: UUID, draft_id: UUID) -> Vocabulary:
+    async def _words(
+        self, inside: WorkspaceDatabase, workspace_id: UUID, draft_id: UUID
+    ) -> Vocabulary:
         """What the draft's workspace can say, as far as that draft asks for it."""
         async with inside.acquire() as connection:
             row = await connection.fetchrow(_NAMED, workspace_id, draft_id)
@@ -275,119 +290,121 @@ class Sending:
     async def _taken(
         self,
         tx: Transaction,
-        ask: Ask,
+        ask: CapabilityCall,
         draft_id: UUID,
         call_id: UUID,
         words: Vocabulary,
-        wish: Wish,
-    ) -> _Taken | _PersonAsked | Unchanged | dict[str, Any]:
+        wish: DraftEdit,
+    ) -> _ClaimedDraft | _ConfirmationRequired | Unchanged | dict[str, Any]:
         """The call that is to be made now and by nobody else, or what came of it before."""
-        await hold_run(tx, ask)
+        await check_fence(tx, ask)
         under_way = await lock_runs(tx, ask.actor.workspace_id, [draft_id])
         await tx.execute(_HOLD, ask.actor.workspace_id, draft_id)
         found = await tx.fetchrow(_TAKE, ask.actor.workspace_id, draft_id)
         if found is None:
-            raise no_draft()
+            raise missing_draft_error()
         row: Mapping[str, Any] = dict(found)
         under = await _version(tx, row)
-        policy = await approval_policy(tx, ask.actor.workspace_id)
-        authors = await authors_of(tx, row)
+        policy = await load_approval_policy(tx, ask.actor.workspace_id)
+        authors = await find_draft_authors(tx, row)
         _check_whoever(ask, row, wish, policy, authors)
         if row["stands"] in ("confirmed", "failed") and wish.sends:
-            return Unchanged(_told(row, _ended(row)))
+            return Unchanged(_describe_outcome(row, _read_outcome(row)))
         # Who finds it taken by this very call has only lost sight of their own commit.
         ours = row["stands"] == "sending" and row["call_id"] == call_id
         if not ours and (row["stands"] != "pending" or not under_way):
-            return _answered_before(ask, row)
-        held = _known(words, row["capability"])
+            return _resolve_answered_draft(ask, row)
+        held = _find_capability(words, row["capability"])
         _check_intact(row, under, held, outside=held.id not in self.vocabulary.capabilities)
-        files = await files_of(tx, ask.actor.workspace_id, draft_id)
+        files = await load_files(tx, ask.actor.workspace_id, draft_id)
         by_program = (
             wish.sends and ask.run is None and not may_agree(ask.actor, row["automation_id"])
         )
         if not ours:
-            check_seen(row, replace(wish, sends=wish.sends and not by_program))
+            check_reviewed_revision(row, replace(wish, sends=wish.sends and not by_program))
             before, row = row, await self._edited(tx, ask, row, under, held, files, wish)
             if row is not before:
                 authors = authors | {ask.actor.id}
-        made, doing = _made(words, ask, row, under, call_id, files)
+        made, doing = _rebuild_call(words, ask, row, under, call_id, files)
         if by_program or not wish.sends:
-            return _left_waiting(row, by_program=by_program)
+            return _answer_unsent(row, by_program=by_program)
         if row["automation_id"] is not None and not ours:
             await check_not_halted(tx, ask.actor.workspace_id, row["automation_id"])
         needed = policy.approvers if ask.run is None else 1
         if not ours and ask.run is None:
             check_not_author(policy, ask.actor, authors)
-            await agree(tx, ask.actor, row)
-            so_far = await agreed(tx, row, policy, ask.actor, authors)
+            await record_approval(tx, ask.actor, row)
+            so_far = await count_approvals(tx, row, policy, ask.actor, authors)
             await append_audit(tx, [_agreement(ask, row, so_far, needed)])
             if so_far < needed:
-                return _awaited(row, so_far, needed)
+                return _describe_missing_approvals(row, so_far, needed)
         actor = ask.actor
         await tx.execute(
             _BEGIN, actor.workspace_id, draft_id, actor.kind, actor.id, call_id, needed
         )
-        await look_again_soon(tx, actor.workspace_id, draft_id, self.resumer)
-        return _Taken({**row, "approved_hash": row["bound_hash"]}, made, doing)
+        await schedule_recheck(tx, actor.workspace_id, draft_id, self.resumer)
+        return _ClaimedDraft({**row, "approved_hash": row["bound_hash"]}, made, doing)
 
     async def _edited(
         self,
         tx: Transaction,
-        ask: Ask,
+        ask: CapabilityCall,
         row: Mapping[str, Any],
         under: Any,
         held: Capability,
         files: Files,
-        wish: Wish,
+        wish: DraftEdit,
     ) -> Mapping[str, Any]:
         """The draft in the words that somebody wants, judged like any other call."""
         if not wish.edits or held.write is None:
             return row
         told = envelope_of(held, row["arguments"])
-        arguments, places = patched(row["arguments"], row["secrets"], wish.edits, told)
-        whole = put_back(arguments, files, told.within)
-        refuse_findings(self.judged(ask, held, whole), told.within)
+        arguments, places = apply_edits(row["arguments"], row["secrets"], wish.edits, told)
+        whole = restore_files(arguments, files, told.within)
+        raise_edit_findings(self.judged(ask, held, whole), told.within)
         preview = held.write.preview(whole)
-        bound = binding(
+        bound = compute_binding_hash(
             held.id, arguments, places, preview, under, held.annotations.pin, row["connection"]
         )
         if bound == row["bound_hash"]:
             return row
-        wording = Wording(arguments, places, digest(spelled(arguments)), preview, bound)
-        made = await reword(tx, ask.actor, row, wording)
+        wording = DraftRevision(
+            arguments, places, digest(canonical_json(arguments)), preview, bound
+        )
+        made = await store_revision(tx, ask.actor, row, wording)
         await unlearn(tx, row, "edited")
         detail = {"hash": bound.hex(), "revision": made["revision"], "fields": sorted(wish.edits)}
-        await append_audit(tx, [entry_by(ask.actor, "draft.edited", row["id"], detail)])
+        await append_audit(tx, [build_audit_record(ask.actor, "draft.edited", row["id"], detail)])
         return made
 
-    async def _performed(self, made: Ask, called: Capability) -> Answer:
+    async def _perform_call(self, made: CapabilityCall, called: Capability) -> CapabilityResult:
         """The call itself; one that takes too long has begun, and nobody knows what came of it."""
         try:
             async with asyncio.timeout(_SECONDS):
                 return await self.call(made)
         except TimeoutError:
-            late = TimedOut("It took longer than a write may take.", code="draft_late")
+            late = DeadlineExceeded("It took longer than a write may take.", code="draft_late")
             return replace(self.turned_away(made, called, late), begun=True)
 
-    async def _repeated(self, taken: _Taken) -> Answer:
+    async def _perform_with_retries(self, taken: _ClaimedDraft) -> CapabilityResult:
         """Performs a call, and again as its step allows, while nothing has left for certain."""
         made, called = taken.made, taken.doing
-        answer = await self._performed(made, called)
+        answer = await self._perform_call(made, called)
         for attempt in range(taken.row["send_retries"]):
             pause = _pause_after(answer, attempt)
             if pause is None or made.agreed is None:
                 break
             await asyncio.sleep(pause)
             made = replace(made, agreed=replace(made.agreed, repeated=True))
-            answer = await self._performed(made, called)
+            answer = await self._perform_call(made, called)
         return answer
 
-    async def _sent(self, taken: _Taken, draft_id: UUID) -> _End:
+    async def _sent(self, taken: _ClaimedDraft, draft_id: UUID) -> _DraftOutcome:
         made, called = taken.made, taken.doing
-        answer = await self._repeated(taken)
+        answer = await self._perform_with_retries(taken)
         end, problem = _end_of(answer, called), answer.error
         again = problem is not None and _waits_on(problem, begun=answer.begun)
-        inside = Walled(self.database, made.actor.workspace_id)
+        inside = WorkspaceDatabase(self.database, made.actor.workspace_id)
         await inside.run_retrying(
             lambda tx: self._kept(tx, made, called, draft_id, answer, None if again else end)
         )
@@ -395,28 +412,30 @@ class Sending:
             raise problem
         return end
 
-    async def let_go(self, made: Ask, called: Capability, draft_id: UUID) -> Answer:
+    async def let_go(
+        self, made: CapabilityCall, called: Capability, draft_id: UUID
+    ) -> CapabilityResult:
         """Sends a draft that a standing rule has agreed to; one that may have left is not retried.
 
         Its record is the one of the run's own call, which the run keeps itself.
         """
-        answer = await self._performed(made, called)
+        answer = await self._perform_call(made, called)
         end, bare = _end_of(answer, called), replace(answer, record=None)
         if end.outcome == "unknown" and answer.error is not None:
             answer.error.retryable = False
             answer.error.suggestion = answer.error.suggestion or LOOK_THERE
-        inside = Walled(self.database, made.actor.workspace_id)
+        inside = WorkspaceDatabase(self.database, made.actor.workspace_id)
         await inside.run_retrying(lambda tx: self._kept(tx, made, called, draft_id, bare, end))
         return answer
 
     async def _kept(
         self,
         tx: Transaction,
-        made: Ask,
+        made: CapabilityCall,
         called: Capability,
         draft_id: UUID,
-        answer: Answer,
-        end: _End | None,
+        answer: CapabilityResult,
+        end: _DraftOutcome | None,
     ) -> None:
         """Writes what came of it, with the record of the call; both are there or neither is."""
         place = (made.actor.workspace_id, draft_id, made.id)
@@ -440,39 +459,45 @@ class Sending:
             await append_audit(tx, answer.record.audit)
 
 
-def _awaits_person(ask: Ask) -> bool:
+def _awaits_person(ask: CapabilityCall) -> bool:
     """Whether the client of a program has opened the page where a person answers."""
     return ask.client_wait is not None and ask.client_wait.dismissed is not None
 
 
-def _answered_before(ask: Ask, row: Mapping[str, Any]) -> _PersonAsked:
+def _resolve_answered_draft(ask: CapabilityCall, row: Mapping[str, Any]) -> _ConfirmationRequired:
     """For a client that waits: a person may have answered before it began to."""
     if _awaits_person(ask) and row["stands"] != "pending":
-        return _PersonAsked(row)
-    raise run_ended() if row["stands"] == "pending" else not_waiting(row["stands"])
+        return _ConfirmationRequired(row)
+    raise (
+        run_ended_error() if row["stands"] == "pending" else draft_not_pending_error(row["stands"])
+    )
 
 
-async def _answer_of_person(inside: Walled, ask: Ask, row: Mapping[str, Any]) -> Unchanged:
+async def _answer_of_person(
+    inside: WorkspaceDatabase, ask: CapabilityCall, row: Mapping[str, Any]
+) -> Unchanged:
     """What a person answered, where the client of a program has opened the page for them."""
     wait = ask.client_wait
     if wait is None or wait.dismissed is None:
-        raise person_needed(row)
+        raise person_needed_error(row)
     now = await wait_for_answer(inside, row, wait)
     if now["stands"] in ("confirmed", "failed"):
-        return Unchanged(_told(now, _ended(now)))
+        return Unchanged(_describe_outcome(now, _read_outcome(now)))
     if now["stands"] == "discarded":
-        return Unchanged(_named(now, "declined", "not_sent"))
+        return Unchanged(_describe_draft_status(now, "declined", "not_sent"))
     if now["stands"] != "pending":
-        raise not_waiting(now["stands"])
+        raise draft_not_pending_error(now["stands"])
     if wait.dismissed():
-        raise person_needed(now)
-    return Unchanged({**_named(now, "pending", "not_sent"), "url": page_of(now["id"])})
+        raise person_needed_error(now)
+    return Unchanged(
+        {**_describe_draft_status(now, "pending", "not_sent"), "url": page_of(now["id"])}
+    )
 
 
-def _known(words: Vocabulary, name: str) -> Capability:
+def _find_capability(words: Vocabulary, name: str) -> Capability:
     found = words.capabilities.get(name)
     if found is None:
-        raise Clash(
+        raise Conflict(
             f"{name} is not there any more, so this draft cannot be sent.",
             code="capability_gone",
             suggestion="Connect it again, or discard the draft.",
@@ -480,20 +505,20 @@ def _known(words: Vocabulary, name: str) -> Capability:
     return found
 
 
-def _made(
-    words: Vocabulary, ask: Ask, row: Any, under: Any, call_id: UUID, files: Files
-) -> tuple[Ask, Capability]:
+def _rebuild_call(
+    words: Vocabulary, ask: CapabilityCall, row: Any, under: Any, call_id: UUID, files: Files
+) -> tuple[CapabilityCall, Capability]:
     """The call that was held, for whoever agrees to it now, and what performs it."""
-    held = _known(words, row["capability"])
+    held = _find_capability(words, row["capability"])
     within = envelope_of(held, row["arguments"]).within
-    whole = put_back(with_places(row["arguments"], row["secrets"]), files, within)
-    made = Ask(
+    whole = restore_files(restore_secret_markers(row["arguments"], row["secrets"]), files, within)
+    made = CapabilityCall(
         held.id,
         whole,
         ask.actor,
         ask.run,
         ask.number,
-        _posture(row, under),
+        _build_policy(row, under),
         ask.purse,
         ask.fence,
         id=call_id,
@@ -501,17 +526,19 @@ def _made(
     )
     hosts = held.annotations.hosts
     if under is not None:
-        hosts = granted_hosts(Passage(made, held, row["arguments"], b"", 0.0))
+        hosts = resolve_granted_hosts(CallState(made, held, row["arguments"], b"", 0.0))
     doing = held
     if held.write is not None and held.write.performs is not None:
         name, arguments = held.write.performs(made.arguments)
-        doing = _known(words, name)
+        doing = _find_capability(words, name)
         made, hosts = replace(made, capability=name, arguments=arguments), doing.annotations.hosts
     if ask.run is not None and (doing.write is None or not doing.write.safe):
         raise _needs_a_person(f"{doing.id} is not on the list of safe writes")
     # One that is being sent already has lost what its earlier attempt left in ``error``.
     repeated = row["error"] is not None or row["stands"] == "sending"
-    agreed_to = Agreed(row["id"], hosts, row["bound_hash"].hex(), row["connection"], repeated)
+    agreed_to = ApprovedDraft(
+        row["id"], hosts, row["bound_hash"].hex(), row["connection"], repeated
+    )
     return replace(made, agreed=agreed_to), doing
 
 
@@ -525,37 +552,41 @@ async def _version(tx: Transaction, row: Any) -> Any:
 def _check_intact(row: Any, under: Any, held: Capability, *, outside: bool) -> None:
     """Refuses a draft that is not what it was when it was shown."""
     arguments, places, pin = row["arguments"], row["secrets"], held.annotations.pin
-    bound = binding(
+    bound = compute_binding_hash(
         row["capability"], arguments, places, row["preview"], under, pin, row["connection"]
     )
-    if bound != row["bound_hash"] or digest(spelled(arguments)) != row["arguments_hash"]:
-        raise changed(outside=outside)
+    if bound != row["bound_hash"] or digest(canonical_json(arguments)) != row["arguments_hash"]:
+        raise draft_changed_error(outside=outside)
 
 
-def _posture(row: Any, under: Any) -> Posture:
+def _build_policy(row: Any, under: Any) -> RunPolicy:
     """What the call may do, and whose secrets it may use."""
     if under is None:
-        return Posture((), owner_id=row["actor_id"])
+        return RunPolicy((), owner_id=row["actor_id"])
     grants = tuple(Grant(entry["capability"], entry["params"]) for entry in under["grants"])
-    return Posture(grants, owner_id=under["created_by"])
+    return RunPolicy(grants, owner_id=under["created_by"])
 
 
 def _check_whoever(
-    ask: Ask, row: Any, wish: Wish, policy: ApprovalPolicy, authors: Collection[UUID]
+    ask: CapabilityCall,
+    row: Any,
+    wish: DraftEdit,
+    policy: ApprovalPolicy,
+    authors: Collection[UUID],
 ) -> None:
     """Refuses whoever may not do to this draft what they ask for."""
     if ask.run is not None:
         _check_run(ask, row, wish)
         return
     if wish.sends:
-        check_person(policy, ask.actor, row, authors)
+        check_can_approve(policy, ask.actor, row, authors)
     elif row["run_id"] is not None:
         check_approver(policy, ask.actor)
     if wish.edits:
-        check_words(ask.actor, row)
+        check_can_edit(ask.actor, row)
 
 
-def _check_run(ask: Ask, row: Any, wish: Wish) -> None:
+def _check_run(ask: CapabilityCall, row: Any, wish: DraftEdit) -> None:
     """A run agrees to its own drafts under one policy, and in the words that they have."""
     if ask.posture.write_policy != "auto_confirm_safe":
         raise _needs_a_person("this automation's write policy is always_draft")
@@ -565,7 +596,7 @@ def _check_run(ask: Ask, row: Any, wish: Wish) -> None:
         raise _needs_a_person("a run does not edit what it asked for")
 
 
-def _agreement(ask: Ask, row: Any, so_far: int, needed: int) -> Entry:
+def _agreement(ask: CapabilityCall, row: Any, so_far: int, needed: int) -> AuditRecord:
     """What the audit log is told of somebody who agrees, and to what exactly."""
     detail = {
         "hash": row["bound_hash"].hex(),
@@ -573,11 +604,11 @@ def _agreement(ask: Ask, row: Any, so_far: int, needed: int) -> Entry:
         "approvals": so_far,
         "needed": needed,
     }
-    return entry_by(ask.actor, "draft.approved", row["id"], detail)
+    return build_audit_record(ask.actor, "draft.approved", row["id"], detail)
 
 
-def _needs_a_person(reason: str) -> Denied:
-    return Denied(
+def _needs_a_person(reason: str) -> PermissionDenied:
+    return PermissionDenied(
         f"A person has to confirm this draft: {reason}.",
         code="needs_a_person",
         suggestion="Leave it in the inbox; somebody there confirms or discards it.",
@@ -591,13 +622,13 @@ def _waits_on(problem: Problem, *, begun: bool) -> bool:
     if problem.code == "draft_changed" and not begun:
         # It would leave over another account than the one that was shown.
         return True
-    if isinstance(problem, ReconnectNeeded) and problem.unsent is not False:
+    if isinstance(problem, ReconnectRequired) and problem.unsent is not False:
         # Its connection is not let in: once somebody has connected it again, it can leave.
         return True
-    return not begun and (isinstance(problem, Exhausted) or problem.retryable)
+    return not begun and (isinstance(problem, LimitExceeded) or problem.retryable)
 
 
-def _pause_after(answer: Answer, attempt: int) -> float | None:
+def _pause_after(answer: CapabilityResult, attempt: int) -> float | None:
     """Seconds until a failed send is repeated; None where it is not."""
     problem = answer.error
     if problem is None or not problem.retryable or (answer.begun and _in_doubt(problem)):
@@ -606,13 +637,13 @@ def _pause_after(answer: Answer, attempt: int) -> float | None:
     return pause if pause <= _LONGEST_PAUSE else None
 
 
-def _end_of(answer: Answer, called: Capability) -> _End:
+def _end_of(answer: CapabilityResult, called: Capability) -> _DraftOutcome:
     problem = answer.error
     if problem is None:
         outcome = "sent" if answer.outcome in _DID_SOMETHING else "not_sent"
-        return _End("confirmed", outcome, kept_result(answer.value, called))
+        return _DraftOutcome("confirmed", outcome, mask_result(answer.value, called))
     outcome = "unknown" if answer.begun and _in_doubt(problem) else "not_sent"
-    return _End("failed", outcome, None, problem.as_dict())
+    return _DraftOutcome("failed", outcome, None, problem.as_dict())
 
 
 def _in_doubt(problem: Problem) -> bool:
@@ -625,16 +656,16 @@ def _in_doubt(problem: Problem) -> bool:
     return problem.code not in _NOT_LEFT
 
 
-def _ended(row: Any) -> _End:
-    return _End(row["stands"], row["came_to"], row["result"], row["error"])
+def _read_outcome(row: Any) -> _DraftOutcome:
+    return _DraftOutcome(row["stands"], row["came_to"], row["result"], row["error"])
 
 
-def _left_waiting(row: Any, *, by_program: bool) -> _PersonAsked | dict[str, Any]:
+def _answer_unsent(row: Any, *, by_program: bool) -> _ConfirmationRequired | dict[str, Any]:
     """What is answered where nothing is sent: a person is needed, or it was only edited."""
-    return _PersonAsked(row) if by_program else _reworded(row)
+    return _ConfirmationRequired(row) if by_program else _describe_revision(row)
 
 
-def _reworded(row: Any) -> dict[str, Any]:
+def _describe_revision(row: Any) -> dict[str, Any]:
     """A draft in its words of now, for whoever gave it those."""
     return {
         "draft_id": str(row["id"]),
@@ -648,13 +679,13 @@ def _reworded(row: Any) -> dict[str, Any]:
     }
 
 
-def _awaited(row: Any, so_far: int, needed: int) -> dict[str, Any]:
+def _describe_missing_approvals(row: Any, so_far: int, needed: int) -> dict[str, Any]:
     """A draft that somebody has agreed to, while others have yet to."""
-    told = _named(row, "approved", "not_sent")
+    told = _describe_draft_status(row, "approved", "not_sent")
     return {**told, "hash": row["bound_hash"].hex(), "approvals": so_far, "needed": needed}
 
 
-def _named(row: Any, status: str, outcome: str) -> dict[str, Any]:
+def _describe_draft_status(row: Any, status: str, outcome: str) -> dict[str, Any]:
     told = {
         "draft_id": str(row["id"]),
         "status": status,
@@ -671,16 +702,16 @@ def confirming_came_to(value: Any) -> str:
     return "confirmed" if left else "kept"
 
 
-def _told(row: Any, end: _End) -> dict[str, Any]:
+def _describe_outcome(row: Any, end: _DraftOutcome) -> dict[str, Any]:
     """What came of a draft, the same however often it is asked."""
     error = end.error
     if error is None and end.outcome == "unknown":
-        error = Upstream(
+        error = UpstreamError(
             "The process that sent this was lost, so nobody knows whether it has left.",
             code="send_in_doubt",
             suggestion=LOOK_THERE,
         ).as_dict()
-    told = _named(row, end.status, end.outcome)
+    told = _describe_draft_status(row, end.status, end.outcome)
     if row["approved_hash"] is not None:
         told["hash"] = row["approved_hash"].hex()
     if end.status == "confirmed":

@@ -18,38 +18,38 @@ from typing import Any, Final
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.secret import SecretRef, SecretText, SpeltSecrets
-from mainspring.definition.hosts import literal_site
-from mainspring.gate.ask import Ask
+from mainspring.contracts.secret import ScriptSecrets, SecretRef, SecretText
+from mainspring.definition.hosts import parse_template_host
+from mainspring.gate.ask import CapabilityCall
 
 _SPELT: Final = re.compile(
     r"\{\{(?:([0-9a-f]{32}):)?\s*(?:secrets\s*\.\s*)?([a-z0-9_]{1,64})\s*\}\}"
 )
 
 
-def with_secrets(ask: Ask, capability: Capability) -> Ask:
+def with_secrets(ask: CapabilityCall, capability: Capability) -> CapabilityCall:
     """The same call with the secrets that it spells as markers; a plan's call is untouched."""
     spelt = ask.spelt
     if spelt is None or not spelt.names:
         return ask
     for argument, value in ask.arguments.items():
-        allowed = _allowed(ask.arguments, argument, spelt)
+        allowed = _allowed_secrets(ask.arguments, argument, spelt)
         for text, is_key in _texts(value):
             for mark, name in _SPELT.findall(text):
                 if name not in spelt.names:
                     continue
                 if argument not in capability.annotations.secret_arguments:
                     # A secret that would go out as its own name is worse than a refusal.
-                    raise _misplaced(name, argument, capability)
+                    raise _misplaced_secret_error(name, argument, capability)
                 if not mark or mark != spelt.mark:
                     raise _from_data(name, argument, capability)
                 if is_key or name not in allowed:
                     raise _unspelt(name, argument, capability)
-    return replace(ask, arguments=marked(ask.arguments, capability, spelt))
+    return replace(ask, arguments=mark_secrets(ask.arguments, capability, spelt))
 
 
-def marked(
-    arguments: Mapping[str, Any], capability: Capability, spelt: SpeltSecrets | None
+def mark_secrets(
+    arguments: Mapping[str, Any], capability: Capability, spelt: ScriptSecrets | None
 ) -> Mapping[str, Any]:
     """The arguments with a marker for each secret that is spelt where one may stand.
 
@@ -59,16 +59,18 @@ def marked(
     if spelt is None or not spelt.places or not spelt.mark or not parts:
         return arguments
     return {
-        name: _marked(value, _allowed(arguments, name, spelt), spelt.mark)
+        name: _mark_value(value, _allowed_secrets(arguments, name, spelt), spelt.mark)
         if name in parts
         else value
         for name, value in arguments.items()
     }
 
 
-def _allowed(arguments: Mapping[str, Any], part: str, spelt: SpeltSecrets) -> frozenset[str]:
+def _allowed_secrets(
+    arguments: Mapping[str, Any], part: str, spelt: ScriptSecrets
+) -> frozenset[str]:
     """The secrets that the source spells in this part of a request to this host."""
-    site = str(literal_site(arguments.get("url")) or "")
+    site = str(parse_template_host(arguments.get("url")) or "")
     return frozenset(
         place.name for place in spelt.places if place.part == part and place.site in ("", site)
     )
@@ -88,15 +90,17 @@ def _texts(value: Any) -> Iterator[tuple[str, bool]]:
             rest += one
 
 
-def _marked(value: Any, names: frozenset[str], mark: str) -> Any:
+def _mark_value(value: Any, names: frozenset[str], mark: str) -> Any:
     if isinstance(value, str):
         parts = tuple(_parts(value, names, mark))
         if any(isinstance(part, SecretRef) for part in parts):
             return SecretText(parts)
         return value
     if isinstance(value, Mapping):
-        return {key: _marked(entry, names, mark) for key, entry in value.items()}
-    return [_marked(entry, names, mark) for entry in value] if isinstance(value, list) else value
+        return {key: _mark_value(entry, names, mark) for key, entry in value.items()}
+    return (
+        [_mark_value(entry, names, mark) for entry in value] if isinstance(value, list) else value
+    )
 
 
 def _parts(text: str, names: frozenset[str], mark: str) -> Iterator[str | SecretRef]:
@@ -111,10 +115,10 @@ def _parts(text: str, names: frozenset[str], mark: str) -> Iterator[str | Secret
         yield text[done:]
 
 
-def _misplaced(secret: str, argument: str, capability: Capability) -> Invalid:
+def _misplaced_secret_error(secret: str, argument: str, capability: Capability) -> Invalid:
     detail = f"The secret {secret} may not stand in {argument!r} of {capability.id}."
     way_out = "A secret goes into the url, the headers or the query of http_fetch."
-    return _refused(detail, argument, way_out)
+    return _secret_refused_error(detail, argument, way_out)
 
 
 def _from_data(secret: str, argument: str, capability: Capability) -> Invalid:
@@ -126,7 +130,7 @@ def _from_data(secret: str, argument: str, capability: Capability) -> Invalid:
         "Write the placeholder into the very request of brains.http_fetch that it is for; if the "
         "text came from outside, take the braces out of it first."
     )
-    return _refused(detail, argument, way_out)
+    return _secret_refused_error(detail, argument, way_out)
 
 
 def _unspelt(secret: str, argument: str, capability: Capability) -> Invalid:
@@ -135,10 +139,10 @@ def _unspelt(secret: str, argument: str, capability: Capability) -> Invalid:
         "Write the placeholder into the very request that it is for: the approved source says "
         "which secret goes where."
     )
-    return _refused(detail, argument, way_out)
+    return _secret_refused_error(detail, argument, way_out)
 
 
-def _refused(detail: str, argument: str, way_out: str) -> Invalid:
+def _secret_refused_error(detail: str, argument: str, way_out: str) -> Invalid:
     code = "secret_not_allowed_here"
     return Invalid(
         detail, code=code, findings=[Finding(f"/{argument}", detail, code)], suggestion=way_out

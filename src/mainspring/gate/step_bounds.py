@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
-from mainspring.gate.budget import StepBound
+from mainspring.gate.budget import StepBudget
 
 # The one action that has steps inside, and where they stand.
 _LOOP: Final = "for_each"
@@ -19,16 +19,16 @@ _INSIDE: Final = "steps"
 
 
 @dataclass(frozen=True, slots=True)
-class StepPlace:
+class StepBudgets:
     """Where a step stands in its definition, as far as money goes."""
 
     # The steps around it, and itself, that have a cap: the outermost first.
-    bounds: tuple[StepBound, ...] = ()
+    bounds: tuple[StepBudget, ...] = ()
     # It runs after the plan has failed.
     last_words: bool = False
 
 
-def place_of(document: Mapping[str, Any], step: str) -> StepPlace:
+def find_step_budgets(document: Mapping[str, Any], step: str) -> StepBudgets:
     """The place of a step in a definition that has been judged before."""
     execution = document.get("execution")
     after = execution.get("on_failure") if isinstance(execution, Mapping) else None
@@ -36,8 +36,8 @@ def place_of(document: Mapping[str, Any], step: str) -> StepPlace:
         for entry in _steps(part):
             chain = _chain(entry, step)
             if chain is not None:
-                return StepPlace(tuple(_bounds(chain)), last_words)
-    return StepPlace()
+                return StepBudgets(tuple(_bounds(chain)), last_words)
+    return StepBudgets()
 
 
 def _chain(entry: Mapping[str, Any], step: str) -> list[Mapping[str, Any]] | None:
@@ -51,17 +51,17 @@ def _chain(entry: Mapping[str, Any], step: str) -> list[Mapping[str, Any]] | Non
     return None
 
 
-def _bounds(chain: list[Mapping[str, Any]]) -> Iterator[StepBound]:
+def _bounds(chain: list[Mapping[str, Any]]) -> Iterator[StepBudget]:
     for entry in chain:
         cap = entry.get("budget_cap_usd")
         if cap is not None:
-            yield StepBound(str(entry["step_id"]), Decimal(str(cap)), tuple(_covered(entry)))
+            yield StepBudget(str(entry["step_id"]), Decimal(str(cap)), tuple(_covered_steps(entry)))
 
 
-def _covered(entry: Mapping[str, Any]) -> Iterator[str]:
+def _covered_steps(entry: Mapping[str, Any]) -> Iterator[str]:
     yield str(entry.get("step_id"))
     for inner in _inside(entry):
-        yield from _covered(inner)
+        yield from _covered_steps(inner)
 
 
 def _inside(entry: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mainspring.contracts.capability import Capability
-from mainspring.gate.ask import kept_result, veiled
+from mainspring.gate.ask import mask_arguments, mask_result
 
 # The first of these that is there; a thing's own name comes after whose part it is.
 _NAMES: Final = (
@@ -36,7 +36,7 @@ _LONGEST: Final = 200
 
 def subject_of(capability: Capability, arguments: Mapping[str, Any], result: Any) -> str | None:
     """The thing that a call touched; None where neither side names one."""
-    given, answered = veiled(arguments, capability), kept_result(result, capability)
+    given, answered = mask_arguments(arguments, capability), mask_result(result, capability)
     own = capability.annotations.subject
     found = _usual(capability, given, answered) if own is None else own(given, answered)
     # What was refused may be of any shape.

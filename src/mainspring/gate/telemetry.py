@@ -26,7 +26,7 @@ from uuid import UUID
 
 from mainspring import __version__
 from mainspring.contracts.errors import Invalid
-from mainspring.contracts.extras import how_to_install
+from mainspring.contracts.extras import format_install_hint
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Meter
@@ -60,7 +60,7 @@ class Telemetry:
     shut: Callable[[], None]
 
 
-class TelemetryLine:
+class TelemetryExporter:
     """Opened by the first who has something to tell; closed with the house."""
 
     def __init__(self, url: str | None) -> None:
@@ -114,7 +114,7 @@ def check_telemetry(settings: Settings) -> None:
         raise Invalid(
             "MAINSPRING_OTLP_URL is set, and what speaks to a collector is not installed.",
             code="no_telemetry",
-            suggestion=how_to_install("telemetry"),
+            suggestion=format_install_hint("telemetry"),
         )
 
 
@@ -207,10 +207,10 @@ def _listen(host: str) -> None:
     """Whatever the library has to say becomes one line of ours, and not one for each try."""
     theirs = logging.getLogger("opentelemetry")
     theirs.propagate = False
-    theirs.handlers[:] = [_OneLine(host)]
+    theirs.handlers[:] = [_ThrottledLogHandler(host)]
 
 
-class _OneLine(logging.Handler):
+class _ThrottledLogHandler(logging.Handler):
     def __init__(self, host: str) -> None:
         super().__init__(logging.WARNING)
         self._host = host

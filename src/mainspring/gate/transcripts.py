@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Denied
+from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.limits import Limits
 from mainspring.gate.artifacts.blobs import BlobStore, artifact_id_of
-from mainspring.gate.artifacts.rows import Artifact, keep, lock
-from mainspring.gate.ask import Ask
-from mainspring.gate.fence import hold_run
-from mainspring.store.walls import Walled
+from mainspring.gate.artifacts.rows import Artifact, insert_artifact, lock_artifact
+from mainspring.gate.ask import CapabilityCall
+from mainspring.gate.fence import check_fence
+from mainspring.store.walls import WorkspaceDatabase
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -29,9 +29,9 @@ _MOST: Final = 200
 
 
 async def keep_transcript(
-    inside: Walled,
+    inside: WorkspaceDatabase,
     blobs: BlobStore,
-    ask: Ask,
+    ask: CapabilityCall,
     key: str,
     content: bytes,
     now: datetime,
@@ -40,10 +40,10 @@ async def keep_transcript(
     """Keeps a conversation under an id that follows from its key; a later one replaces it."""
     artifact = _artifact(ask, key, content, now, limits)
     async with inside.transaction() as tx:
-        await hold_run(tx, ask)
-        await lock(tx, artifact.id)
+        await check_fence(tx, ask)
+        await lock_artifact(tx, artifact.id)
         await blobs.put(artifact.blob, content)
-        await keep(tx, artifact)
+        await insert_artifact(tx, artifact)
     return artifact.id
 
 
@@ -55,10 +55,12 @@ async def transcripts_of_run(
     return [dict(row) for row in rows]
 
 
-def _artifact(ask: Ask, key: str, content: bytes, now: datetime, limits: Limits) -> Artifact:
+def _artifact(
+    ask: CapabilityCall, key: str, content: bytes, now: datetime, limits: Limits
+) -> Artifact:
     run = ask.run
     if run is None:
-        raise Denied("Only a run has agents.", code="agent_outside_run")
+        raise PermissionDenied("Only a run has agents.", code="agent_outside_run")
     return Artifact(
         workspace_id=ask.actor.workspace_id,
         id=artifact_id_of(run.id, key),

@@ -20,7 +20,7 @@ from uuid import UUID
 import orjson
 
 from mainspring.contracts.context import RunRef
-from mainspring.contracts.errors import Exhausted, Fault, OverBudget
+from mainspring.contracts.errors import BudgetExceeded, InternalError, LimitExceeded
 from mainspring.contracts.model import ModelReply, ToolCall
 from mainspring.gate.record import RecordedCall, dumps
 
@@ -76,7 +76,7 @@ _ONE = """
 
 
 @dataclass(frozen=True, slots=True)
-class KeptTurn:
+class RecordedTurn:
     """One turn as it stands in its row."""
 
     turn: int
@@ -89,13 +89,13 @@ class KeptTurn:
 
 
 @dataclass(slots=True)
-class Conversation:
+class AgentRecord:
     """What is on record of one agent: its turns, and its calls by name."""
 
     workspace_id: UUID
     run: RunRef
     name: str
-    turns: dict[int, KeptTurn] = field(default_factory=dict)
+    turns: dict[int, RecordedTurn] = field(default_factory=dict)
     calls: dict[str, RecordedCall] = field(default_factory=dict)
     # How long each of them took.
     calls_ms: dict[str, int] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class AgentCallEnd:
     """How the agent's own call came to an end in an earlier try."""
 
     code: str | None
@@ -120,21 +120,23 @@ class Ended:
 
 async def read_ends(
     tx: Transaction, workspace_id: UUID, run: RunRef, capability: str, name: str, number: int
-) -> list[Ended]:
+) -> list[AgentCallEnd]:
     """The ends of earlier tries at the same call, the oldest first."""
     place = (workspace_id, run.id, run.step, run.item)
     rows = await tx.fetch(_ENDS, *place, capability, name, number)
-    return [Ended((row["error"] or {}).get("code"), row["cost_usd"]) for row in rows]
+    return [AgentCallEnd((row["error"] or {}).get("code"), row["cost_usd"]) for row in rows]
 
 
 async def read_conversation(
     tx: Transaction, workspace_id: UUID, run: RunRef, name: str
-) -> Conversation:
+) -> AgentRecord:
     """What there is of a conversation; nothing for one that is new."""
-    made = Conversation(workspace_id, run, name)
-    made.turns = {row["turn"]: _kept(row) for row in await tx.fetch(_TURNS, *made.place, name)}
+    made = AgentRecord(workspace_id, run, name)
+    made.turns = {
+        row["turn"]: _parse_turn(row) for row in await tx.fetch(_TURNS, *made.place, name)
+    }
     if made.turns:
-        over = f"urn:mainspring:problem:{OverBudget.kind}"
+        over = f"urn:mainspring:problem:{BudgetExceeded.kind}"
         for row in await tx.fetch(_CALLS, *made.place, f"{name}/", run.attempt, over):
             made.calls[row["name"]] = RecordedCall(
                 row["capability"],
@@ -149,23 +151,25 @@ async def read_conversation(
     return made
 
 
-async def begin(tx: Transaction, of: Conversation, material: bytes, at: datetime) -> KeptTurn:
+async def begin(tx: Transaction, of: AgentRecord, material: bytes, at: datetime) -> RecordedTurn:
     """Writes turn 0, or finds the one that is there already."""
     mark = {"mark": secrets.token_hex(8)}
-    return await _write(tx, of, KeptTurn(0, at, material, mark, 0, Decimal(0), 0), 0)
+    return await _write(tx, of, RecordedTurn(0, at, material, mark, 0, Decimal(0), 0), 0)
 
 
-async def write_turn(tx: Transaction, of: Conversation, turn: KeptTurn, calls: int) -> KeptTurn:
+async def write_turn(
+    tx: Transaction, of: AgentRecord, turn: RecordedTurn, calls: int
+) -> RecordedTurn:
     """Writes a turn with numbers for its calls, inside the transaction that books its cost."""
     return await _write(tx, of, turn, calls)
 
 
-async def _write(tx: Transaction, of: Conversation, turn: KeptTurn, calls: int) -> KeptTurn:
+async def _write(tx: Transaction, of: AgentRecord, turn: RecordedTurn, calls: int) -> RecordedTurn:
     await tx.execute(_LOCK, "/".join(map(str, of.place)))
     row = await tx.fetchrow(_NEXT, *of.place, FIRST_OF_AGENTS)
     first = row["number"]
     if first + calls - 1 > _LAST_OF_AGENTS:
-        raise Exhausted(
+        raise LimitExceeded(
             "The agents of this step have made as many calls as a step may make.",
             code="too_many_calls",
             retryable=False,
@@ -182,11 +186,11 @@ async def _write(tx: Transaction, of: Conversation, turn: KeptTurn, calls: int) 
         turn.cost,
         turn.ms,
     )
-    return _kept(await tx.fetchrow(_ONE, *of.place, of.name, turn.turn))
+    return _parse_turn(await tx.fetchrow(_ONE, *of.place, of.name, turn.turn))
 
 
-def _kept(row: Any) -> KeptTurn:
-    return KeptTurn(
+def _parse_turn(row: Any) -> RecordedTurn:
+    return RecordedTurn(
         row["turn"],
         row["at"],
         row["asked_hash"],
@@ -232,9 +236,9 @@ def reply_from_dict(shown: Mapping[str, Any]) -> ModelReply:
     return ModelReply(**{**shown, "calls": calls})
 
 
-def unkept() -> Fault:
+def unkept() -> InternalError:
     """An answer that was paid for and has a form that no row takes."""
-    return Fault(
+    return InternalError(
         "The model's answer has a form that cannot be kept, so the agent cannot go on from it.",
         code="agent_answer_unkept",
         retryable=False,
@@ -268,9 +272,9 @@ def _storable(value: Any) -> Any:
     return value
 
 
-def other_question(key: str) -> Fault:
+def other_question(key: str) -> InternalError:
     """What is asked on resuming is not what was asked before."""
-    return Fault(
+    return InternalError(
         f"On resuming, the agent {key} is asked something else than before, so its record "
         "does not answer it.",
         code="call_mismatch",

@@ -64,7 +64,7 @@ class UsageRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class RunModelUsage:
     """What a run has used of models so far, whoever worked on it."""
 
     tokens: int = 0
@@ -106,7 +106,7 @@ async def read_usage(tx: Transaction, workspace_id: UUID, run_id: UUID) -> Seque
     return [dict(row) for row in await tx.fetch(_OF_RUN, workspace_id, run_id)]
 
 
-async def used_so_far(tx: Transaction, workspace_id: UUID, run_id: UUID) -> Used:
+async def read_run_usage(tx: Transaction, workspace_id: UUID, run_id: UUID) -> RunModelUsage:
     """What a run has used, for whoever takes it over."""
     row = await tx.fetchrow(_USED, workspace_id, run_id)
-    return Used(row["tokens"], row["reported"], row["settled"])
+    return RunModelUsage(row["tokens"], row["reported"], row["settled"])

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.object_schema import DIALECT, plain_object
+from mainspring.contracts.object_schema import DIALECT, build_object_part
 from mainspring.contracts.roles import Permission
 from mainspring.gate.usage_ledger import MOST_DAYS, MOST_LINES, USUAL_DAYS, read_sums, span_of
 
@@ -46,8 +46,8 @@ def _day(text: Any) -> date | None:
     return None if text is None else date.fromisoformat(text)
 
 
-def _lines(most: int, **names: Any) -> dict[str, Any]:
-    line = plain_object({**names, **_SUMS})
+def _rows_schema(most: int, **names: Any) -> dict[str, Any]:
+    line = build_object_part({**names, **_SUMS})
     return {"type": "array", "maxItems": most, "items": line}
 
 
@@ -56,15 +56,15 @@ _OUTPUT: Final = {
     "from": _DAY,
     "to": _DAY,
     "zone": {"const": "UTC", "description": "Where a day begins and ends."},
-    "total": plain_object(_SUMS),
-    "days": _lines(MOST_DAYS, day=_DAY),
-    "automations": _lines(
+    "total": build_object_part(_SUMS),
+    "days": _rows_schema(MOST_DAYS, day=_DAY),
+    "automations": _rows_schema(
         MOST_LINES,
         automation_id={"type": ["string", "null"], "format": "uuid"},
         name={"type": ["string", "null"]},
     ),
-    "models": _lines(MOST_LINES, provider=_TEXT, model=_TEXT),
-    "callers": _lines(MOST_LINES, caller=_TEXT),
+    "models": _rows_schema(MOST_LINES, provider=_TEXT, model=_TEXT),
+    "callers": _rows_schema(MOST_LINES, caller=_TEXT),
 }
 
 GET_USAGE = Capability(
@@ -100,7 +100,7 @@ GET_USAGE = Capability(
     },
     output_schema={
         "$schema": DIALECT,
-        **plain_object(_OUTPUT),
+        **build_object_part(_OUTPUT),
         "examples": [
             {
                 "from": "2026-03-01",

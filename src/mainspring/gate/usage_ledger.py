@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.ids import floor_id
+from mainspring.contracts.ids import get_lowest_id_at
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -93,7 +93,7 @@ _USUAL = """
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class UsagePeriod:
     """Days in UTC, the first and the last of them included."""
 
     first: date
@@ -107,7 +107,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class UsageFilter:
     """Which asks; None: all of them."""
 
     automation_id: UUID | None = None
@@ -116,7 +116,7 @@ class Wanted:
     caller: str | None = None
 
 
-def span_of(first: date | None, last: date | None, now: datetime, at: str = "") -> Span:
+def span_of(first: date | None, last: date | None, now: datetime, at: str = "") -> UsagePeriod:
     """The days that were asked for; by default the last thirty, today included."""
     last = last or now.astimezone(UTC).date()
     if first is None:
@@ -127,11 +127,11 @@ def span_of(first: date | None, last: date | None, now: datetime, at: str = "") 
         raise _wrong(f"{at}/from", f"At most {MOST_DAYS} days are added up at once.", "too_long")
     if first.year < 2 or last.year > 9998:
         raise _wrong(f"{at}/from", "There is nothing so long ago or so far ahead.", "no_such_day")
-    return Span(first, last)
+    return UsagePeriod(first, last)
 
 
 async def read_sums(
-    tx: Transaction, workspace_id: UUID, span: Span, automation_id: UUID | None = None
+    tx: Transaction, workspace_id: UUID, span: UsagePeriod, automation_id: UUID | None = None
 ) -> dict[str, Any]:
     """What was asked of models on some days: in all, and by day, automation, model and caller."""
     rows = await tx.fetch(_SUMS, workspace_id, *span.bounds, automation_id)
@@ -156,8 +156,8 @@ async def read_sums(
 async def read_asks(
     tx: Transaction,
     workspace_id: UUID,
-    span: Span,
-    wanted: Wanted,
+    span: UsagePeriod,
+    wanted: UsageFilter,
     *,
     after: UUID | None = None,
     most: int,
@@ -188,7 +188,7 @@ async def history_of(
     tx: Transaction, workspace_id: UUID, capability: str, now: datetime
 ) -> dict[str, Any]:
     """What calls of a capability came to on average, as far as the newest records tell."""
-    oldest = floor_id(now - _HISTORY)
+    oldest = get_lowest_id_at(now - _HISTORY)
     row = await tx.fetchrow(_USUAL, workspace_id, oldest, _HISTORY_CALLS, capability)
     if not row["calls"]:
         return {"calls": 0, "average_usd": None, "average_ms": None, "since": None}

@@ -30,24 +30,24 @@ _LIMITS: Final = Limits()
 
 
 @dataclass(frozen=True, slots=True)
-class Ignored:
+class IgnoredMarker:
     """A mark that counts for nothing, and why."""
 
     reason: str
 
 
-Marker = Usage | Ignored
+Marker = Usage | IgnoredMarker
 
 
 def usage_markers(pieces: Iterable[str], *, most: int | None = None) -> Iterator[Marker]:
     """Every mark in a text that comes in pieces."""
-    marks = Marks(most)
+    marks = UsageMarkerParser(most)
     for piece in pieces:
         yield from marks.feed(piece)
     yield from marks.close()
 
 
-class Marks:
+class UsageMarkerParser:
     """Finds marks in one stream; it is fed as the stream comes."""
 
     def __init__(self, most: int | None = None) -> None:
@@ -69,14 +69,16 @@ class Marks:
             self._left -= 1
             if self._left < 0:
                 self._held = ""
-                yield Ignored("More marks of usage were printed than are read; no more count.")
+                yield IgnoredMarker(
+                    "More marks of usage were printed than are read; no more count."
+                )
                 return
             yield mark
 
     def close(self) -> Iterator[Marker]:
         """The end of the stream: a mark that has begun is never ended."""
         if self._inside and self._left > 0:
-            yield Ignored("A mark of usage was begun and not ended.")
+            yield IgnoredMarker("A mark of usage was begun and not ended.")
         self._held, self._inside = "", False
 
     def _found(self, piece: str) -> Iterator[Marker]:
@@ -97,7 +99,7 @@ class Marks:
                 return
             self._inside = False
             if end < 0 or end - at > LONGEST:
-                yield Ignored(f"A mark of usage is longer than {LONGEST} characters.")
+                yield IgnoredMarker(f"A mark of usage is longer than {LONGEST} characters.")
                 # What looked like its beginning was none; another may begin right after it.
                 continue
             # A mark that was begun anew counts from there.
@@ -117,13 +119,13 @@ def _read(body: str) -> Marker:
     try:
         value = read_json(body, _LIMITS)
     except Invalid:
-        return Ignored("A mark of usage holds no JSON that can be read.")
+        return IgnoredMarker("A mark of usage holds no JSON that can be read.")
     if not isinstance(value, Mapping):
-        return Ignored("A mark of usage holds something else than an object.")
+        return IgnoredMarker("A mark of usage holds something else than an object.")
     reads, writes = _count(value, "input_tokens"), _count(value, "output_tokens")
     usd = _money(value.get("cost_usd"))
     if reads is None or writes is None or usd is None:
-        return Ignored(
+        return IgnoredMarker(
             "A mark of usage needs input_tokens, output_tokens and cost_usd, "
             "each a number of at least 0."
         )

@@ -18,30 +18,30 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from mainspring.contracts.clock import Clock
-from mainspring.contracts.errors import Finding, Invalid, OverBudget, Problem, TimedOut
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import BudgetExceeded, DeadlineExceeded, Finding, Invalid, Problem
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import (
     Model,
+    ModelCatalog,
     ModelMessage,
     ModelReply,
     ModelRequest,
-    Models,
     Price,
     Usage,
     is_refusal,
 )
-from mainspring.gate.ask import Ask, spelled
-from mainspring.gate.departure import Departure
+from mainspring.gate.ask import CapabilityCall, canonical_json
+from mainspring.gate.departure import RequestSendTracker
 from mainspring.gate.money import (
-    Promise,
-    make_promise,
-    promise_of,
-    room_for_tokens,
-    settle_for,
-    tokens_used,
+    BudgetReservation,
+    build_reservation,
+    find_available_tokens,
+    read_tokens_used,
+    reserve_budget,
+    settle_run_budget,
 )
-from mainspring.gate.replies import cleaned, tidy_name
+from mainspring.gate.replies import drop_deep_arguments, tidy_name
 from mainspring.gate.run_tokens import hold_pass
 from mainspring.gate.usage import UsageRow, write_usage
 
@@ -59,10 +59,10 @@ _MOST_TOKENS: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MeteredRequest:
     """One ask that is over: what was promised to it, and what it took, if anything."""
 
-    promise: Promise
+    promise: BudgetReservation
     row: UsageRow | None = None
 
     @property
@@ -76,7 +76,7 @@ def reads_at_most(request: ModelRequest) -> int:
     Every token stands for a byte at least, so no text is more tokens than it has bytes. Money
     is promised by this.
     """
-    return _reckoned(request, _bytes_of)
+    return _estimate_tokens(request, _bytes_of)
 
 
 def reads_usually(request: ModelRequest) -> int:
@@ -87,15 +87,15 @@ def reads_usually(request: ModelRequest) -> int:
     the others find only what it cannot take. Thus a text of another kind crosses a cap by
     the difference of the one ask that was let in last, and by no more.
     """
-    return _reckoned(request, _tokens_usually)
+    return _estimate_tokens(request, _tokens_usually)
 
 
-def _reckoned(request: ModelRequest, tokens_of: Callable[[str], int]) -> int:
+def _estimate_tokens(request: ModelRequest, tokens_of: Callable[[str], int]) -> int:
     texts = [text for message in request.messages for text in _texts_of(message)]
     if request.system is not None:
         texts.append(request.system)
     for tool in request.tools:
-        texts += [tool.name, tool.description, spelled(tool.input_schema).decode()]
+        texts += [tool.name, tool.description, canonical_json(tool.input_schema).decode()]
     around = _AROUND_ALL if not request.tools else _AROUND_ALL + _AROUND_TOOLS
     return around + sum(_AROUND_ONE + tokens_of(text) for text in texts)
 
@@ -104,7 +104,11 @@ def _texts_of(message: ModelMessage) -> list[str]:
     texts = [message.content, *([message.kept] if message.kept else [])]
     for call in message.calls:
         given = call.arguments
-        texts += [call.id, call.name, given if isinstance(given, str) else spelled(given).decode()]
+        texts += [
+            call.id,
+            call.name,
+            given if isinstance(given, str) else canonical_json(given).decode(),
+        ]
     for result in message.results:
         texts += [result.id, result.name, result.content]
     return texts
@@ -121,16 +125,16 @@ def _tokens_usually(text: str) -> int:
 
 
 @dataclass(slots=True)
-class Meter:
+class ModelMeter:
     """The asks of one call."""
 
-    models: Models
+    models: ModelCatalog
     database: Database
     clock: Clock
     limits: Limits
-    ask: Ask
+    ask: CapabilityCall
     caller: str
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[MeteredRequest] = field(default_factory=list)
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Asks once; the answer, or the problem of the provider or of the purse."""
@@ -145,21 +149,21 @@ class Meter:
         def took(usage: Usage) -> None:
             ms = round((self.clock.monotonic() - started) * 1000)
             known = replace(usage, price=price.as_dict(), ms=ms)
-            self.asked.append(Asked(promise, self._row(promise, known)))
+            self.asked.append(MeteredRequest(promise, self._row(promise, known)))
 
         most = Usage(tidy_name(model.name), reads, writes, price.most(reads, writes))
-        departure = Departure()
+        departure = RequestSendTracker()
         try:
             with departure:
                 answer = await self._answered(model, request)
             # A source of models that is not ours may hand on whatever it was told.
-            reply = cleaned(answer, self.limits.json_depth)
+            reply = drop_deep_arguments(answer, self.limits.json_depth)
             used = _usage_of(reply, price, model.name) or most
         except BaseException as error:
             if departure.is_held and isinstance(error, Problem):
                 error.unsent = True
             if departure.is_held or is_refusal(error):
-                self.asked.append(Asked(promise))
+                self.asked.append(MeteredRequest(promise))
             else:
                 took(most)
             raise
@@ -168,7 +172,7 @@ class Meter:
 
     async def _promised(
         self, request: ModelRequest, price: Price, reads: int
-    ) -> tuple[Promise, int]:
+    ) -> tuple[BudgetReservation, int]:
         """Sets the most aside that it can take; how much the model may write."""
         ask, usd = self.ask, Decimal(0)
         wanted = _affordable(request, price, reads)
@@ -176,12 +180,12 @@ class Meter:
         try:
             async with self.database.transaction() as tx:
                 await hold_pass(tx, ask)
-                writes = await room_for_tokens(tx, ask, reads_usually(request), wanted)
+                writes = await find_available_tokens(tx, ask, reads_usually(request), wanted)
                 most = price.most(reads, writes)
                 ask.purse.reserve(most)
                 usd = most
-                promise = replace(promise_of(ask, new_id(), usd), tokens=reads + writes)
-                await make_promise(tx, promise, ask, lasts)
+                promise = replace(build_reservation(ask, generate_id(), usd), tokens=reads + writes)
+                await reserve_budget(tx, promise, ask, lasts)
         except BaseException:
             ask.purse.settle(usd, Decimal(0))
             raise
@@ -194,11 +198,11 @@ class Meter:
             async with asyncio.timeout(seconds):
                 return await model.complete(request, key=key)
         except TimeoutError:
-            raise TimedOut(
+            raise DeadlineExceeded(
                 f"The model did not answer within {seconds} seconds.", code="model_timeout"
             ) from None
 
-    def _row(self, promise: Promise, usage: Usage) -> UsageRow:
+    def _row(self, promise: BudgetReservation, usage: Usage) -> UsageRow:
         ask = self.ask
         return UsageRow(
             ask.actor.workspace_id,
@@ -234,7 +238,7 @@ def _affordable(request: ModelRequest, price: Price, reads: int) -> int:
         return request.max_tokens
     reading, one = price.most(reads, 0), _dearest_token(price, reads)
     if reading + one > cap:
-        raise OverBudget(
+        raise BudgetExceeded(
             f"This call may cost ${cap}, and reading it with one token of an answer can cost "
             f"${reading + one}; it was not made.",
             code="call_budget",
@@ -268,17 +272,17 @@ def _usage_of(reply: ModelReply, price: Price, asked: str) -> Usage | None:
     )
 
 
-async def book(tx: Transaction, ask: Ask, asked: Sequence[Asked]) -> None:
+async def book(tx: Transaction, ask: CapabilityCall, asked: Sequence[MeteredRequest]) -> None:
     """Books asks that are over, each with its row, in the caller's transaction."""
     for one in asked:
         await book_one(tx, ask, one)
 
 
-async def book_one(tx: Transaction, ask: Ask, one: Asked) -> None:
+async def book_one(tx: Transaction, ask: CapabilityCall, one: MeteredRequest) -> None:
     """Books one ask that is over, with its row."""
-    await settle_for(tx, ask.purse, one.promise, one.cost)
+    await settle_run_budget(tx, ask.purse, one.promise, one.cost)
     if one.row is not None:
         await write_usage(tx, one.row)
         if ask.run is not None:
-            used, _ = await tokens_used(tx, ask.actor.workspace_id, ask.run.id)
+            used, _ = await read_tokens_used(tx, ask.actor.workspace_id, ask.run.id)
             ask.purse.tokens = max(ask.purse.tokens, used)

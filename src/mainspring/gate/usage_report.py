@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from mainspring.contracts.context import RunRef
-from mainspring.contracts.errors import Fault, Problem
+from mainspring.contracts.errors import InternalError, Problem
 from mainspring.contracts.model import Usage
-from mainspring.gate.budget import ENDLESS, Purse
+from mainspring.gate.budget import ENDLESS, RunBudget
 from mainspring.gate.money import (
-    Promise,
-    look_at_space,
-    settle_for,
-    spent_by_step,
-    tokens_used,
+    BudgetReservation,
+    read_step_spending,
+    read_tokens_used,
+    refresh_workspace_budget,
+    settle_run_budget,
 )
-from mainspring.gate.usage import UsageRow, used_so_far, write_usage
+from mainspring.gate.usage import UsageRow, read_run_usage, write_usage
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -45,26 +45,26 @@ _DAY = """
 
 
 @dataclass(frozen=True, slots=True)
-class Reporter:
+class UsageReporter:
     """Whose report it is: the place in its run, and the purse it counts toward."""
 
     workspace_id: UUID
     run: RunRef
-    purse: Purse
+    purse: RunBudget
     # Which report of this try it is.
     number: int
 
 
 async def report_usage(
-    database: Database, by: Reporter, usage: Usage, now: datetime
+    database: Database, by: UsageReporter, usage: Usage, now: datetime
 ) -> Problem | None:
     """Books a report once; which cap of the run has been reached, if one has."""
-    counted = _bounded(usage, by.purse)
+    counted = _limit_usage(usage, by.purse)
     row = UsageRow(by.workspace_id, _name(by, usage), now, by.run, by.number, REPORTED, counted)
 
     async def work(link: Connection) -> Decimal | None:
         async with link.transaction():
-            return await _booked(link, by, row)
+            return await _book_usage(link, by, row)
 
     spent = await database.run_retrying(work)
     if spent is not None:
@@ -72,18 +72,18 @@ async def report_usage(
     return by.purse.used_up()
 
 
-async def _booked(tx: Transaction, by: Reporter, row: UsageRow) -> Decimal | None:
+async def _book_usage(tx: Transaction, by: UsageReporter, row: UsageRow) -> Decimal | None:
     new = await write_usage(tx, row)
-    used, _ = await tokens_used(tx, by.workspace_id, by.run.id)
+    used, _ = await read_tokens_used(tx, by.workspace_id, by.run.id)
     by.purse.tokens = max(by.purse.tokens, used)
     if not new:
         return None
     usd = row.usage.cost_usd
     if usd:
-        promise = Promise(
+        promise = BudgetReservation(
             by.workspace_id, row.id, by.run.automation_id, by.run.id, by.run.step, usd
         )
-        await settle_for(tx, by.purse, promise, usd)
+        await settle_run_budget(tx, by.purse, promise, usd)
     return usd
 
 
@@ -93,8 +93,8 @@ async def day_spent(
     """What an automation has spent today, and whether its workspace has spent its all."""
 
     async def read(link: Connection) -> tuple[Decimal, bool]:
-        purse = Purse(ENDLESS)
-        await look_at_space(link, purse, workspace_id)
+        purse = RunBudget(ENDLESS)
+        await refresh_workspace_budget(link, purse, workspace_id)
         spent = await link.fetchval(_DAY, workspace_id, automation_id)
         all_of_it = purse.space_spent > 0 and purse.space_spent >= purse.space_cap
         return Decimal(spent), all_of_it
@@ -102,11 +102,13 @@ async def day_spent(
     return await database.run_retrying(read)
 
 
-async def looked_up(database: Database, workspace_id: UUID, run: RunRef, purse: Purse) -> Purse:
+async def load_run_budget(
+    database: Database, workspace_id: UUID, run: RunRef, purse: RunBudget
+) -> RunBudget:
     """A purse as the ledger knows it, with what other processes have spent for the run."""
 
-    async def read(link: Connection) -> Purse:
-        used = await used_so_far(link, workspace_id, run.id)
+    async def read(link: Connection) -> RunBudget:
+        used = await read_run_usage(link, workspace_id, run.id)
         today = Decimal(await link.fetchval(_DAY, workspace_id, run.automation_id))
         known = replace(
             purse,
@@ -116,22 +118,24 @@ async def looked_up(database: Database, workspace_id: UUID, run: RunRef, purse: 
             bounds=[
                 replace(
                     bound,
-                    spent=max(bound.spent, await spent_by_step(link, workspace_id, run.id, bound)),
+                    spent=max(
+                        bound.spent, await read_step_spending(link, workspace_id, run.id, bound)
+                    ),
                 )
                 for bound in purse.bounds
             ],
         )
-        await look_at_space(link, known, workspace_id)
+        await refresh_workspace_budget(link, known, workspace_id)
         return known
 
     return await database.run_retrying(read)
 
 
-def _bounded(usage: Usage, purse: Purse) -> Usage:
+def _limit_usage(usage: Usage, purse: RunBudget) -> Usage:
     """The report as far as it counts."""
     usd = usage.cost_usd
     if not usd.is_finite() or usd < 0 or min(usage.input_tokens, usage.output_tokens) < 0:
-        raise Fault("A report cannot take anything back.", retryable=False)
+        raise InternalError("A report cannot take anything back.", retryable=False)
     most = purse.token_cap
     if most is not None:
         reads = min(usage.input_tokens, most)
@@ -141,7 +145,7 @@ def _bounded(usage: Usage, purse: Purse) -> Usage:
     return replace(usage, cost_usd=usd, model=usage.model[:LONGEST_MODEL], reported=True)
 
 
-def _name(by: Reporter, usage: Usage) -> UUID:
+def _name(by: UsageReporter, usage: Usage) -> UUID:
     """The same report at the same place of a run has the same name, in every try."""
     run = by.run
     text = (

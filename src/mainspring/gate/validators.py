@@ -16,7 +16,7 @@ from mainspring.definition.json_schema import Validator, compile_schema
 MOST_OUTSIDE: Final = 128
 
 
-class Checks(NamedTuple):
+class CapabilityChecks(NamedTuple):
     """A capability, and what checks its arguments and its answers."""
 
     capability: Capability
@@ -24,15 +24,15 @@ class Checks(NamedTuple):
     answers: Validator
 
 
-class Validators:
+class CapabilityValidators:
     """Checks by capability; a name alone may mean another tool in another workspace."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._ours: dict[str, Checks] = {}
-        self._outside: OrderedDict[tuple[str, str], Checks] = OrderedDict()
+        self._ours: dict[str, CapabilityChecks] = {}
+        self._outside: OrderedDict[tuple[str, str], CapabilityChecks] = OrderedDict()
 
-    def of(self, capability: Capability) -> Checks:
+    def of(self, capability: Capability) -> CapabilityChecks:
         """The checks of just this capability, compiled now if they are not at hand."""
         mark = capability.annotations.pin
         if not mark:
@@ -49,8 +49,8 @@ class Validators:
             self._outside.popitem(last=False)
         return found
 
-    def _compiled(self, capability: Capability) -> Checks:
-        return Checks(
+    def _compiled(self, capability: Capability) -> CapabilityChecks:
+        return CapabilityChecks(
             capability,
             compile_schema(capability.input_schema, self._limits),
             compile_schema(capability.output_schema, self._limits),

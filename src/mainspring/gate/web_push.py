@@ -34,20 +34,20 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from mainspring.contracts.context import HttpRequest, HttpResponse
 from mainspring.contracts.errors import (
-    Denied,
-    Exhausted,
     Expired,
     Finding,
     Invalid,
+    LimitExceeded,
+    PermissionDenied,
     Problem,
-    Upstream,
+    UpstreamError,
 )
 from mainspring.gate.egress import parse_url
-from mainspring.store.outage import logged_problem
+from mainspring.store.outage import log_and_convert_error
 from mainspring.workspace import push_subscriptions as rows
 from mainspring.workspace.automations import FIRST_WORKSPACE
 from mainspring.workspace.push_subscriptions import PushMessage, Target, new_target
-from mainspring.workspace.sealing import connection_drawer
+from mainspring.workspace.sealing import connection_scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,9 +59,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_KEY_DRAWER: Final = connection_drawer(
-    FIRST_WORKSPACE, UUID("00000000-0000-7000-8000-77656270757a")
-)
+_KEY_DRAWER: Final = connection_scope(FIRST_WORKSPACE, UUID("00000000-0000-7000-8000-77656270757a"))
 _KEY_NAME: Final = "vapid_private_key"
 _CURVE: Final = ec.SECP256R1()
 _RECORD_BYTES: Final = 4096
@@ -128,7 +126,7 @@ class PushSender:
         try:
             target = parse_url(endpoint)
             await self._egress.check_address(target)
-        except (Invalid, Denied) as problem:
+        except (Invalid, PermissionDenied) as problem:
             raise _invalid(
                 "endpoint", problem.detail, code=problem.code, suggestion=problem.suggestion
             ) from None
@@ -201,7 +199,9 @@ class PushDelivery:
                 while await self.once():
                     pass
             except Exception as error:
-                log.warning("Notifications could not be sent: %s", logged_problem(error).detail)
+                log.warning(
+                    "Notifications could not be sent: %s", log_and_convert_error(error).detail
+                )
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), self.PAUSE)
 
@@ -225,7 +225,7 @@ class PushDelivery:
                     message.target, notification_of(message), message.seconds_left
                 )
             except Exception as error:
-                problem = error if isinstance(error, Problem) else logged_problem(error)
+                problem = error if isinstance(error, Problem) else log_and_convert_error(error)
         async with self._database.transaction() as tx:
             if not message.wanted:
                 await rows.drop_message(tx, message)
@@ -339,19 +339,19 @@ def _refusal(answer: HttpResponse, service: str) -> Problem:
         )
     pause = _retry_after(answer.headers.get("retry-after"))
     if status in _NOT_NOW:
-        return Exhausted(
+        return LimitExceeded(
             f"The push service {service} wants fewer messages.",
             code="push_rate_limited",
             retry_after=pause,
         )
     if status in _REFUSED:
-        return Upstream(
+        return UpstreamError(
             f"The push service {service} does not accept the key of this installation.",
             code="push_refused",
             suggestion="Turn notifications off in that browser, then on again.",
             retryable=False,
         )
-    return Upstream(
+    return UpstreamError(
         f"The push service {service} answered {status}.",
         code="push_failed",
         retry_after=pause,

@@ -14,22 +14,22 @@ from mainspring.contracts.capability import (
     Audience,
     Capability,
     Effect,
-    capability_of,
+    build_capability,
 )
 from mainspring.contracts.limits import Limits
 from mainspring.recipes import schemas as shapes
 from mainspring.recipes import schemas_installs as here
-from mainspring.recipes.codex.applying import apply_handler, dependencies_handler
-from mainspring.recipes.codex.desk import Desk, Words, desk_of
+from mainspring.recipes.codex.applying import apply_handler, build_dependencies_handler
+from mainspring.recipes.codex.desk import CodexServices, WorkspaceJudge, build_codex_services
 from mainspring.recipes.codex.publishing import publish_handler
 from mainspring.recipes.codex.removing import (
     list_gone_handler,
     recover_handler,
     uninstall_handler,
 )
-from mainspring.recipes.codex.telling import get_handler, installs_handler, list_handler
+from mainspring.recipes.codex.telling import build_installs_handler, get_handler, list_handler
 from mainspring.recipes.codex.upgrading import check_handler, upgrade_handler
-from mainspring.recipes.kinds import Kind
+from mainspring.recipes.kinds import EntityHandler
 
 _READS: Final = Annotations(effect=Effect.READ, transactional=True, seconds=0.2)
 # They look for themselves whether a definition would do, which a run has no business with.
@@ -38,7 +38,7 @@ _LOOKS: Final = Annotations(
 )
 
 
-def _changes(*names: str, size: int | None = None) -> Annotations:
+def _build_change_annotations(*names: str, size: int | None = None) -> Annotations:
     """A change by a person or their client; the log names what was changed."""
 
     def subject(given: Mapping[str, Any], answered: Any) -> str | None:
@@ -57,16 +57,20 @@ def _changes(*names: str, size: int | None = None) -> Annotations:
 
 
 def recipe_capabilities(
-    words: Words, limits: Limits, workflows: Kind | None = None
+    words: WorkspaceJudge, limits: Limits, workflows: EntityHandler | None = None
 ) -> tuple[Capability, ...]:
     """Everything about recipes; ``words`` judges definitions once the house stands."""
-    desk = desk_of(words, limits, workflows)
-    return (*_shelf(desk), *_installing(desk), *_living(desk))
-
-
-def _shelf(desk: Desk) -> tuple[Capability, ...]:
+    desk = build_codex_services(words, limits, workflows)
     return (
-        capability_of(
+        *_build_catalog_capabilities(desk),
+        *_build_install_capabilities(desk),
+        *_build_lifecycle_capabilities(desk),
+    )
+
+
+def _build_catalog_capabilities(desk: CodexServices) -> tuple[Capability, ...]:
+    return (
+        build_capability(
             "list_starter_recipes",
             "Browse the codex",
             "Recipes for boards, automations, workflows, integrations and bundles: the starters, "
@@ -76,7 +80,7 @@ def _shelf(desk: Desk) -> tuple[Capability, ...]:
             list_handler(desk),
             _READS,
         ),
-        capability_of(
+        build_capability(
             "get_starter_recipe",
             "Read a recipe",
             "In full, with the template that an install makes something of, and with all that it "
@@ -86,7 +90,7 @@ def _shelf(desk: Desk) -> tuple[Capability, ...]:
             get_handler(desk),
             _READS,
         ),
-        capability_of(
+        build_capability(
             "publish_recipe",
             "Publish a version of a recipe",
             "It is judged first: it may ask for nothing that it does not say. A version never "
@@ -94,14 +98,14 @@ def _shelf(desk: Desk) -> tuple[Capability, ...]:
             shapes.PUBLISH_TAKES,
             shapes.PUBLISH_ANSWERS,
             publish_handler(desk),
-            _changes("slug"),
+            _build_change_annotations("slug"),
         ),
     )
 
 
-def _installing(desk: Desk) -> tuple[Capability, ...]:
+def _build_install_capabilities(desk: CodexServices) -> tuple[Capability, ...]:
     return (
-        capability_of(
+        build_capability(
             "apply_starter_recipe",
             "Install a recipe",
             "With everything that it needs, which is installed first. Automations are always "
@@ -110,34 +114,34 @@ def _installing(desk: Desk) -> tuple[Capability, ...]:
             shapes.APPLY_TAKES,
             shapes.APPLY_ANSWERS,
             apply_handler(desk),
-            _changes("slug", "id"),
+            _build_change_annotations("slug", "id"),
         ),
-        capability_of(
+        build_capability(
             "check_recipe_dependencies",
             "See what a recipe needs",
             "Which recipes must stand first, which of them are here, and what an install would "
             "go through.",
             shapes.NEEDS_TAKES,
             shapes.NEEDS_ANSWERS,
-            dependencies_handler(desk),
+            build_dependencies_handler(desk),
             _LOOKS,
         ),
-        capability_of(
+        build_capability(
             "list_installs",
             "List what is installed",
             "Each with the recipe and the version that it came from, and whether there is a "
             "newer one.",
             here.INSTALLS_TAKES,
             here.INSTALLS_ANSWERS,
-            installs_handler(desk),
+            build_installs_handler(desk),
             _READS,
         ),
     )
 
 
-def _living(desk: Desk) -> tuple[Capability, ...]:
+def _build_lifecycle_capabilities(desk: CodexServices) -> tuple[Capability, ...]:
     return (
-        capability_of(
+        build_capability(
             "check_recipe_upgrade",
             "See what an upgrade would change",
             "And what people here changed that it would throw away. Rows are never counted.",
@@ -146,7 +150,7 @@ def _living(desk: Desk) -> tuple[Capability, ...]:
             check_handler(desk),
             _LOOKS,
         ),
-        capability_of(
+        build_capability(
             "upgrade_recipe",
             "Upgrade an install",
             "Rebuilds it from the newest version of its recipe. Rows, the state of automations "
@@ -155,9 +159,9 @@ def _living(desk: Desk) -> tuple[Capability, ...]:
             here.UPGRADE_TAKES,
             here.UPGRADE_ANSWERS,
             upgrade_handler(desk),
-            _changes("entity_id"),
+            _build_change_annotations("entity_id"),
         ),
-        capability_of(
+        build_capability(
             "uninstall_recipe",
             "Uninstall",
             "One thing, or with slug everything that was installed from a recipe. Automations "
@@ -165,9 +169,9 @@ def _living(desk: Desk) -> tuple[Capability, ...]:
             here.UNINSTALL_TAKES,
             here.UNINSTALL_ANSWERS,
             uninstall_handler(desk),
-            _changes("entity_id", "slug"),
+            _build_change_annotations("entity_id", "slug"),
         ),
-        capability_of(
+        build_capability(
             "list_uninstalled",
             "List what can be recovered",
             "What was uninstalled in the last seven days, the latest first.",
@@ -176,7 +180,7 @@ def _living(desk: Desk) -> tuple[Capability, ...]:
             list_gone_handler(),
             _READS,
         ),
-        capability_of(
+        build_capability(
             "recover_recipe",
             "Recover what was uninstalled",
             "With its rows and where it came from; an automation comes back paused. When its name "
@@ -184,6 +188,6 @@ def _living(desk: Desk) -> tuple[Capability, ...]:
             here.RECOVER_TAKES,
             here.RECOVER_ANSWERS,
             recover_handler(desk),
-            _changes("entity_id"),
+            _build_change_annotations("entity_id"),
         ),
     )

@@ -21,7 +21,7 @@ EntityKind = Literal["board", "automation", "workflow"]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RecipeEntity:
     """A thing that stands now, and what it is in the words of its template."""
 
     id: UUID
@@ -31,7 +31,7 @@ class Made:
     told: Mapping[str, Any]
 
 
-class Kind(Protocol):
+class EntityHandler(Protocol):
     """One kind of thing. Contents are templates with every reference filled in.
 
     All of it happens in the caller's transaction. ``content`` leaves out what belongs to the
@@ -40,15 +40,17 @@ class Kind(Protocol):
 
     entity_kind: EntityKind
 
-    async def make(self, ctx: CallContext, content: Mapping[str, Any]) -> Made:
+    async def make(self, ctx: CallContext, content: Mapping[str, Any]) -> RecipeEntity:
         """Makes a new one; an automation is paused and waits for consent."""
         ...
 
-    async def read(self, ctx: CallContext, entity_id: UUID) -> Made | None:
+    async def read(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity | None:
         """What it is now; None when it is not there any more."""
         ...
 
-    async def rebuild(self, ctx: CallContext, entity_id: UUID, content: Mapping[str, Any]) -> Made:
+    async def rebuild(
+        self, ctx: CallContext, entity_id: UUID, content: Mapping[str, Any]
+    ) -> RecipeEntity:
         """Makes it what the content says and keeps what belongs to the install."""
         ...
 
@@ -56,6 +58,6 @@ class Kind(Protocol):
         """Takes it out of use at once; nothing of it is deleted."""
         ...
 
-    async def bring_back(self, ctx: CallContext, entity_id: UUID) -> Made:
+    async def bring_back(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity:
         """Brings back what was put away; an automation comes back paused."""
         ...

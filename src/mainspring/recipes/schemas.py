@@ -6,7 +6,14 @@ from typing import Any, Final
 
 from mainspring.recipes.codex.telling import DEFAULT_RECIPES, MOST_RECIPES
 from mainspring.recipes.package.template_schemas import SLUG as SLUG_SHAPE
-from mainspring.workspace.boards.shapes import ID, MOMENT, NAME, Schema, asked, thing
+from mainspring.workspace.boards.shapes import (
+    ID,
+    MOMENT,
+    NAME,
+    JsonSchema,
+    object_of,
+    schema_with_examples,
+)
 
 SOME_RECIPE: Final = "01900000-0000-7000-8000-00000000c001"
 SOME_THING: Final = "01900000-0000-7000-8000-00000000c002"
@@ -15,17 +22,17 @@ SOME_TIME: Final = "2026-01-31T09:00:00+00:00"
 KINDS: Final = ["board", "automation", "workflow", "integration", "bundle"]
 ENTITY_KINDS: Final = ["board", "automation", "workflow", "bundle"]
 
-TEXT: Final[Schema] = {"type": "string"}
-MAYBE: Final[Schema] = {"type": ["string", "null"]}
-SLUG: Final[Schema] = {"description": "What the recipe is called in the codex.", **SLUG_SHAPE}
-RECIPE_ID: Final[Schema] = {"description": "The id of the recipe.", **ID}
-BRAIN: Final[Schema] = {
+TEXT: Final[JsonSchema] = {"type": "string"}
+MAYBE: Final[JsonSchema] = {"type": ["string", "null"]}
+SLUG: Final[JsonSchema] = {"description": "What the recipe is called in the codex.", **SLUG_SHAPE}
+RECIPE_ID: Final[JsonSchema] = {"description": "The id of the recipe.", **ID}
+BRAIN: Final[JsonSchema] = {
     "description": "The workspace to install into. It can only be the one you are in, which is "
     "also what is meant when it is left out.",
     **ID,
 }
 
-BRIEFLY: Final = thing(
+BRIEFLY: Final = object_of(
     {"id": ID, "slug": TEXT, "name": TEXT, "kind": {"enum": KINDS}, "version": TEXT},
     ["id", "slug", "name", "kind", "version"],
 )
@@ -36,7 +43,7 @@ SOME_BRIEFLY: Final = {
     "kind": "board",
     "version": "1.0.0",
 }
-INSTALLED: Final[Schema] = {
+INSTALLED: Final[JsonSchema] = {
     "type": "object",
     "required": ["kind", "id", "name", "source_recipe_slug", "source_recipe_version"],
     "properties": {
@@ -54,7 +61,7 @@ SOME_INSTALLED: Final = {
     "source_recipe_slug": "uptime-board",
     "source_recipe_version": "1.0.0",
 }
-_ENTRY: Final[dict[str, Schema]] = {
+_ENTRY: Final[dict[str, JsonSchema]] = {
     "id": ID,
     "slug": TEXT,
     "name": TEXT,
@@ -93,7 +100,7 @@ _SOME_ENTRY: Final[dict[str, Any]] = {
     "update_available": False,
 }
 
-LIST_TAKES: Final = asked(
+LIST_TAKES: Final = schema_with_examples(
     {
         "kind": {"enum": KINDS},
         "category": {"type": "string", "maxLength": 100},
@@ -117,20 +124,20 @@ LIST_TAKES: Final = asked(
     ({"kind": "page"}, "no recipe makes a page"),
     ({"limit": 101}, "at most a hundred"),
 )
-LIST_ANSWERS: Final = asked(
-    {"recipes": {"type": "array", "items": thing(_ENTRY, list(_ENTRY))}},
+LIST_ANSWERS: Final = schema_with_examples(
+    {"recipes": {"type": "array", "items": object_of(_ENTRY, list(_ENTRY))}},
     ["recipes"],
     [{"recipes": [_SOME_ENTRY]}],
     ({}, "no recipe at all is an empty list"),
 )
-GET_TAKES: Final = asked(
+GET_TAKES: Final = schema_with_examples(
     {"slug": SLUG, "id": RECIPE_ID},
     [],
     [{"slug": "uptime-board"}, {"id": SOME_RECIPE}],
     ({"slug": "Uptime Board"}, "a slug is in kebab-case"),
     ({"id": "uptime-board"}, "an id is a uuid"),
 )
-GET_ANSWERS: Final = asked(
+GET_ANSWERS: Final = schema_with_examples(
     {
         "recipe": {
             "description": "The recipe as it was published, with its template, and what is known "
@@ -168,7 +175,7 @@ GET_ANSWERS: Final = asked(
     ({"recipe": None}, "one that is not there is a problem and not an answer"),
 )
 
-_OVERRIDES: Final = thing(
+_OVERRIDES: Final = object_of(
     {
         "board_name": {"description": "What the board is called here.", **NAME},
         "board_description": {"type": "string", "maxLength": 5_000},
@@ -188,7 +195,7 @@ _OVERRIDES: Final = thing(
         },
     }
 )
-APPLY_TAKES: Final = asked(
+APPLY_TAKES: Final = schema_with_examples(
     {"slug": SLUG, "id": RECIPE_ID, "brain_id": BRAIN, "overrides": _OVERRIDES},
     [],
     [
@@ -199,8 +206,8 @@ APPLY_TAKES: Final = asked(
     ({"slug": "a", "overrides": {"colour": "red"}}, "only what can be changed can be overridden"),
     ({"slug": "a", "overrides": {"board_name": " "}}, "a name that can be read"),
 )
-_THINGS: Final[Schema] = {"type": "array", "items": INSTALLED}
-APPLY_ANSWERS: Final = asked(
+_THINGS: Final[JsonSchema] = {"type": "array", "items": INSTALLED}
+APPLY_ANSWERS: Final = schema_with_examples(
     {
         "recipe": BRIEFLY,
         "created": INSTALLED,
@@ -212,30 +219,30 @@ APPLY_ANSWERS: Final = asked(
     [{"recipe": SOME_BRIEFLY, "created": SOME_INSTALLED}],
     ({"recipe": SOME_BRIEFLY}, "what was made?"),
 )
-_NEED: Final[dict[str, Schema]] = {"slug": TEXT, "min_version": TEXT, "reason": TEXT}
+_NEED: Final[dict[str, JsonSchema]] = {"slug": TEXT, "min_version": TEXT, "reason": TEXT}
 _NEEDED: Final = ["slug", "min_version"]
-NEEDS_TAKES: Final = asked(
+NEEDS_TAKES: Final = schema_with_examples(
     {"slug": SLUG, "id": RECIPE_ID, "brain_id": BRAIN},
     [],
     [{"slug": "uptime-check"}],
     ({"slug": ""}, "which recipe?"),
 )
-NEEDS_ANSWERS: Final = asked(
+NEEDS_ANSWERS: Final = schema_with_examples(
     {
         "recipe": BRIEFLY,
-        "declared": {"type": "array", "items": thing(_NEED, _NEEDED)},
+        "declared": {"type": "array", "items": object_of(_NEED, _NEEDED)},
         "satisfied": {
             "description": "What is installed here and new enough.",
             "type": "array",
-            "items": thing({**_NEED, "installed": INSTALLED}, [*_NEEDED, "installed"]),
+            "items": object_of({**_NEED, "installed": INSTALLED}, [*_NEEDED, "installed"]),
         },
         "missing": {
             "description": "What is not; what can be had is installed first.",
             "type": "array",
-            "items": thing(
+            "items": object_of(
                 {
                     **_NEED,
-                    "available": thing(
+                    "available": object_of(
                         {"has_recipe": {"type": "boolean"}, "latest_version": MAYBE},
                         ["has_recipe", "latest_version"],
                     ),
@@ -246,7 +253,7 @@ NEEDS_ANSWERS: Final = asked(
         "chain": {
             "description": "Everything that an install would go through, in its order.",
             "type": "array",
-            "items": thing(
+            "items": object_of(
                 {
                     "slug": TEXT,
                     "version": MAYBE,
@@ -273,7 +280,7 @@ NEEDS_ANSWERS: Final = asked(
     ],
     ({"recipe": SOME_BRIEFLY}, "what does it need?"),
 )
-PUBLISH_TAKES: Final = asked(
+PUBLISH_TAKES: Final = schema_with_examples(
     {
         "package": {
             "description": "The recipe: the object that recipe.json holds.",
@@ -305,7 +312,7 @@ PUBLISH_TAKES: Final = asked(
     ({}, "which recipe?"),
     ({"package": "reading-list"}, "the recipe itself, not its name"),
 )
-PUBLISH_ANSWERS: Final = asked(
+PUBLISH_ANSWERS: Final = schema_with_examples(
     {
         "id": ID,
         "slug": TEXT,

@@ -19,12 +19,18 @@ from mainspring.recipes.schemas import (
     SOME_TIME,
     TEXT,
 )
-from mainspring.workspace.boards.shapes import ID, MOMENT, Schema, asked, thing
+from mainspring.workspace.boards.shapes import (
+    ID,
+    MOMENT,
+    JsonSchema,
+    object_of,
+    schema_with_examples,
+)
 
-_ENTITY: Final[Schema] = {"description": "The board, automation, workflow or bundle.", **ID}
-_KIND: Final[Schema] = {"description": "What it is.", "enum": ENTITY_KINDS}
+_ENTITY: Final[JsonSchema] = {"description": "The board, automation, workflow or bundle.", **ID}
+_KIND: Final[JsonSchema] = {"description": "What it is.", "enum": ENTITY_KINDS}
 _SOME: Final = {"entity_id": SOME_THING, "entity_kind": "board"}
-_PLACE: Final = thing(
+_PLACE: Final = object_of(
     {
         "place": TEXT,
         "change": {"enum": ["added", "removed", "changed", "reordered"]},
@@ -33,18 +39,18 @@ _PLACE: Final = thing(
     },
     ["place", "change"],
 )
-_PLACES: Final[Schema] = {"type": "array", "items": _PLACE}
-_ASKS: Final[Schema] = {
+_PLACES: Final[JsonSchema] = {"type": "array", "items": _PLACE}
+_ASKS: Final[JsonSchema] = {
     "description": "What a person will be asked to agree to; until then it is paused.",
     "type": "array",
-    "items": thing(
+    "items": object_of(
         {"kind": TEXT, "pointer": TEXT, "says": TEXT, "capability": TEXT},
         ["kind", "pointer", "says"],
     ),
 }
-_NAMES: Final[Schema] = {"type": "array", "items": TEXT}
+_NAMES: Final[JsonSchema] = {"type": "array", "items": TEXT}
 
-CHECK_TAKES: Final = asked(
+CHECK_TAKES: Final = schema_with_examples(
     {"entity_id": _ENTITY, "entity_kind": _KIND},
     ["entity_id", "entity_kind"],
     [_SOME],
@@ -52,7 +58,7 @@ CHECK_TAKES: Final = asked(
     ({"entity_id": "Uptime", "entity_kind": "board"}, "an id, not a name"),
     ({"entity_id": SOME_THING, "entity_kind": "page"}, "no recipe makes a page"),
 )
-CHECK_ANSWERS: Final = asked(
+CHECK_ANSWERS: Final = schema_with_examples(
     {
         "installed": {"description": "The version that is installed.", **TEXT},
         "latest": {
@@ -64,7 +70,7 @@ CHECK_ANSWERS: Final = asked(
             "description": "Whether an upgrade would throw away what people here changed.",
             "type": "boolean",
         },
-        "change_summary": thing(
+        "change_summary": object_of(
             {
                 "recipe": {"description": "What the newer version changes.", **_PLACES},
                 "yours": {"description": "What people here changed otherwise.", **_PLACES},
@@ -123,7 +129,7 @@ CHECK_ANSWERS: Final = asked(
     ],
     ({"has_upgrade": True}, "to which version?"),
 )
-UPGRADE_TAKES: Final = asked(
+UPGRADE_TAKES: Final = schema_with_examples(
     {
         "entity_id": _ENTITY,
         "entity_kind": _KIND,
@@ -143,7 +149,7 @@ UPGRADE_TAKES: Final = asked(
     ({"entity_id": SOME_THING}, "what is it?"),
     ({**_SOME, "force": "yes"}, "force is true or false"),
 )
-UPGRADE_ANSWERS: Final = asked(
+UPGRADE_ANSWERS: Final = schema_with_examples(
     {
         "entity_id": ID,
         "entity_kind": _KIND,
@@ -173,7 +179,7 @@ UPGRADE_ANSWERS: Final = asked(
     [{**_SOME, "upgraded_from_version": "1.0.0", "upgraded_to_version": "1.1.0", "name": "Uptime"}],
     (_SOME, "from which version to which?"),
 )
-UNINSTALL_TAKES: Final = asked(
+UNINSTALL_TAKES: Final = schema_with_examples(
     {
         "entity_id": _ENTITY,
         "slug": {**SLUG, "description": "Everything that was installed from this recipe."},
@@ -205,9 +211,9 @@ _SOME_GONE: Final[dict[str, Any]] = {
     "name": "Uptime",
     "recoverable_until": SOME_TIME,
 }
-UNINSTALL_ANSWERS: Final = asked(
+UNINSTALL_ANSWERS: Final = schema_with_examples(
     {
-        "uninstalled": {"type": "array", "items": thing(_GONE, list(_GONE))},
+        "uninstalled": {"type": "array", "items": object_of(_GONE, list(_GONE))},
         "cascade_count": {
             "description": "How many of them were not asked for by themselves.",
             "type": "integer",
@@ -222,7 +228,7 @@ UNINSTALL_ANSWERS: Final = asked(
     [{"uninstalled": [_SOME_GONE], "cascade_count": 0}],
     ({"uninstalled": []}, "how many came along?"),
 )
-GONE_TAKES: Final = asked(
+GONE_TAKES: Final = schema_with_examples(
     {
         "brain_id": BRAIN,
         "limit": {
@@ -237,20 +243,20 @@ GONE_TAKES: Final = asked(
     ({"limit": 501}, "at most five hundred"),
 )
 _LEFT: Final = {**INSTALLED["properties"], "uninstalled_at": MOMENT, "expires_at": MOMENT}
-GONE_ANSWERS: Final = asked(
-    {"uninstalled": {"type": "array", "items": thing(_LEFT, list(_LEFT))}},
+GONE_ANSWERS: Final = schema_with_examples(
+    {"uninstalled": {"type": "array", "items": object_of(_LEFT, list(_LEFT))}},
     ["uninstalled"],
     [{"uninstalled": [{**SOME_INSTALLED, "uninstalled_at": SOME_TIME, "expires_at": SOME_TIME}]}],
     ({}, "nothing at all is an empty list"),
 )
-RECOVER_TAKES: Final = asked(
+RECOVER_TAKES: Final = schema_with_examples(
     {"entity_id": _ENTITY},
     ["entity_id"],
     [{"entity_id": SOME_THING}],
     ({}, "what shall come back?"),
     ({"entity_id": "Uptime"}, "an id, not a name"),
 )
-RECOVER_ANSWERS: Final = asked(
+RECOVER_ANSWERS: Final = schema_with_examples(
     {
         **INSTALLED["properties"],
         "recoverable_until": MOMENT,
@@ -267,7 +273,7 @@ RECOVER_ANSWERS: Final = asked(
     ({"id": SOME_THING}, "what is it?"),
     additionalProperties=True,
 )
-INSTALLS_TAKES: Final = asked(
+INSTALLS_TAKES: Final = schema_with_examples(
     {
         "limit": {
             "type": "integer",
@@ -280,7 +286,7 @@ INSTALLS_TAKES: Final = asked(
     [{}, {"limit": 20}],
     ({"limit": 0}, "at least one"),
 )
-_HERE: Final[dict[str, Schema]] = {
+_HERE: Final[dict[str, JsonSchema]] = {
     **INSTALLED["properties"],
     "recipe_kind": {"enum": KINDS},
     "latest_version": MAYBE,
@@ -293,8 +299,8 @@ _HERE: Final[dict[str, Schema]] = {
     "installed_at": MOMENT,
     "upgraded_at": {"type": ["string", "null"]},
 }
-INSTALLS_ANSWERS: Final = asked(
-    {"installs": {"type": "array", "items": thing(_HERE, list(_HERE))}},
+INSTALLS_ANSWERS: Final = schema_with_examples(
+    {"installs": {"type": "array", "items": object_of(_HERE, list(_HERE))}},
     ["installs"],
     [
         {

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Exhausted, OverBudget, Problem
+from mainspring.contracts.errors import BudgetExceeded, Conflict, LimitExceeded, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.definition.model import Execution
 from mainspring.gate.policy import Mode
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class AdmissionRefusal:
     """How the run is recorded when it may not start."""
 
     status: str
@@ -32,14 +32,14 @@ class Refusal:
 
 
 # A person may still start it by hand.
-PAUSED = Refusal("skipped", "paused", "nothing_to_do")
-DROPPED = Refusal("skipped", "dropped", "nothing_to_do")
+PAUSED = AdmissionRefusal("skipped", "paused", "nothing_to_do")
+DROPPED = AdmissionRefusal("skipped", "dropped", "nothing_to_do")
 # What arrives until somebody takes the automation over is kept, and can be replayed then.
-LEFT = Refusal(
+LEFT = AdmissionRefusal(
     "skipped",
     OWNER_LEFT,
     "blocked",
-    Clash(
+    Conflict(
         "It is stopped because its owner, or the member who made its webhook token, left.",
         code=OWNER_LEFT,
         suggestion="Take it over under Settings, Members, or with `mainspring members takeover`; "
@@ -49,28 +49,28 @@ LEFT = Refusal(
 
 
 @dataclass(slots=True)
-class Length:
+class ChainLength:
     """How many runs a chain has; shared by all who join it in one batch."""
 
     runs: int
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class RunChain:
     """Where new runs would stand: their first ancestor, their depth, how many there are."""
 
     root_id: UUID | None = None
     depth: int = 0
-    length: Length = field(default_factory=lambda: Length(0))
+    length: ChainLength = field(default_factory=lambda: ChainLength(0))
     # What the parent may do; whatever it starts may do no more.
     mode: Mode = "live"
 
-    def refusal(self, limits: Limits) -> Refusal | None:
+    def refusal(self, limits: Limits) -> AdmissionRefusal | None:
         """Automations that start each other are stopped, with a record."""
         if self.depth > limits.chain_depth:
-            return _chained("chain_depth", f"{limits.chain_depth} runs deep")
+            return _chain_refusal("chain_depth", f"{limits.chain_depth} runs deep")
         if self.length.runs >= limits.chain_runs:
-            return _chained("chain_runs", f"{limits.chain_runs} runs long")
+            return _chain_refusal("chain_runs", f"{limits.chain_runs} runs long")
         return None
 
     def grow(self) -> None:
@@ -78,17 +78,17 @@ class Chain:
         self.length.runs += 1
 
 
-def _chained(reason: str, bound: str) -> Refusal:
-    problem = Exhausted(
+def _chain_refusal(reason: str, bound: str) -> AdmissionRefusal:
+    problem = LimitExceeded(
         f"Runs have started runs until the chain was {bound}; it ends here.",
         code=reason,
         retryable=False,
     )
-    return Refusal("skipped", reason, "blocked", problem)
+    return AdmissionRefusal("skipped", reason, "blocked", problem)
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class CostAllowance:
     """What an automation has spent today, and what a run of it usually costs."""
 
     spent_today: Decimal = Decimal(0)
@@ -96,7 +96,7 @@ class Allowance:
     # Whether the workspace has spent all that it may spend in a day.
     space_spent: bool = False
 
-    def refusal(self, execution: Execution) -> Refusal | None:
+    def refusal(self, execution: Execution) -> AdmissionRefusal | None:
         """A day's cap that is reached, or a run that would cost more than it may."""
         if self.spent_today and self.spent_today >= execution.cost_cap_daily_usd:
             return _costly(
@@ -118,8 +118,8 @@ class Allowance:
         return None
 
 
-def _costly(reason: str, detail: str) -> Refusal:
-    return Refusal("skipped", reason, "over_budget", OverBudget(detail, code=reason))
+def _costly(reason: str, detail: str) -> AdmissionRefusal:
+    return AdmissionRefusal("skipped", reason, "over_budget", BudgetExceeded(detail, code=reason))
 
 
 _CHAINS = """
@@ -135,14 +135,14 @@ _TRIALS = """
 
 async def read_chains(
     tx: Transaction, workspace_id: UUID, parents: Sequence[UUID]
-) -> dict[UUID, Chain]:
+) -> dict[UUID, RunChain]:
     """The chain each parent stands in."""
     if not parents:
         return {}
     rows = await tx.fetch(_CHAINS, workspace_id, list(parents))
-    lengths = {row["root_id"]: Length(row["runs"]) for row in rows}
+    lengths = {row["root_id"]: ChainLength(row["runs"]) for row in rows}
     return {
-        row["id"]: Chain(row["root_id"], row["depth"], lengths[row["root_id"]], row["mode"])
+        row["id"]: RunChain(row["root_id"], row["depth"], lengths[row["root_id"]], row["mode"])
         for row in rows
     }
 

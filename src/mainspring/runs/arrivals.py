@@ -11,7 +11,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Problem
 from mainspring.gate.policy import Mode
 from mainspring.gate.record import dumps
-from mainspring.runs.admission import Refusal
+from mainspring.runs.admission import AdmissionRefusal
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -22,19 +22,19 @@ KEY_LIFE: Final = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedRun:
     """What a run of one version would be given, worked out ahead of its transaction."""
 
     version: int
     inputs: Mapping[str, Any]
     lane: int | None = None
-    refusal: Refusal | None = None
+    refusal: AdmissionRefusal | None = None
     # Whether the moment of the last firing is among its inputs.
     timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RunRequest:
     """A firing, or a person's wish, for one automation."""
 
     workspace_id: UUID
@@ -68,7 +68,7 @@ class Request:
     rehearsal_id: UUID | None = None
     rehearses: UUID | None = None
     # Used while its version is still the one to run, and worked out anew otherwise.
-    prepared: Prepared | None = None
+    prepared: PreparedRun | None = None
 
     @property
     def by_hand(self) -> bool:
@@ -88,13 +88,13 @@ class NewRun:
     """A run about to be inserted, with the verdict about it."""
 
     id: UUID
-    request: Request
+    request: RunRequest
     version: int
     queue: str
     inputs: Mapping[str, Any]
     lane: int | None
     behind: bool
-    refusal: Refusal | None
+    refusal: AdmissionRefusal | None
     root_id: UUID | None
     depth: int
 
@@ -195,7 +195,7 @@ async def take_keys(tx: Transaction, runs: Sequence[NewRun]) -> dict[UUID, Mappi
     }
 
 
-async def release_key(tx: Transaction, request: Request, run_id: UUID) -> None:
+async def release_key(tx: Transaction, request: RunRequest, run_id: UUID) -> None:
     """Makes the key of a request free again, if it is still the key of this run."""
     await tx.execute(_RELEASE, request.workspace_id, request.source_id, request.key, run_id)
 
@@ -209,7 +209,7 @@ async def insert_runs(tx: Transaction, runs: Sequence[NewRun]) -> list[NewRun]:
     return [run for run in runs if run.id in made]
 
 
-def given_texts(run: NewRun) -> tuple[str | None, str | None]:
+def serialize_inputs(run: NewRun) -> tuple[str | None, str | None]:
     """Payload and inputs as they are kept; what says nothing is not kept."""
     payload = run.request.payload
     return None if payload in ({}, None) else dumps(payload), dumps(dict(run.inputs) or None)
@@ -218,7 +218,7 @@ def given_texts(run: NewRun) -> tuple[str | None, str | None]:
 def _columns(run: NewRun) -> tuple[Any, ...]:
     request, refusal = run.request, run.refusal
     error = refusal.problem.as_dict() if refusal and refusal.problem else None
-    payload, inputs = given_texts(run)
+    payload, inputs = serialize_inputs(run)
     return (
         request.workspace_id,
         run.id,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _MOST: Final = 50
@@ -29,7 +29,7 @@ def capabilities() -> tuple[Capability, ...]:
 
 async def _handle(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
     if ctx.run is None:
-        raise Fault("Only a run has an automation of its own.", retryable=False)
+        raise InternalError("Only a run has an automation of its own.", retryable=False)
     rows = await ctx.tx.fetch(
         _RECENT,
         ctx.actor.workspace_id,
@@ -37,10 +37,10 @@ async def _handle(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, A
         ctx.run.id,
         arguments.get("limit", _USUAL),
     )
-    return {"failures": [_told(row) for row in rows]}
+    return {"failures": [_describe_run(row) for row in rows]}
 
 
-def _told(row: Any) -> dict[str, Any]:
+def _describe_run(row: Any) -> dict[str, Any]:
     error = row["error"] or {}
     return {
         "run_id": str(row["id"]),

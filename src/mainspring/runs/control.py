@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Missing
-from mainspring.gate.drafting.waking import withdraw
+from mainspring.contracts.errors import Conflict, NotFound
+from mainspring.gate.drafting.waking import withdraw_drafts
 from mainspring.runs.events import run_event
-from mainspring.runs.lanes import Lane, lock_lanes, occupied, release_lanes
-from mainspring.runs.rows import FINAL, End
-from mainspring.runs.transport.hints import LocalHints
+from mainspring.runs.lanes import Lane, find_occupied_lanes, lock_lanes, release_lanes
+from mainspring.runs.rows import FINAL, RunEnd
+from mainspring.runs.transport.hints import PostgresHintSender
 from mainspring.store.events import EVENTS_CHANNEL, append_events
-from mainspring.store.partitions import among_others_in_month
+from mainspring.store.partitions import lock_month_shared
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.runs.transport.hints import Hints
+    from mainspring.runs.transport.hints import HintSender
     from mainspring.store.database import Database
-    from mainspring.store.wake import Waker
+    from mainspring.store.wake import WakeupSender
 
 _LOOK = "SELECT status, lane FROM runs WHERE workspace_id = $1 AND id = $2"
 _LOCKED = """
@@ -46,13 +46,15 @@ _AGAIN = """
 _AGAIN_FROM = frozenset({"failed", "timed_out", "cancelled", "dead"})
 
 
-class Control:
+class RunControl:
     """What a person may do to a run."""
 
-    def __init__(self, database: Database, waker: Waker, hints: Hints | None = None) -> None:
+    def __init__(
+        self, database: Database, waker: WakeupSender, hints: HintSender | None = None
+    ) -> None:
         self._database = database
         self._waker = waker
-        self._hints = hints or LocalHints(waker)
+        self._hints = hints or PostgresHintSender(waker)
 
     async def cancel(self, workspace_id: UUID, run_id: UUID) -> str:
         """Ends a run that waits at once; asks the worker of one that is under way to stop."""
@@ -61,13 +63,13 @@ class Control:
             row = await self._row(tx, workspace_id, run_id)
             status = str(row["status"])
             if status in FINAL:
-                raise Clash(f"The run has already ended: {status}.", code="run_ended")
+                raise Conflict(f"The run has already ended: {status}.", code="run_ended")
             if status == "running":
                 await tx.execute(_CANCEL_SOON, workspace_id, run_id)
                 return "cancelling"
             await tx.execute(_CANCEL_NOW, workspace_id, run_id)
-            await withdraw(tx, workspace_id, run_id, "The run was cancelled.")
-            end = End("cancelled", "cancelled", "failed")
+            await withdraw_drafts(tx, workspace_id, run_id, "The run was cancelled.")
+            end = RunEnd("cancelled", "cancelled", "failed")
             event = run_event(
                 workspace_id, run_id, row["automation_id"], row["name"], end, row["mode"]
             )
@@ -82,11 +84,11 @@ class Control:
         """Sends a run that broke off round again; finished steps are not repeated."""
         async with self._database.transaction() as tx:
             # Before anything else is held: its month may be on its way out.
-            await among_others_in_month(tx, run_id)
+            await lock_month_shared(tx, run_id)
             lanes = await self._lanes(tx, workspace_id, run_id)
             row = await self._row(tx, workspace_id, run_id)
             _check_again(row)
-            behind = bool(await occupied(tx, lanes))
+            behind = bool(await find_occupied_lanes(tx, lanes))
             await tx.execute(_AGAIN, workspace_id, run_id, behind)
         self._hints.due([(row["queue"], run_id)])
 
@@ -94,7 +96,7 @@ class Control:
         """The run's lane, locked: a lane is always locked before a row."""
         row = await tx.fetchrow(_LOOK, workspace_id, run_id)
         if row is None:
-            raise Missing("There is no such run.", code="no_run")
+            raise NotFound("There is no such run.", code="no_run")
         lanes = [] if row["lane"] is None else [(workspace_id, row["lane"])]
         await lock_lanes(tx, lanes)
         return lanes
@@ -103,24 +105,24 @@ class Control:
         row = await tx.fetchrow(_LOCKED, workspace_id, run_id)
         if row is None:
             # History took it away since it was looked for.
-            raise Missing("There is no such run.", code="no_run")
+            raise NotFound("There is no such run.", code="no_run")
         return row
 
 
 def _check_again(row: Any) -> None:
     """A retry goes on where a run broke off; some runs have no such place."""
     if row["status"] not in _AGAIN_FROM:
-        raise Clash(
+        raise Conflict(
             f"Only a run that broke off can be retried; this one is {row['status']}.",
             code="not_retryable",
         )
     if row["reason"] == "invalid_inputs":
-        raise Clash(
+        raise Conflict(
             "This run was refused for its inputs and never began; start a new one.",
             code="not_retryable",
         )
     if row["outcome"] == "over_budget":
-        raise Clash(
+        raise Conflict(
             "This run has spent its money, and its budget is part of its version.",
             code="not_retryable",
             suggestion="Raise the budget in the definition and start a new run.",

@@ -15,33 +15,33 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, ConsentNeeded, Invalid, Missing, Problem
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, ConsentRequired, Invalid, NotFound, Problem
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
-from mainspring.gate.memory import day_cap_in_force, within_day
-from mainspring.gate.policy import narrower
+from mainspring.gate.memory import limit_to_day_cap, read_active_day_cap
+from mainspring.gate.policy import narrower_mode
 from mainspring.runs.admission import (
     DROPPED,
     LEFT,
     PAUSED,
-    Allowance,
-    Chain,
-    Refusal,
+    AdmissionRefusal,
+    CostAllowance,
+    RunChain,
     read_chains,
 )
-from mainspring.runs.arrivals import NewRun, Request, insert_runs, one_per_key, take_keys
+from mainspring.runs.arrivals import NewRun, RunRequest, insert_runs, one_per_key, take_keys
 from mainspring.runs.engine import LoadedVersion
 from mainspring.runs.events import run_event
 from mainspring.runs.express import insert_unchanged, is_plain
-from mainspring.runs.filling import Facts, fill, is_heavy
-from mainspring.runs.lanes import Lane, lock_lanes, occupied
-from mainspring.runs.rows import End
-from mainspring.runs.transport.hints import Hints
-from mainspring.runs.versions import Versions
+from mainspring.runs.filling import ActiveVersionCache, fill, is_heavy
+from mainspring.runs.lanes import Lane, find_occupied_lanes, lock_lanes
+from mainspring.runs.rows import RunEnd
+from mainspring.runs.transport.hints import HintSender
+from mainspring.runs.versions import VersionCache
 from mainspring.store.database import Database, is_lost_connection
 from mainspring.store.events import EventRow, append_events
 from mainspring.workspace.consent_rows import PAUSED_REASON as CONSENT
-from mainspring.workspace.consents import consent_needed
+from mainspring.workspace.consents import check_consent
 from mainspring.workspace.leavers import OWNER_LEFT
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ _AROUND = """
 
 
 @dataclass(frozen=True, slots=True)
-class Dispatched:
+class DispatchResult:
     """The run that stands for a request."""
 
     run_id: UUID
@@ -94,12 +94,12 @@ class Dispatched:
 
 
 @dataclass(frozen=True, slots=True)
-class _Surroundings:
+class _BatchContext:
     """What the database says about the automations of a batch."""
 
     automations: Mapping[UUID, Mapping[str, Any]]
-    allowances: Mapping[UUID, Allowance]
-    chains: Mapping[UUID, Chain]
+    allowances: Mapping[UUID, CostAllowance]
+    chains: Mapping[UUID, RunChain]
     armed: set[UUID]
     # Those of the armed triggers that only record what they miss.
     suspended: set[UUID]
@@ -111,20 +111,20 @@ class Dispatcher:
     """Turns requests into runs; any number of processes may do so at once."""
 
     def __init__(
-        self, database: Database, versions: Versions, hints: Hints, limits: Limits
+        self, database: Database, versions: VersionCache, hints: HintSender, limits: Limits
     ) -> None:
         self._database = database
         self._versions = versions
         self._hints = hints
         self._limits = limits
-        self._facts = Facts(database)
+        self._facts = ActiveVersionCache(database)
 
-    async def dispatch(self, request: Request) -> Dispatched:
+    async def dispatch(self, request: RunRequest) -> DispatchResult:
         """One request; a person's bad inputs are answered, a trigger's are recorded."""
         (made,) = await self.dispatch_all([request])
         return made
 
-    async def dispatch_all(self, requests: Sequence[Request]) -> list[Dispatched]:
+    async def dispatch_all(self, requests: Sequence[RunRequest]) -> list[DispatchResult]:
         """Requests of one workspace, accepted together or not at all."""
         ready = [await self.prepare(request) for request in requests]
         async with self._database.transaction() as tx:
@@ -133,22 +133,24 @@ class Dispatcher:
         return made
 
     async def take(
-        self, tx: Transaction, requests: Sequence[Request]
-    ) -> list[Dispatched | Problem]:
+        self, tx: Transaction, requests: Sequence[RunRequest]
+    ) -> list[DispatchResult | Problem]:
         """Requests of one workspace, inside the caller's transaction; wake after its commit.
 
         What is wrong with one request is its own answer and leaves the others alone. Locks
         are taken in one order everywhere: triggers, then lanes.
         """
         around = await self._look(tx, requests)
-        judged = [await _explained(tx, one, await self._judged(one, around)) for one in requests]
+        judged = [
+            await _explain_refusal(tx, one, await self._judged(one, around)) for one in requests
+        ]
         new = [one for one in judged if isinstance(one, NewRun)]
         made = iter(await self._accept(tx, new, around))
         return [next(made) if isinstance(one, NewRun) else one for one in judged]
 
     async def express(
-        self, tx: Transaction, requests: Sequence[tuple[Request, str]]
-    ) -> dict[UUID, Dispatched]:
+        self, tx: Transaction, requests: Sequence[tuple[RunRequest, str]]
+    ) -> dict[UUID, DispatchResult]:
         """Those of the requests that could be taken in one statement, by the ids of their runs.
 
         With each of them comes the mark of the trigger that it was prepared for.
@@ -160,11 +162,11 @@ class Dispatcher:
         there = await insert_unchanged(tx, runs)
         queues = {run.id: run.queue for run, _ in runs}
         return {
-            run_id: Dispatched(run_id, status, reason, queue=queues[run_id])
+            run_id: DispatchResult(run_id, status, reason, queue=queues[run_id])
             for run_id, (status, reason) in there.items()
         }
 
-    async def _plain(self, request: Request) -> NewRun | None:
+    async def _plain(self, request: RunRequest) -> NewRun | None:
         given, run_id = request.prepared, request.run_id
         assert given is not None
         assert run_id is not None
@@ -187,12 +189,12 @@ class Dispatcher:
             0,
         )
 
-    def wake(self, made: Sequence[Dispatched | Problem]) -> None:
+    def wake(self, made: Sequence[DispatchResult | Problem]) -> None:
         """Tells the workers, once the runs are committed."""
-        found = (one for one in made if isinstance(one, Dispatched) and one.status == "pending")
+        found = (one for one in made if isinstance(one, DispatchResult) and one.status == "pending")
         self._hints.due((one.queue, one.run_id) for one in found if one.queue is not None)
 
-    async def prepare(self, request: Request) -> Request:
+    async def prepare(self, request: RunRequest) -> RunRequest:
         """Works out what a run would be given, outside of any transaction.
 
         That may take a while, and reads a version with a connection of its own: neither is
@@ -216,13 +218,13 @@ class Dispatcher:
             return request
         return replace(request, prepared=prepared)
 
-    async def _loaded(self, request: Request, version: int) -> LoadedVersion:
+    async def _loaded(self, request: RunRequest, version: int) -> LoadedVersion:
         """What the run would be of: a version, or what a rehearsal tries."""
         if request.rehearsal_id is not None:
-            return await self._versions.rehearsed(request.workspace_id, request.rehearsal_id)
+            return await self._versions.load_rehearsal(request.workspace_id, request.rehearsal_id)
         return await self._versions.get(request.workspace_id, request.automation_id, version)
 
-    async def _look(self, tx: Transaction, requests: Sequence[Request]) -> _Surroundings:
+    async def _look(self, tx: Transaction, requests: Sequence[RunRequest]) -> _BatchContext:
         workspace_id = requests[0].workspace_id
         wanted = list({request.automation_id for request in requests})
         triggers = sorted({r.trigger_id for r in requests if r.trigger_id and not r.by_hand})
@@ -233,19 +235,19 @@ class Dispatcher:
             for row in rows
             if any(one.prepared is None for one in requests)
         )
-        return _Surroundings(
+        return _BatchContext(
             {row["id"]: row for row in rows},
             {row["id"]: _allowance(row) for row in rows},
             await read_chains(tx, workspace_id, parents),
             set(rows[0]["armed"]) if rows else set(),
             set(rows[0]["suspended"]) if rows else set(),
             {
-                one: await day_cap_in_force(tx, workspace_id, one)
+                one: await read_active_day_cap(tx, workspace_id, one)
                 for one in {r.automation_id for r in requests if r.rehearsal_id is not None}
             },
         )
 
-    async def _judged(self, request: Request, around: _Surroundings) -> NewRun | Problem:
+    async def _judged(self, request: RunRequest, around: _BatchContext) -> NewRun | Problem:
         try:
             return await self._judge(request, around)
         except Problem as problem:
@@ -253,22 +255,26 @@ class Dispatcher:
                 raise
             return problem
 
-    async def _judge(self, request: Request, around: _Surroundings) -> NewRun:
+    async def _judge(self, request: RunRequest, around: _BatchContext) -> NewRun:
         row = around.automations.get(request.automation_id)
         if row is None:
-            raise Missing("There is no such automation.", code="no_automation")
+            raise NotFound("There is no such automation.", code="no_automation")
         if row["state"] == "archived":
-            raise Clash(
+            raise Conflict(
                 "This automation is archived.",
                 code="archived",
                 suggestion="Restore it first; one that was uninstalled is recovered instead.",
             )
         version = request.version or row["version"]
-        chain = around.chains.get(request.parent_id, Chain()) if request.parent_id else Chain()
+        chain = (
+            around.chains.get(request.parent_id, RunChain()) if request.parent_id else RunChain()
+        )
         # What a trial causes is part of the trial, over any number of hops.
-        request = replace(request, mode=narrower(request.mode, chain.mode))
-        if request.by_hand and _unagreed(request, row):
-            raise ConsentNeeded("A person has to agree first.", consent={"version": row["version"]})
+        request = replace(request, mode=narrower_mode(request.mode, chain.mode))
+        if request.by_hand and _lacks_consent(request, row):
+            raise ConsentRequired(
+                "A person has to agree first.", consent={"version": row["version"]}
+            )
         try:
             loaded = await self._loaded(request, version)
         except Problem as problem:
@@ -285,7 +291,7 @@ class Dispatcher:
         if refusal is None:
             chain.grow()
         return NewRun(
-            request.run_id or new_id(),
+            request.run_id or generate_id(),
             request,
             version,
             loaded.program.queue,
@@ -299,27 +305,29 @@ class Dispatcher:
 
     def _refusal(
         self,
-        request: Request,
+        request: RunRequest,
         row: Mapping[str, Any],
         loaded: LoadedVersion,
-        around: _Surroundings,
-        chain: Chain,
-    ) -> Refusal | None:
-        spending = around.allowances.get(request.automation_id, Allowance())
+        around: _BatchContext,
+        chain: RunChain,
+    ) -> AdmissionRefusal | None:
+        spending = around.allowances.get(request.automation_id, CostAllowance())
         if request.rehearsal_id is not None:
             # What runs of another version usually cost says nothing about what is tried.
             today = replace(spending, usual=None)
-            bounds = within_day(loaded.program.execution, around.day_caps[request.automation_id])
+            bounds = limit_to_day_cap(
+                loaded.program.execution, around.day_caps[request.automation_id]
+            )
             return chain.refusal(self._limits) or today.refusal(bounds)
-        if not request.by_hand and _left(request, row, around):
+        if not request.by_hand and _waits_for_takeover(request, row, around):
             return LEFT
         if not request.by_hand and not _awake(request, row, around):
             return PAUSED
         return chain.refusal(self._limits) or spending.refusal(loaded.program.execution)
 
     async def _accept(
-        self, tx: Transaction, judged: Sequence[NewRun], around: _Surroundings
-    ) -> list[Dispatched | Problem]:
+        self, tx: Transaction, judged: Sequence[NewRun], around: _BatchContext
+    ) -> list[DispatchResult | Problem]:
         """Under the locks of the lanes: known keys first, then the order in each lane."""
         lanes = {_lane_of(run) for run in judged} - {None}
         locked = sorted(lane for lane in lanes if lane is not None)
@@ -327,14 +335,14 @@ class Dispatcher:
         firsts = one_per_key(judged)
         asked = [run for run in judged if firsts[run.id] is run]
         known = await take_keys(tx, asked)
-        full = await occupied(tx, locked)
-        new = [await self._placed(run, full) for run in asked if run.id not in known]
+        full = await find_occupied_lanes(tx, locked)
+        new = [await self._place_in_lane(run, full) for run in asked if run.id not in known]
         written = await insert_runs(tx, new)
         await append_events(tx, list(_failures(written, around)))
-        made = {run.id: _made(run) for run in new}
+        made = {run.id: _to_dispatch_result(run) for run in new}
         return [_one_of(run, firsts[run.id], made, known) for run in judged]
 
-    async def _placed(self, run: NewRun, full: set[Lane]) -> NewRun:
+    async def _place_in_lane(self, run: NewRun, full: set[Lane]) -> NewRun:
         """The run with its place: free to go, behind another, or dropped."""
         lane = _lane_of(run)
         if lane is None or run.refusal is not None:
@@ -350,23 +358,23 @@ class Dispatcher:
         return replace(run, behind=True)
 
 
-def _allowance(row: Mapping[str, Any]) -> Allowance:
-    return Allowance(row["today"] or Decimal(0), row["usual"], bool(row["space_spent"]))
+def _allowance(row: Mapping[str, Any]) -> CostAllowance:
+    return CostAllowance(row["today"] or Decimal(0), row["usual"], bool(row["space_spent"]))
 
 
-def _awake(request: Request, row: Mapping[str, Any], around: _Surroundings) -> bool:
-    if row["state"] == "paused" or _unagreed(request, row):
+def _awake(request: RunRequest, row: Mapping[str, Any], around: _BatchContext) -> bool:
+    if row["state"] == "paused" or _lacks_consent(request, row):
         return False
     return request.trigger_id is None or request.trigger_id in around.armed
 
 
-def _left(request: Request, row: Mapping[str, Any], around: _Surroundings) -> bool:
+def _waits_for_takeover(request: RunRequest, row: Mapping[str, Any], around: _BatchContext) -> bool:
     """Whether it waits for somebody to take it over."""
     stopped = row["state"] == "paused" and row["paused_reason"] == OWNER_LEFT
     return stopped or request.trigger_id in around.suspended
 
 
-def _unagreed(request: Request, row: Mapping[str, Any]) -> bool:
+def _lacks_consent(request: RunRequest, row: Mapping[str, Any]) -> bool:
     """Whether this would do what nobody has agreed to; a dry run changes and sends nothing.
 
     Another version than the one in force was looked at where it was asked for.
@@ -379,23 +387,25 @@ def _unagreed(request: Request, row: Mapping[str, Any]) -> bool:
     return bool(waits or row["agreed_version"] != row["version"])
 
 
-async def _explained(tx: Transaction, request: Request, one: NewRun | Problem) -> NewRun | Problem:
+async def _explain_refusal(
+    tx: Transaction, request: RunRequest, one: NewRun | Problem
+) -> NewRun | Problem:
     """A refusal for want of agreement, with what a person has to agree to."""
-    if not isinstance(one, ConsentNeeded):
+    if not isinstance(one, ConsentRequired):
         return one
     at = (request.workspace_id, request.automation_id, int(one.consent["version"]))
-    return await consent_needed(tx, *at) or one
+    return await check_consent(tx, *at) or one
 
 
 def _lane_of(run: NewRun) -> Lane | None:
     return None if run.lane is None else (run.request.workspace_id, run.lane)
 
 
-def _failures(runs: Sequence[NewRun], around: _Surroundings) -> Iterator[EventRow]:
+def _failures(runs: Sequence[NewRun], around: _BatchContext) -> Iterator[EventRow]:
     """A run that failed before it began is told of like any other failure."""
     for run in runs:
         if run.refusal is not None and run.status == "failed":
-            end = End("failed", run.refusal.reason, run.refusal.outcome)
+            end = RunEnd("failed", run.refusal.reason, run.refusal.outcome)
             name = around.automations[run.request.automation_id]["name"]
             request = run.request
             event = run_event(
@@ -405,20 +415,20 @@ def _failures(runs: Sequence[NewRun], around: _Surroundings) -> Iterator[EventRo
                 yield event
 
 
-def _made(run: NewRun) -> Dispatched:
+def _to_dispatch_result(run: NewRun) -> DispatchResult:
     reason = run.refusal.reason if run.refusal else None
-    return Dispatched(run.id, run.status, reason, queue=None if run.behind else run.queue)
+    return DispatchResult(run.id, run.status, reason, queue=None if run.behind else run.queue)
 
 
-def _unreadable(request: Request, version: int, chain: Chain, problem: Problem) -> NewRun:
-    refusal = Refusal("failed", "unreadable_version", "failed", problem)
-    made = request.run_id or new_id()
+def _unreadable(request: RunRequest, version: int, chain: RunChain, problem: Problem) -> NewRun:
+    refusal = AdmissionRefusal("failed", "unreadable_version", "failed", problem)
+    made = request.run_id or generate_id()
     return NewRun(
         made, request, version, "fast", {}, None, False, refusal, chain.root_id, chain.depth
     )
 
 
-def _or_raise(made: Dispatched | Problem) -> Dispatched:
+def _or_raise(made: DispatchResult | Problem) -> DispatchResult:
     if isinstance(made, Problem):
         raise made
     return made
@@ -427,9 +437,9 @@ def _or_raise(made: Dispatched | Problem) -> Dispatched:
 def _one_of(
     run: NewRun,
     first: NewRun,
-    made: Mapping[UUID, Dispatched],
+    made: Mapping[UUID, DispatchResult],
     known: Mapping[UUID, Mapping[str, Any]],
-) -> Dispatched | Problem:
+) -> DispatchResult | Problem:
     """What became of a run; each is compared with the body its key was first used with."""
     if first.id in known:
         return _same(run.request, known[first.id])
@@ -439,14 +449,14 @@ def _one_of(
     return other or replace(made[first.id], existed=True)
 
 
-def _same(request: Request, row: Mapping[str, Any]) -> Dispatched | Problem:
+def _same(request: RunRequest, row: Mapping[str, Any]) -> DispatchResult | Problem:
     """The earlier run of this key."""
-    return _other_body(request, row["body_hash"]) or Dispatched(
+    return _other_body(request, row["body_hash"]) or DispatchResult(
         row["run_id"], row["status"], row["reason"], existed=True
     )
 
 
-def _other_body(request: Request, before: bytes | None) -> Problem | None:
+def _other_body(request: RunRequest, before: bytes | None) -> Problem | None:
     """Another body under the same key is a mistake of the sender."""
     if request.body_hash is None or before in (None, request.body_hash):
         return None

@@ -10,10 +10,10 @@ from mainspring.contracts.capability import Capability
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
-from mainspring.definition.program import Program
+from mainspring.definition.program import CompiledDefinition
 from mainspring.gate.call import Gate
 from mainspring.runs.questions import Answers
-from mainspring.runs.rows import Unit
+from mainspring.runs.rows import RunCommit
 from mainspring.runs.watch import Hook, Watcher
 from mainspring.store.batch import GroupWriter
 
@@ -22,7 +22,7 @@ from mainspring.store.batch import GroupWriter
 class LoadedVersion:
     """One version of an automation, ready to run."""
 
-    program: Program
+    program: CompiledDefinition
     grants: tuple[Grant, ...]
     name: str
     created_by: UUID
@@ -49,7 +49,7 @@ class Engine:
 
     gate: Gate
     # True once a unit is durable; false when it was refused by its fence.
-    writer: GroupWriter[Unit, bool]
+    writer: GroupWriter[RunCommit, bool]
     clock: Clock
     limits: Limits
     watch: Watcher

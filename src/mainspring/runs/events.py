@@ -12,10 +12,10 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.event import EventRow, EventType
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.gate.policy import Mode
 from mainspring.gate.record import dumps
-from mainspring.runs.rows import End
+from mainspring.runs.rows import RunEnd
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -66,7 +66,7 @@ _BY_STATUS = {
 
 
 def run_event(
-    workspace_id: UUID, run_id: UUID, automation_id: UUID, name: str, end: End, mode: Mode
+    workspace_id: UUID, run_id: UUID, automation_id: UUID, name: str, end: RunEnd, mode: Mode
 ) -> EventRow | None:
     """The row that tells of an end; None when the run has not ended for good.
 
@@ -86,7 +86,7 @@ def run_event(
     if end.reason is not None:
         payload["reason"] = end.reason
     text = dumps(payload) or "{}"
-    return EventRow(workspace_id, new_id(), kind, str(automation_id), text, run_id)
+    return EventRow(workspace_id, generate_id(), kind, str(automation_id), text, run_id)
 
 
 async def keep_event_key(

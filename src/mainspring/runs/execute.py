@@ -17,27 +17,41 @@ from typing import Any, Literal, NoReturn
 from uuid import UUID
 
 from mainspring.contracts.context import Actor, RunRef
-from mainspring.contracts.errors import Exhausted, Problem, TimedOut, from_dict
-from mainspring.contracts.outcome import Wait
+from mainspring.contracts.errors import DeadlineExceeded, LimitExceeded, Problem, problem_from_dict
+from mainspring.contracts.outcome import WaitUntil
 from mainspring.contracts.whereabouts import STEP
-from mainspring.definition.program import ProgramStep
-from mainspring.definition.templates import RunFailure, Scope, build_run_context
-from mainspring.gate.awaited import CameOf, is_draft
-from mainspring.gate.budget import Purse, StepBound
-from mainspring.gate.known import Known
-from mainspring.gate.memory import Memory, StepThen, within_day
-from mainspring.gate.policy import Posture
-from mainspring.runs.admission import Allowance
+from mainspring.definition.program import CompiledStep
+from mainspring.definition.templates import RunFailure, TemplateScope, build_run_context
+from mainspring.gate.awaited import DraftResolution, is_draft
+from mainspring.gate.budget import RunBudget, StepBudget
+from mainspring.gate.known import RunSecretMasker
+from mainspring.gate.memory import RehearsalRecording, RehearsedStep, limit_to_day_cap
+from mainspring.gate.policy import RunPolicy
+from mainspring.runs.admission import CostAllowance
 from mainspring.runs.engine import Engine, LoadedVersion
-from mainspring.runs.interruptions import DraftWait, HandBack, Held, Overrun, Sleep, StepFailed
+from mainspring.runs.interruptions import (
+    DraftWait,
+    HeldCallInterrupt,
+    ReturnToQueue,
+    RunTooLarge,
+    Sleep,
+    StepFailed,
+)
 from mainspring.runs.journal import RecordedStep, RunJournal
-from mainspring.runs.outcome import ITEMS_FAILED, Tally, broke_off, reached_end
+from mainspring.runs.outcome import ITEMS_FAILED, EffectTally, broke_off, outcome_of_finished_run
 from mainspring.runs.retry import may_retry, pause_before
-from mainspring.runs.rows import ClaimedRun, End, RunStatus, StepRow, StepStatus, Unit
+from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd, RunStatus, StepRow, StepStatus
 from mainspring.runs.scope import run_facts
-from mainspring.runs.step import Attempt, LostRun, checked, performed, rendered, wanted
-from mainspring.runs.watch import Kind, Moment, nobody
-from mainspring.store.outage import logged_problem
+from mainspring.runs.step import (
+    LeaseLost,
+    StepAttempt,
+    check_output,
+    is_condition_met,
+    perform_step,
+    render_config,
+)
+from mainspring.runs.watch import Kind, RunEvent, nobody
+from mainspring.store.outage import log_and_convert_error
 
 Interrupt = Literal["cancel", "hand_back", "lost"]
 # A pause longer than this frees the worker: the run waits in the table instead.
@@ -46,7 +60,7 @@ LONGEST_NAP = 5.0
 _LAST_WORDS = 60.0
 
 
-class Execution:
+class RunExecution:
     """One run, from its claim to the moment it leaves this worker."""
 
     def __init__(
@@ -55,15 +69,15 @@ class Execution:
         run: ClaimedRun,
         version: LoadedVersion,
         journal: RunJournal,
-        known: Known | None = None,
-        memory: Memory | None = None,
+        known: RunSecretMasker | None = None,
+        memory: RehearsalRecording | None = None,
     ) -> None:
         self.engine = engine
         self.run = run
         self.version = version
         self.journal = journal
-        self.unit = Unit(run, automation=version.name)
-        self.tally = Tally()
+        self.unit = RunCommit(run, automation=version.name)
+        self.tally = EffectTally()
         self.interrupt: Interrupt | None = None
         # Set when the worker stops: the step under way may finish, no other begins.
         self.stopping = False
@@ -71,9 +85,9 @@ class Execution:
         self.holds: Callable[[], bool] = lambda: True
         execution = version.program.execution
         if memory is not None:
-            execution = within_day(execution, memory.day_cap)
+            execution = limit_to_day_cap(execution, memory.day_cap)
         self._bounds = execution
-        self.posture = Posture(
+        self.posture = RunPolicy(
             version.grants,
             execution.write_policy,
             run.mode,
@@ -81,14 +95,14 @@ class Execution:
             execution.model,
             approvals=version.program.approvals,
         )
-        self.purse = Purse(
+        self.purse = RunBudget(
             Decimal(execution.budget_cap_usd),
             run.cost_usd,
             day_cap=Decimal(execution.cost_cap_daily_usd),
             token_cap=execution.max_llm_tokens,
         )
         # The secrets that its calls have used; nothing that is kept of the run shows them.
-        self.known = known or Known()
+        self.known = known or RunSecretMasker()
         # What the run that it rehearses was answered; None: it rehearses nothing.
         self.memory = memory
         self._actor = Actor(run.workspace_id, "run", run.id)
@@ -116,19 +130,19 @@ class Execution:
         """Runs to an end, a wait or a hand-over; never raises."""
         self._tell("run_resumed" if self.run.resumed else "run_started", detail=self)
         try:
-            await self._end(await self._walked())
+            await self._end(await self._run_plan())
         except (Sleep, DraftWait) as sleep:
             await self._leave("waiting", due_at=sleep.until)
-        except HandBack:
+        except ReturnToQueue:
             await self._leave("pending", due_at=self.engine.clock.now())
-        except Overrun as overrun:
+        except RunTooLarge as overrun:
             await self._end(self._broken(overrun.problem))
-        except LostRun:
+        except LeaseLost:
             self._tell("run_ended", status="lost")
         except asyncio.CancelledError:
             await self._interrupted()
         except Exception as error:
-            await self._end(self._broken(logged_problem(error)))
+            await self._end(self._broken(log_and_convert_error(error)))
 
     async def _interrupted(self) -> None:
         if self.interrupt == "cancel":
@@ -138,7 +152,7 @@ class Execution:
         else:
             self._tell("run_ended", status="lost")
 
-    async def _walked(self) -> End:
+    async def _run_plan(self) -> RunEnd:
         if self.run.cancelled:
             return self._ending("cancelled", "cancelled", "failed")
         refused = await self._unaffordable()
@@ -154,9 +168,11 @@ class Execution:
         except StepFailed as failed:
             return await self._after_failure(scope, failed)
         reason = ITEMS_FAILED if self.tally.failed_items else None
-        return self._ending("succeeded", reason, reached_end(self.tally), output=self._output)
+        return self._ending(
+            "succeeded", reason, outcome_of_finished_run(self.tally), output=self._output
+        )
 
-    async def _unaffordable(self) -> End | None:
+    async def _unaffordable(self) -> RunEnd | None:
         """A day's money may have been spent while the run stood in line; it does not begin then."""
         begun = self.journal.steps or self.journal.calls
         # A rehearsal stands in no lane: all its runs may have been let in at once.
@@ -164,7 +180,7 @@ class Execution:
             return None
         run = self.run
         spent, all_of_it = await self.engine.gate.day_spent(run.workspace_id, run.automation_id)
-        refusal = Allowance(spent, space_spent=all_of_it).refusal(self._bounds)
+        refusal = CostAllowance(spent, space_spent=all_of_it).refusal(self._bounds)
         if refusal is None or refusal.problem is None:
             return None
         return self._ending(
@@ -180,7 +196,7 @@ class Execution:
             self.run.workspace_id, self.version.created_by, self.version.accounts
         )
 
-    async def _after_failure(self, scope: Scope, failed: StepFailed) -> End:
+    async def _after_failure(self, scope: TemplateScope, failed: StepFailed) -> RunEnd:
         """Runs on_failure; a failure in there is kept beside the first, not instead of it."""
         self._deadline = max(self._deadline, self.engine.clock.monotonic() + _LAST_WORDS)
         facts = replace(
@@ -199,9 +215,11 @@ class Execution:
             await self._walk(self.version.program.on_failure, told, "")
         except StepFailed as second:
             end.error["on_failure"] = {"step": second.step, **second.problem.as_dict()}
-        return self._counted(end)
+        return self._add_failure_counts(end)
 
-    async def _walk(self, steps: Sequence[ProgramStep], scope: Scope, item: str) -> dict[str, Any]:
+    async def _walk(
+        self, steps: Sequence[CompiledStep], scope: TemplateScope, item: str
+    ) -> dict[str, Any]:
         """Runs steps in order; answers the outputs of those that ran, by name."""
         outputs: dict[str, Any] = {}
         for step in steps:
@@ -213,7 +231,7 @@ class Execution:
         return outputs
 
     async def walk_item(
-        self, steps: Sequence[ProgramStep], scope: Scope, item: str
+        self, steps: Sequence[CompiledStep], scope: TemplateScope, item: str
     ) -> dict[str, Any]:
         """Nested steps of one item; their failure is the failure of the step around them."""
         try:
@@ -221,7 +239,7 @@ class Execution:
         except StepFailed as failed:
             raise failed.problem from None
 
-    async def _step(self, step: ProgramStep, scope: Scope, item: str) -> tuple[bool, Any]:
+    async def _step(self, step: CompiledStep, scope: TemplateScope, item: str) -> tuple[bool, Any]:
         before = self.journal.steps.get((step.step_id, item))
         if self._after and before is not None and before.run_attempt != self.run.attempt:
             before = RecordedStep("failed", before.attempt, before.run_attempt)
@@ -230,7 +248,7 @@ class Execution:
             if settled is not None:
                 return settled
         try:
-            if not wanted(step, scope.names):
+            if not is_condition_met(step, scope.names):
                 self._record(step, item, _next(before), "skipped")
                 await self._breathe()
                 return False, None
@@ -238,20 +256,20 @@ class Execution:
             self._fail(step, item, _next(before), 0, problem)
         if step.budget_cap_usd is None:
             return True, await self._attempts(step, scope, item, before)
-        async with self._bounded(step, step.budget_cap_usd):
+        async with self._apply_step_cap(step, step.budget_cap_usd):
             return True, await self._attempts(step, scope, item, before)
 
     @asynccontextmanager
-    async def _bounded(self, step: ProgramStep, cap: Decimal) -> AsyncIterator[None]:
+    async def _apply_step_cap(self, step: CompiledStep, cap: Decimal) -> AsyncIterator[None]:
         """The step's own cap holds while it is under way, whatever of it was done before."""
-        self.purse.bounds.append(StepBound(step.step_id, cap, step.covers))
+        self.purse.bounds.append(StepBudget(step.step_id, cap, step.covers))
         try:
-            await self._look_at_bounds(step, "")
+            await self._refresh_step_budgets(step, "")
             yield
         finally:
             self.purse.bounds.pop()
 
-    async def _look_at_bounds(self, step: ProgramStep, item: str) -> None:
+    async def _refresh_step_budgets(self, step: CompiledStep, item: str) -> None:
         """What the steps under way have spent stands in the ledger, whoever spent it."""
         if self.purse.spent and self.purse.bounds:
             run = self.run
@@ -260,23 +278,23 @@ class Execution:
             self.purse.bounds[:] = known.bounds
 
     async def _settled(
-        self, step: ProgramStep, scope: Scope, item: str, before: RecordedStep
+        self, step: CompiledStep, scope: TemplateScope, item: str, before: RecordedStep
     ) -> tuple[bool, Any] | None:
         """What the record already says about a step; None when it has to be tried."""
         if before.status == "succeeded":
             self.tally.answers += _answers(step, before.output)
-            self.tally.failed_items += _failed_items(step, before.output)
+            self.tally.failed_items += _count_failed_items(step, before.output)
             self._count_answered(step, item, before.attempt, "confirmed")
             return True, before.output
         if before.status == "skipped":
             return False, None
         if before.status == "failed" and before.run_attempt == self.run.attempt:
             self._count_answered(step, item, before.attempt, "discarded")
-            raise StepFailed(step.step_id, from_dict(before.error or {}))
+            raise StepFailed(step.step_id, problem_from_dict(before.error or {}))
         if before.status == "waiting":
             assert before.until is not None
             if is_draft(before.output):
-                return await self._approved(step, scope, item, before)
+                return await self._resolve_held_write(step, scope, item, before)
             if step.action is not None and step.action.asks:
                 return True, await self._answered(step, item, before)
             if before.until > self.engine.clock.now():
@@ -285,7 +303,7 @@ class Execution:
             return True, before.output
         return None
 
-    async def _answered(self, step: ProgramStep, item: str, before: RecordedStep) -> Any:
+    async def _answered(self, step: CompiledStep, item: str, before: RecordedStep) -> Any:
         """What came of a question; it sleeps on while nobody has answered in time."""
         run = self.run
         try:
@@ -299,8 +317,8 @@ class Execution:
         self._succeed(step, item, before.attempt, 0, came.value)
         return came.value
 
-    async def _approved(
-        self, step: ProgramStep, scope: Scope, item: str, before: RecordedStep
+    async def _resolve_held_write(
+        self, step: CompiledStep, scope: TemplateScope, item: str, before: RecordedStep
     ) -> tuple[bool, Any] | None:
         """What came of a held write; the run waits on while nobody has answered in time."""
         draft_id = UUID(before.output["draft_id"])
@@ -317,19 +335,19 @@ class Execution:
         try:
             value = await self._try(step, scope, item, before.attempt, began, came)
         except Exception as error:
-            problem = self.known.hide_in(logged_problem(error))
+            problem = self.known.hide_in(log_and_convert_error(error))
             self._fail(step, item, before.attempt, self._since(began), problem)
         self._count_answered(step, item, before.attempt, "confirmed")
         return True, value
 
-    def _count_answered(self, step: ProgramStep, item: str, attempt: int, came_to: str) -> None:
+    def _count_answered(self, step: CompiledStep, item: str, attempt: int, came_to: str) -> None:
         """A held write that was answered is no draft any more, whatever its call says."""
         call = self.journal.calls.get((step.step_id, item, attempt, 1))
         if step.hold.waits and call is not None and call.outcome == "held":
             self.tally.count(came_to)
 
     async def _attempts(
-        self, step: ProgramStep, scope: Scope, item: str, before: RecordedStep | None
+        self, step: CompiledStep, scope: TemplateScope, item: str, before: RecordedStep | None
     ) -> Any:
         attempt = _next(before)
         # A run that was sent round again starts with a full set of attempts.
@@ -344,7 +362,7 @@ class Execution:
                 return await self._try(step, scope, item, attempt, began)
             except Exception as error:
                 ms = self._since(began)
-                problem = self.known.hide_in(self._out_of_time(logged_problem(error)))
+                problem = self.known.hide_in(self._out_of_time(log_and_convert_error(error)))
                 if not may_retry(problem, attempt - earlier, step.max_retries):
                     self._fail(step, item, attempt, ms, problem)
                 await self._pause(step, item, attempt, ms, problem)
@@ -353,25 +371,25 @@ class Execution:
     def _check_purse(self) -> None:
         """No step begins once the money or the tokens are gone; last words cost nothing."""
         self.purse.reserve()
-        gone = None if self._after else self.purse.crossed()
+        gone = None if self._after else self.purse.find_crossed_cap()
         if gone is not None:
             raise gone
 
     async def _try(
         self,
-        step: ProgramStep,
-        scope: Scope,
+        step: CompiledStep,
+        scope: TemplateScope,
         item: str,
         number: int,
         began: float,
-        came: CameOf | None = None,
+        came: DraftResolution | None = None,
     ) -> Any:
         ref = RunRef(self.run.id, self.run.automation_id, step.step_id, item, number)
-        attempt = Attempt(self, step, scope, self._actor, ref, came_of=came)
-        config = rendered(step, scope.names)
+        attempt = StepAttempt(self, step, scope, self._actor, ref, came_of=came)
+        config = render_config(step, scope.names)
         try:
-            returned = await performed(attempt, config, self._seconds(step))
-        except Held as held:
+            returned = await perform_step(attempt, config, self._seconds(step))
+        except HeldCallInterrupt as held:
             until = datetime.fromisoformat(held.draft["expires_at"])
             self._record(step, item, number, "waiting", output=held.draft, until=until)
             raise DraftWait(until) from None
@@ -380,32 +398,32 @@ class Execution:
         if attempt.look_again is not None:
             raise DraftWait(attempt.look_again)
         if attempt.begun is not None:
-            await self._look_at_bounds(step, item)
+            await self._refresh_step_budgets(step, item)
         over = self.purse.step_crossed()
         if over is not None:
             raise over
-        value, text = checked(attempt, returned)
-        then = self._answered_then(step, item, value)
+        value, text = check_output(attempt, returned)
+        then = self._recorded_answer(step, item, value)
         if then is not None:
             value, text = then.output, None
-        if isinstance(value, Wait):
+        if isinstance(value, WaitUntil):
             return await self._wait(step, item, number, value)
         self._succeed(step, item, number, self._since(began), value, text)
         return value
 
-    def _answered_then(self, step: ProgramStep, item: str, value: Any) -> StepThen | None:
+    def _recorded_answer(self, step: CompiledStep, item: str, value: Any) -> RehearsedStep | None:
         """What a person answered in the run that is rehearsed; nobody is asked again."""
         asks = step.action is not None and step.action.asks
         if self.memory is None or not (asks or (step.hold.waits and is_draft(value))):
             return None
         then = self.memory.steps.get((step.step_id, item))
         if then is not None and then.error is not None:
-            problem = from_dict(dict(then.error))
+            problem = problem_from_dict(dict(then.error))
             problem.retryable = False
             raise problem
         return then
 
-    async def _wait(self, step: ProgramStep, item: str, number: int, wait: Wait) -> Any:
+    async def _wait(self, step: CompiledStep, item: str, number: int, wait: WaitUntil) -> Any:
         if wait.until <= self.engine.clock.now() or self.memory is not None:
             self._succeed(step, item, number, 0, wait.value)
             return wait.value
@@ -413,7 +431,7 @@ class Execution:
         raise Sleep(wait.until)
 
     async def _pause(
-        self, step: ProgramStep, item: str, attempt: int, ms: int, problem: Problem
+        self, step: CompiledStep, item: str, attempt: int, ms: int, problem: Problem
     ) -> None:
         """Between two attempts: a short pause here, a long one in the table."""
         self._record(step, item, attempt, "retrying", ms, problem=problem)
@@ -430,14 +448,14 @@ class Execution:
         await asyncio.sleep(seconds)
 
     def _fail(
-        self, step: ProgramStep, item: str, attempt: int, ms: int, problem: Problem
+        self, step: CompiledStep, item: str, attempt: int, ms: int, problem: Problem
     ) -> NoReturn:
         self._record(step, item, attempt, "failed", ms, problem=problem)
         raise StepFailed(step.step_id, problem)
 
     def _succeed(
         self,
-        step: ProgramStep,
+        step: CompiledStep,
         item: str,
         attempt: int,
         ms: int,
@@ -446,12 +464,12 @@ class Execution:
     ) -> None:
         if _answers(step, value):
             self.tally.answers += 1
-        self.tally.failed_items += _failed_items(step, value)
+        self.tally.failed_items += _count_failed_items(step, value)
         self._record(step, item, attempt, "succeeded", ms, output=value, text=text)
 
     def _record(
         self,
-        step: ProgramStep,
+        step: CompiledStep,
         item: str,
         attempt: int,
         status: StepStatus,
@@ -464,8 +482,8 @@ class Execution:
     ) -> None:
         """Adds a row to the unit and to the journal; the next commit makes it durable."""
         if len(self.journal.steps) > self.engine.limits.step_records:
-            raise Overrun(
-                Exhausted(
+            raise RunTooLarge(
+                LimitExceeded(
                     f"The run has more than {self.engine.limits.step_records} step records.",
                     code="too_many_records",
                     retryable=False,
@@ -483,13 +501,13 @@ class Execution:
             return
         kind: Kind = "step_retrying" if status == "retrying" else "step_finished"
         shown = output if problem is None else problem
-        self.engine.watch(Moment(kind, self.run.id, name, item, status, attempt, ms, shown))
+        self.engine.watch(RunEvent(kind, self.run.id, name, item, status, attempt, ms, shown))
 
     async def _breathe(self) -> None:
         """A long row of skipped steps lets other runs work, and ends with the run's time."""
         await asyncio.sleep(0)
         if self.engine.clock.monotonic() > self._deadline:
-            raise Overrun(self._out_of_time(TimedOut("")))
+            raise RunTooLarge(self._out_of_time(DeadlineExceeded("")))
 
     async def _ready(self) -> None:
         """Before a step begins: what came before is durable, and nobody asked to stop."""
@@ -499,9 +517,9 @@ class Execution:
             await self._commit()
         if not self.holds():
             # Held up for longer than the lease: somebody else may have done this step.
-            raise LostRun
+            raise LeaseLost
         if self.stopping:
-            raise HandBack
+            raise ReturnToQueue
 
     async def _commit(self) -> None:
         final = self.unit.end is not None
@@ -515,9 +533,9 @@ class Execution:
             # The rows are on their way: whatever comes next must know what became of them.
             interrupted, accepted = True, await writing
         if not accepted:
-            raise LostRun
+            raise LeaseLost
         self.engine.hook(f"{point}.after")
-        self.unit = Unit(self.run, automation=self.version.name)
+        self.unit = RunCommit(self.run, automation=self.version.name)
         if interrupted and not final:
             raise asyncio.CancelledError
 
@@ -525,25 +543,25 @@ class Execution:
         """What a step has asked so far becomes durable, before it changes anything."""
         if self.unit.calls:
             # Calls that come in meanwhile go into the next unit.
-            unit, self.unit = self.unit, Unit(self.run, automation=self.version.name)
+            unit, self.unit = self.unit, RunCommit(self.run, automation=self.version.name)
             await self.keep(unit)
 
-    async def keep(self, unit: Unit) -> None:
+    async def keep(self, unit: RunCommit) -> None:
         """Writes rows of a step that is still under way."""
         if not await asyncio.shield(self.engine.writer.submit(unit)):
-            raise LostRun
+            raise LeaseLost
 
-    async def _end(self, end: End) -> None:
+    async def _end(self, end: RunEnd) -> None:
         self.unit.end = end
         try:
             await self._commit()
-        except LostRun:
+        except LeaseLost:
             self._tell("run_ended", status="lost")
             return
         except Problem as refused:
             # A row the database cannot keep must not keep the run from ending.
             end = self._broken(refused)
-            self.unit = Unit(self.run, end=end, automation=self.version.name)
+            self.unit = RunCommit(self.run, end=end, automation=self.version.name)
             await self._commit()
         self._tell("run_ended", status=end.status, detail=end)
         if end.final and self.journal.awaits_draft:
@@ -562,9 +580,9 @@ class Execution:
         output: Any = None,
         error: dict[str, Any] | None = None,
         due_at: datetime | None = None,
-    ) -> End:
+    ) -> RunEnd:
         active = self.run.active_ms + self._since(self._began)
-        return End(
+        return RunEnd(
             status,
             reason,
             outcome,
@@ -577,16 +595,16 @@ class Execution:
             due_at,
         )
 
-    def _broken(self, problem: Problem) -> End:
+    def _broken(self, problem: Problem) -> RunEnd:
         self.known.hide_in(problem)
         status, reason, outcome = broke_off(problem)
         return self._ending(status, reason, outcome, error=problem.as_dict())
 
-    def _counted(self, end: End) -> End:
+    def _add_failure_counts(self, end: RunEnd) -> RunEnd:
         """The same end with what on_failure did counted in."""
         return self._ending(end.status, end.reason, end.outcome, error=end.error)
 
-    def _seconds(self, step: ProgramStep) -> float:
+    def _seconds(self, step: CompiledStep) -> float:
         left = self._deadline - self.engine.clock.monotonic()
         return max(min(left, float(step.timeout_seconds)), 0.001)
 
@@ -594,7 +612,7 @@ class Execution:
         """The run's own time being up is final, whatever the step's policy says."""
         if self.engine.clock.monotonic() < self._deadline:
             return problem
-        return TimedOut(
+        return DeadlineExceeded(
             f"The run worked for longer than its "
             f"{self.version.program.execution.timeout_seconds} seconds.",
             code="run_timeout",
@@ -607,7 +625,7 @@ class Execution:
     def _tell(
         self,
         kind: Kind,
-        step: ProgramStep | None = None,
+        step: CompiledStep | None = None,
         item: str = "",
         *,
         status: str = "",
@@ -617,14 +635,14 @@ class Execution:
         if self.engine.watch is nobody:
             return
         name = step.step_id if step else ""
-        self.engine.watch(Moment(kind, self.run.id, name, item, status, attempt, detail=detail))
+        self.engine.watch(RunEvent(kind, self.run.id, name, item, status, attempt, detail=detail))
 
 
 def _next(before: RecordedStep | None) -> int:
     return 1 if before is None else before.attempt + 1
 
 
-def _answers(step: ProgramStep, value: Any) -> bool:
+def _answers(step: CompiledStep, value: Any) -> bool:
     """Whether a step worked something out: waiting and walking are not work of their own.
 
     A script did its work when it ran, also one that returns nothing.
@@ -637,7 +655,7 @@ def _answers(step: ProgramStep, value: Any) -> bool:
     return value is not None or (action is not None and action.type == "script")
 
 
-def _failed_items(step: ProgramStep, value: Any) -> int:
+def _count_failed_items(step: CompiledStep, value: Any) -> int:
     """How many items failed in a step that went on past them."""
     walks = step.action is not None and step.action.nested is not None
     return len(value.get("failed", ())) if walks and isinstance(value, Mapping) else 0

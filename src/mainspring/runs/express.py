@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.runs.arrivals import KEY_LIFE, NewRun, Request, given_texts
+from mainspring.runs.arrivals import KEY_LIFE, NewRun, RunRequest, serialize_inputs
 from mainspring.workspace.webhooks import MARK, NOTE_FIRED, OWNER_HERE
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ _EXPRESS = f"""
 """
 
 
-def is_plain(request: Request) -> bool:
+def is_plain(request: RunRequest) -> bool:
     """Whether a request needs no more than its row: nothing to wait for, nothing to weigh."""
     given = request.prepared
     return (
@@ -99,7 +99,7 @@ async def insert_unchanged(
 
 
 def _columns(run: NewRun, mark: str) -> tuple[Any, ...]:
-    request, (payload, inputs) = run.request, given_texts(run)
+    request, (payload, inputs) = run.request, serialize_inputs(run)
     return (
         request.workspace_id,
         request.trigger_id,

@@ -14,13 +14,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Invalid, Missing, Problem
+from mainspring.contracts.errors import Invalid, NotFound, Problem
 from mainspring.contracts.limits import Limits
-from mainspring.definition.inputs import LAST_FIRED_AT, Tokens, check_declared, resolve_inputs
-from mainspring.definition.json_text import canonical, check_value
+from mainspring.definition.inputs import (
+    LAST_FIRED_AT,
+    RuntimeTokens,
+    check_declared,
+    resolve_inputs,
+)
+from mainspring.definition.json_text import check_value, encode_canonical
 from mainspring.definition.templates import parse_template
-from mainspring.runs.admission import Refusal
-from mainspring.runs.arrivals import Prepared, Request
+from mainspring.runs.admission import AdmissionRefusal
+from mainspring.runs.arrivals import PreparedRun, RunRequest
 from mainspring.runs.engine import LoadedVersion
 from mainspring.runs.lanes import lane_of
 
@@ -38,21 +43,21 @@ _FACTS: Final = "SELECT version, created_at FROM automations WHERE workspace_id 
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class ActiveVersion:
     """The version in force a moment ago, and when the automation was made."""
 
     version: int
     created_at: datetime
 
 
-class Facts:
+class ActiveVersionCache:
     """Facts about automations, each read at most once in a while."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._kept: OrderedDict[tuple[UUID, UUID], tuple[float, Fact]] = OrderedDict()
+        self._kept: OrderedDict[tuple[UUID, UUID], tuple[float, ActiveVersion]] = OrderedDict()
 
-    async def of(self, workspace_id: UUID, automation_id: UUID) -> Fact:
+    async def of(self, workspace_id: UUID, automation_id: UUID) -> ActiveVersion:
         key = (workspace_id, automation_id)
         now = time.monotonic()
         found = self._kept.get(key)
@@ -60,8 +65,8 @@ class Facts:
             return found[1]
         row = await self._database.fetchrow(_FACTS, *key)
         if row is None:
-            raise Missing("There is no such automation.", code="no_automation")
-        fact = Fact(row["version"], row["created_at"])
+            raise NotFound("There is no such automation.", code="no_automation")
+        fact = ActiveVersion(row["version"], row["created_at"])
         self._kept[key] = (now, fact)
         self._kept.move_to_end(key)
         if len(self._kept) > _MOST_FACTS:
@@ -79,8 +84,8 @@ def is_heavy(loaded: LoadedVersion) -> bool:
 
 
 def fill(
-    request: Request, loaded: LoadedVersion, version: int, created_at: datetime, limits: Limits
-) -> Prepared:
+    request: RunRequest, loaded: LoadedVersion, version: int, created_at: datetime, limits: Limits
+) -> PreparedRun:
     """Inputs and lane; what is wrong with a trigger's payload becomes a failed run."""
     try:
         if request.problem is not None:
@@ -91,20 +96,22 @@ def fill(
         if request.trigger_type == "manual" and earlier is None:
             check_declared(request.inputs, loaded.program.definition.inputs.shape)
         inputs, timed = _inputs(request, loaded, created_at)
-        return Prepared(version, inputs, _lane(request, inputs, loaded, limits), timed=timed)
+        return PreparedRun(version, inputs, _lane(request, inputs, loaded, limits), timed=timed)
     except Problem as problem:
         if request.by_hand and request.rehearses is None:
             raise
-        return Prepared(version, {}, None, Refusal("failed", "invalid_inputs", "failed", problem))
+        return PreparedRun(
+            version, {}, None, AdmissionRefusal("failed", "invalid_inputs", "failed", problem)
+        )
 
 
-def _check_size(request: Request, limits: Limits) -> None:
+def _check_size(request: RunRequest, limits: Limits) -> None:
     payload = None if request.measured else request.payload
     for name, value in (("payload", payload), ("inputs", request.inputs)):
         if not value:
             continue
         check_value(value, limits)
-        if len(canonical(value)) > limits.payload_bytes:
+        if len(encode_canonical(value)) > limits.payload_bytes:
             raise Invalid(
                 f"The {name} must not be larger than {limits.payload_bytes} bytes.",
                 code="payload_too_large",
@@ -112,10 +119,10 @@ def _check_size(request: Request, limits: Limits) -> None:
 
 
 def _inputs(
-    request: Request, loaded: LoadedVersion, created_at: datetime
+    request: RunRequest, loaded: LoadedVersion, created_at: datetime
 ) -> tuple[Mapping[str, Any], bool]:
     """The inputs, and whether the moment of the last firing is among them."""
-    tokens = Tokens(
+    tokens = RuntimeTokens(
         last_fired_at=request.last_fired_at,
         created_at=created_at,
         creator=str(loaded.created_by),
@@ -127,7 +134,7 @@ def _inputs(
 
 
 def _lane(
-    request: Request, inputs: Mapping[str, Any], loaded: LoadedVersion, limits: Limits
+    request: RunRequest, inputs: Mapping[str, Any], loaded: LoadedVersion, limits: Limits
 ) -> int | None:
     execution = loaded.program.execution
     if execution.concurrency == "allow_parallel" or request.rehearsal_id is not None:

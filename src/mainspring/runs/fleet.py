@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.errors import Finding, Missing
+from mainspring.contracts.errors import Finding, NotFound
 from mainspring.runs.queue import PARKED
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ async def drain(tx: Transaction, *, worker: str | None, host: str | None) -> lis
         detail = f"No living worker is called {named!r}."
         if worker is None:
             detail = f"No living worker is on a machine called {named!r}."
-        raise Missing(
+        raise NotFound(
             detail,
             code="no_worker",
             findings=[Finding(pointer, detail, "no_worker")],

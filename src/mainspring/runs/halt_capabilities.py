@@ -17,18 +17,25 @@ from mainspring.contracts.capability import (
     Audience,
     Capability,
     Effect,
-    capability_of,
-    there,
+    build_capability,
+    require_part,
 )
-from mainspring.contracts.errors import Clash, Finding
+from mainspring.contracts.errors import Conflict, Finding
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.runs import fleet
 from mainspring.runs import halt_schemas as schemas
 from mainspring.runs.halts import Side, cancel_halted, park, restore
 from mainspring.store.audit import tell_installation
-from mainspring.store.walls import Walled
-from mainspring.workspace.halts import Halt, Named, halt, list_halts, release, still_held
+from mainspring.store.walls import WorkspaceDatabase
+from mainspring.workspace.halts import (
+    Halt,
+    HaltTarget,
+    create_halt,
+    find_other_halt,
+    list_halts,
+    release,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -95,9 +102,9 @@ _SEES: Final = Annotations(audience=Audience.ADMINISTRATORS, permission=Permissi
 
 def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
     """All of them. Without a database they can only be described."""
-    switches, crew = _Switches(database), _Crew(database)
+    switches, crew = _HaltHandlers(database), _WorkerHandlers(database)
     return (
-        capability_of(
+        build_capability(
             "halt_work",
             "Halt a workspace, an automation or a recipe",
             "The kill switch. Runs under way are interrupted within seconds and put back with "
@@ -109,7 +116,7 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
             switches.halt,
             _SWITCHES,
         ),
-        capability_of(
+        build_capability(
             "release_work",
             "Let go on what was halted",
             "Held runs go on where they stood, in their order. What another halt names as well "
@@ -119,7 +126,7 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
             switches.release,
             _SWITCHES,
         ),
-        capability_of(
+        build_capability(
             "list_halts",
             "List what is halted",
             "With the reason, and how many runs are held and still under way.",
@@ -128,7 +135,7 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
             switches.list_all,
             _READS,
         ),
-        capability_of(
+        build_capability(
             "admin_halt_recipe",
             "Halt a recipe in every workspace",
             "Like halt_work, for all automations of the installation that came with the recipe.",
@@ -137,7 +144,7 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
             switches.halt_everywhere,
             _LOOKS_AFTER,
         ),
-        capability_of(
+        build_capability(
             "admin_release_recipe",
             "Let a recipe go on in every workspace",
             "Halts that workspaces made for themselves stay.",
@@ -146,7 +153,7 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
             switches.release_everywhere,
             _LOOKS_AFTER,
         ),
-        capability_of(
+        build_capability(
             "admin_list_workers",
             "List the workers, and what each queue asks of them",
             "The numbers by queue are what more or fewer workers can be decided by.",
@@ -155,7 +162,7 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
             crew.list_all,
             _SEES,
         ),
-        capability_of(
+        build_capability(
             "admin_drain_workers",
             "Drain a worker, or all of a machine",
             "It takes nothing new from now on, finishes what it has, hands back what takes too "
@@ -169,33 +176,39 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Switches:
+class _HaltHandlers:
     """The handlers about halts."""
 
     database: Database | None
 
     async def halt(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        side = Walled(there(self.database), ctx.actor.workspace_id)
+        side = WorkspaceDatabase(require_part(self.database), ctx.actor.workspace_id)
         async with side.transaction() as tx:
-            made, new = await halt(tx, _named(ctx, given), given["reason"].strip(), ctx.actor.id)
+            made, new = await create_halt(
+                tx, _parse_halt_target(ctx, given), given["reason"].strip(), ctx.actor.id
+            )
         return await _in_force(side, made, new, cancel=given.get("cancel", False))
 
     async def release(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        side = Walled(there(self.database), ctx.actor.workspace_id)
-        named = _named(ctx, given)
+        side = WorkspaceDatabase(require_part(self.database), ctx.actor.workspace_id)
+        named = _parse_halt_target(ctx, given)
         async with side.transaction() as tx:
             await release(tx, named)
-            still = await still_held(tx, named)
-        return _released(await restore(side, ctx.actor.workspace_id), still)
+            still = await find_other_halt(tx, named)
+        return _describe_release(await restore(side, ctx.actor.workspace_id), still)
 
     async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         del given
-        return {"halts": [_shown(row) for row in await list_halts(ctx.tx, ctx.actor.workspace_id)]}
+        return {
+            "halts": [
+                _describe_halt(row) for row in await list_halts(ctx.tx, ctx.actor.workspace_id)
+            ]
+        }
 
     async def halt_everywhere(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        side, named = there(self.database), Named(None, "recipe", given["recipe"])
+        side, named = require_part(self.database), HaltTarget(None, "recipe", given["recipe"])
         async with side.transaction() as tx:
-            made, new = await halt(tx, named, given["reason"].strip(), ctx.actor.id)
+            made, new = await create_halt(tx, named, given["reason"].strip(), ctx.actor.id)
             if new:
                 told = {"reason": made.reason}
                 await tell_installation(tx, ctx.actor, "admin_halt_recipe", named.subject, told)
@@ -204,22 +217,22 @@ class _Switches:
     async def release_everywhere(
         self, ctx: CallContext, given: Mapping[str, Any]
     ) -> dict[str, Any]:
-        side, named = there(self.database), Named(None, "recipe", given["recipe"])
+        side, named = require_part(self.database), HaltTarget(None, "recipe", given["recipe"])
         async with side.transaction() as tx:
             await release(tx, named)
             await tell_installation(tx, ctx.actor, "admin_release_recipe", named.subject)
-        return _released(await restore(side, None))
+        return _describe_release(await restore(side, None))
 
 
 @dataclass(frozen=True, slots=True)
-class _Crew:
+class _WorkerHandlers:
     """The handlers about workers."""
 
     database: Database | None
 
     async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         del ctx, given
-        async with there(self.database).acquire() as connection:
+        async with require_part(self.database).acquire() as connection:
             workers = await fleet.list_workers(connection)
             signals = await fleet.read_signals(connection)
         return {
@@ -229,7 +242,7 @@ class _Crew:
 
     async def drain(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         worker, host = given.get("worker"), given.get("host")
-        async with there(self.database).transaction() as tx:
+        async with require_part(self.database).transaction() as tx:
             rows = await fleet.drain(tx, worker=worker, host=host)
             await tell_installation(tx, ctx.actor, "admin_drain_workers", worker or host)
         names = ", ".join(row["name"] for row in rows)
@@ -237,12 +250,12 @@ class _Crew:
         return {"workers": [_worker(row) for row in rows], "says": f"{names} {leave}."}
 
 
-def _named(ctx: CallContext, given: Mapping[str, Any]) -> Named:
+def _parse_halt_target(ctx: CallContext, given: Mapping[str, Any]) -> HaltTarget:
     argument = _ARGUMENTS.get(given["scope"])
     subject = "" if argument is None else given[argument]
     if given["scope"] == "automation":
         subject = str(UUID(subject))
-    return Named(ctx.actor.workspace_id, given["scope"], subject)
+    return HaltTarget(ctx.actor.workspace_id, given["scope"], subject)
 
 
 async def _in_force(side: Side, made: Halt, new: bool, *, cancel: bool) -> Any:
@@ -251,14 +264,14 @@ async def _in_force(side: Side, made: Halt, new: bool, *, cancel: bool) -> Any:
     await park(side, made.workspace_id)
     async with side.acquire() as connection:
         rows = await list_halts(connection, made.workspace_id)
-    shown = next((_shown(row) for row in rows if row["id"] == made.id), None)
+    shown = next((_describe_halt(row) for row in rows if row["id"] == made.id), None)
     if shown is None:
-        raise Clash("Somebody released this halt while it was taking hold.", code="released")
-    told = {"halt": shown, "cancelled": cancelled, "says": _says(shown, cancelled, new)}
+        raise Conflict("Somebody released this halt while it was taking hold.", code="released")
+    told = {"halt": shown, "cancelled": cancelled, "says": _format_message(shown, cancelled, new)}
     return told if new or cancelled else Unchanged(told)
 
 
-def _says(shown: Mapping[str, Any], cancelled: int, new: bool) -> str:
+def _format_message(shown: Mapping[str, Any], cancelled: int, new: bool) -> str:
     parts = [f"Runs that are held: {shown['held']}"]
     if shown["under_way"]:
         parts.append(f"that stop within seconds: {shown['under_way']}")
@@ -268,7 +281,7 @@ def _says(shown: Mapping[str, Any], cancelled: int, new: bool) -> str:
     return f"{began} {', '.join(parts)}."
 
 
-def _released(back: int, still: Halt | None = None) -> dict[str, Any]:
+def _describe_release(back: int, still: Halt | None = None) -> dict[str, Any]:
     """Somebody else may have halted the same by another name."""
     if still is None:
         says = f"It goes on. Runs that are back in the queue: {back}; what stands in line follows."
@@ -281,7 +294,7 @@ def _released(back: int, still: Halt | None = None) -> dict[str, Any]:
     return {"back": back, "says": says}
 
 
-def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_halt(row: Mapping[str, Any]) -> dict[str, Any]:
     subject = row["subject"]
     return {
         "halt_id": str(row["id"]),

@@ -14,17 +14,17 @@ from uuid import UUID
 from mainspring.runs.events import run_event
 from mainspring.runs.lanes import Lane, lock_lanes, release_lanes
 from mainspring.runs.queue import PARKED
-from mainspring.runs.rows import End
+from mainspring.runs.rows import RunEnd
 from mainspring.store.events import append_events
-from mainspring.workspace.halts import forget, released
+from mainspring.workspace.halts import forget, list_released_halts
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.store.database import Database
-    from mainspring.store.walls import Walled
+    from mainspring.store.walls import WorkspaceDatabase
 
 # The whole database, or one workspace's side of the wall.
-Side: TypeAlias = "Database | Walled"
+Side: TypeAlias = "Database | WorkspaceDatabase"
 _PORTION: Final = 1_000
 
 _PARK = f"""
@@ -104,7 +104,7 @@ async def restore(side: Side, workspace_id: UUID | None) -> int:
 async def finish_releases(database: Database) -> None:
     """Brings releases to their end, also those of somebody who was cut off in the middle."""
     async with database.acquire() as connection:
-        ended = await released(connection)
+        ended = await list_released_halts(connection)
     for workspace_id, halt_id in ended:
         if await restore(database, workspace_id) == 0:
             async with database.transaction() as tx:
@@ -137,7 +137,7 @@ async def cancel_halted(side: Side, workspace_id: UUID | None, halt_id: UUID) ->
 
 
 async def _cancel_soon(rows: Any, tx: Transaction) -> int:
-    return len(await tx.fetch(_CANCEL_SOON, *_named(rows)))
+    return len(await tx.fetch(_CANCEL_SOON, *_split_targets(rows)))
 
 
 async def _cancel(tx: Transaction, rows: Any) -> int:
@@ -146,8 +146,8 @@ async def _cancel(tx: Transaction, rows: Any) -> int:
     )
     # A lane is always locked before a row.
     await lock_lanes(tx, lanes)
-    gone = await tx.fetch(_CANCEL_NOW, *_named(rows))
-    end = End("cancelled", "cancelled", "failed")
+    gone = await tx.fetch(_CANCEL_NOW, *_split_targets(rows))
+    end = RunEnd("cancelled", "cancelled", "failed")
     events = [
         run_event(
             row["workspace_id"], row["id"], row["automation_id"], row["name"], end, row["mode"]
@@ -159,7 +159,7 @@ async def _cancel(tx: Transaction, rows: Any) -> int:
     return len(gone)
 
 
-def _named(rows: Any) -> tuple[list[UUID], list[UUID]]:
+def _split_targets(rows: Any) -> tuple[list[UUID], list[UUID]]:
     return [row["workspace_id"] for row in rows], [row["id"] for row in rows]
 
 

@@ -102,7 +102,7 @@ _RUNS_SINCE = """
 
 
 @dataclass(frozen=True, slots=True)
-class Vitals:
+class HealthSignals:
     """What a look at the tables shows. Seconds are ages; None means that nothing waits."""
 
     workers: int = 0
@@ -118,7 +118,7 @@ class Vitals:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class HealthCheck:
     """One question and its answer, as a sentence."""
 
     name: str
@@ -127,14 +127,14 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class HealthReport:
     """The answer to all questions."""
 
     status: Status
-    checks: tuple[Check, ...]
+    checks: tuple[HealthCheck, ...]
 
 
-async def read_vitals(tx: Transaction, patience: float = PATIENCE_SECONDS) -> Vitals:
+async def read_vitals(tx: Transaction, patience: float = PATIENCE_SECONDS) -> HealthSignals:
     """One look at everything that may be late."""
     row = await tx.fetchrow(_VITALS, MATCHER, patience)
     ages = (
@@ -145,7 +145,7 @@ async def read_vitals(tx: Transaction, patience: float = PATIENCE_SECONDS) -> Vi
         "unserved_seconds",
         "untaken_seconds",
     )
-    return Vitals(
+    return HealthSignals(
         workers=row["workers"],
         overdue_schedules=row["overdue_schedules"],
         **{name: None if row[name] is None else float(row[name]) for name in ages},
@@ -158,24 +158,26 @@ async def recent_runs(tx: Transaction, workspace_id: UUID, since: UUID) -> Mappi
     return {row["status"]: row["runs"] for row in rows}
 
 
-def judge(vitals: Vitals | None, patience: float = PATIENCE_SECONDS) -> Health:
+def judge(vitals: HealthSignals | None, patience: float = PATIENCE_SECONDS) -> HealthReport:
     """What the vitals mean; without any, the database did not answer."""
     if vitals is None:
-        return Health("down", (Check("database", False, "The database does not answer."),))
+        return HealthReport(
+            "down", (HealthCheck("database", False, "The database does not answer."),)
+        )
     checks = (
-        Check("database", True, "The database answers."),
+        HealthCheck("database", True, "The database answers."),
         _schedules(vitals, patience),
         _workers(vitals, patience),
         _matcher(vitals, patience),
     )
-    return Health("ok" if all(check.ok for check in checks) else "degraded", checks)
+    return HealthReport("ok" if all(check.ok for check in checks) else "degraded", checks)
 
 
-def _schedules(vitals: Vitals, patience: float) -> Check:
+def _schedules(vitals: HealthSignals, patience: float) -> HealthCheck:
     late = _late(vitals.schedule_seconds, patience)
     if late is None:
-        return Check("schedules", True, "No schedule is overdue.")
-    return Check(
+        return HealthCheck("schedules", True, "No schedule is overdue.")
+    return HealthCheck(
         "schedules",
         False,
         f"Schedules that should have fired and did not: {vitals.overdue_schedules}, "
@@ -183,30 +185,30 @@ def _schedules(vitals: Vitals, patience: float) -> Check:
     )
 
 
-def _workers(vitals: Vitals, patience: float) -> Check:
+def _workers(vitals: HealthSignals, patience: float) -> HealthCheck:
     late = _late(vitals.run_seconds, patience)
     if late is None:
-        return Check("workers", True, f"Workers at work: {vitals.workers}.")
+        return HealthCheck("workers", True, f"Workers at work: {vitals.workers}.")
     due = f"A run has been due for {late} s"
     if vitals.workers == 0:
-        return Check("workers", False, f"{due} and no worker is there to take it.")
+        return HealthCheck("workers", False, f"{due} and no worker is there to take it.")
     unserved = _late(vitals.unserved_seconds, patience)
     if unserved is not None:
         detail = f"A run has been due for {unserved} s and no worker takes from its queue."
-        return Check("workers", False, detail)
+        return HealthCheck("workers", False, detail)
     untaken = _late(vitals.untaken_seconds, patience)
     if untaken is not None:
         detail = f"A run has been due for {untaken} s and workers with room do not take it."
-        return Check("workers", False, detail)
+        return HealthCheck("workers", False, detail)
     # There is more to do than hands; everybody works.
-    return Check("workers", True, f"Workers at work: {vitals.workers}. {due}: they are busy.")
+    return HealthCheck("workers", True, f"Workers at work: {vitals.workers}. {due}: they are busy.")
 
 
-def _matcher(vitals: Vitals, patience: float) -> Check:
+def _matcher(vitals: HealthSignals, patience: float) -> HealthCheck:
     late = _late(vitals.event_seconds, patience) or _late(vitals.unheard_seconds, patience)
     if late is None:
-        return Check("events", True, "Events are matched as they come.")
-    return Check("events", False, f"Events have not been matched for {late} s.")
+        return HealthCheck("events", True, "Events are matched as they come.")
+    return HealthCheck("events", False, f"Events have not been matched for {late} s.")
 
 
 def _late(seconds: float | None, patience: float) -> int | None:

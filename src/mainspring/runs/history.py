@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import NotFound
 from mainspring.runs.output import read_end
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ async def read_run(tx: Transaction, workspace_id: UUID, run_id: UUID) -> dict[st
     """One run with its steps and calls, in the order they happened."""
     row = await tx.fetchrow(_ONE, workspace_id, run_id)
     if row is None:
-        raise Missing("There is no such run.", code="no_run")
+        raise NotFound("There is no such run.", code="no_run")
     run = dict(row)
     run["steps"] = [_step(row) for row in await tx.fetch(_STEPS, workspace_id, run_id)]
     run["calls"] = [dict(call) for call in await tx.fetch(_CALLS, workspace_id, run_id)]
@@ -163,9 +163,9 @@ async def find_run(tx: Transaction, workspace_id: UUID, text: str) -> UUID:
         low = UUID(digits.ljust(32, "0"))
         high = UUID(digits.ljust(32, "f"))
     except ValueError:
-        raise Missing(f"{text[:40]!r} is not the id of a run.", code="no_run") from None
+        raise NotFound(f"{text[:40]!r} is not the id of a run.", code="no_run") from None
     rows = await tx.fetch(_BY_PREFIX, workspace_id, low, high)
     if len(rows) != 1:
         found = "There is no run" if not rows else "There are several runs"
-        raise Missing(f"{found} whose id begins with {text[:40]!r}.", code="no_run")
+        raise NotFound(f"{found} whose id begins with {text[:40]!r}.", code="no_run")
     return UUID(str(rows[0]["id"]))

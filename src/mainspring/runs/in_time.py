@@ -25,11 +25,13 @@ async def in_time(work: Coroutine[Any, Any, Found], seconds: float | None) -> Fo
         found: Found = done.value
         return found
     async with asyncio.timeout_at(ends):
-        return await _gone_on(work, waits_for)
+        return await _continue_coroutine(work, waits_for)
 
 
 @types.coroutine
-def _gone_on(work: Coroutine[Any, Any, Found], waits_for: Any) -> Generator[Any, Any, Found]:
+def _continue_coroutine(
+    work: Coroutine[Any, Any, Found], waits_for: Any
+) -> Generator[Any, Any, Found]:
     """The rest of work that was begun: it waits where it is, for what it has asked for."""
     try:
         while True:

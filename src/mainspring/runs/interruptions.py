@@ -17,11 +17,11 @@ class Sleep(BaseException):
         self.until = until
 
 
-class HandBack(BaseException):
+class ReturnToQueue(BaseException):
     """The worker is stopping: the run goes back to the queue between two steps."""
 
 
-class Overrun(BaseException):
+class RunTooLarge(BaseException):
     """The run has grown beyond what may be kept; no step can catch this."""
 
     def __init__(self, problem: Problem) -> None:
@@ -46,7 +46,7 @@ class DraftWait(BaseException):
         self.until = until
 
 
-class Held(BaseException):
+class HeldCallInterrupt(BaseException):
     """The call of a step that waits was held: the step goes on once the draft is answered."""
 
     def __init__(self, draft: Mapping[str, Any]) -> None:

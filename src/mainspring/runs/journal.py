@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mainspring.gate.awaited import is_draft
 from mainspring.gate.record import Journal as Calls
 from mainspring.gate.record import read_calls
-from mainspring.gate.usage import Used, used_so_far
+from mainspring.gate.usage import RunModelUsage, read_run_usage
 from mainspring.runs.rows import ClaimedRun
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class RunJournal:
 
     steps: dict[tuple[str, str], RecordedStep] = field(default_factory=dict)
     calls: Calls = field(default_factory=dict)
-    used: Used = field(default_factory=Used)
+    used: RunModelUsage = field(default_factory=RunModelUsage)
 
     @property
     def awaits_draft(self) -> bool:
@@ -53,7 +53,7 @@ async def read_journal(tx: Transaction, run: ClaimedRun) -> RunJournal:
     """Reads what earlier owners of the run recorded."""
     journal = RunJournal(
         calls=await read_calls(tx, run.workspace_id, run.id),
-        used=await used_so_far(tx, run.workspace_id, run.id),
+        used=await read_run_usage(tx, run.workspace_id, run.id),
     )
     for row in await tx.fetch(_STEPS, run.workspace_id, run.id):
         journal.steps[row["step"], row["item"]] = RecordedStep(

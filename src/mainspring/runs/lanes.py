@@ -65,7 +65,7 @@ async def lock_lanes(tx: Transaction, lanes: Sequence[Lane]) -> None:
         await tx.execute(_LOCK, [lane for _, lane in sorted(set(lanes))])
 
 
-async def occupied(tx: Transaction, lanes: Sequence[Lane]) -> set[Lane]:
+async def find_occupied_lanes(tx: Transaction, lanes: Sequence[Lane]) -> set[Lane]:
     """The lanes in which a run is waiting or under way."""
     if not lanes:
         return set()

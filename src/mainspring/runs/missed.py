@@ -25,7 +25,7 @@ _RECORD = """
 
 
 @dataclass(frozen=True, slots=True)
-class MissedMoment:
+class MissedFireTime:
     """A key and why nothing ran; or several moments in a row, under the key of the first."""
 
     workspace_id: UUID
@@ -35,7 +35,7 @@ class MissedMoment:
     moments: int = 1
 
 
-async def record_missed(tx: Transaction, missed: Sequence[MissedMoment]) -> None:
+async def record_missed(tx: Transaction, missed: Sequence[MissedFireTime]) -> None:
     """All of them in one statement."""
     if not missed:
         return

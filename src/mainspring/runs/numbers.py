@@ -73,7 +73,7 @@ ENDS: Final = ("succeeded", "failed", "timed_out", "cancelled", "dead")
 
 
 @dataclass(frozen=True, slots=True)
-class HouseNumbers:
+class InstallationMetrics:
     """What waits for people, and what the database carries."""
 
     drafts: int
@@ -86,10 +86,10 @@ class HouseNumbers:
     halts: int
 
 
-async def read_house(tx: Transaction) -> HouseNumbers:
+async def read_installation_metrics(tx: Transaction) -> InstallationMetrics:
     """The rest of the house."""
     row = await tx.fetchrow(_WAITING)
-    return HouseNumbers(
+    return InstallationMetrics(
         drafts=row["drafts"],
         questions=row["questions"],
         database_bytes=row["database_bytes"],
@@ -108,19 +108,19 @@ async def read_spent(tx: Transaction, workspace_id: UUID | None) -> dict[str, fl
 
 
 @dataclass(slots=True)
-class Lasted:
+class DurationHistogram:
     """How often something took how long: a number for each bound, and one for all above."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     seconds: float = 0.0
 
-    def add(self, other: Lasted) -> None:
+    def add(self, other: DurationHistogram) -> None:
         self.counts = [mine + more for mine, more in zip(self.counts, other.counts, strict=True)]
         self.seconds += other.seconds
 
 
 @dataclass(slots=True)
-class EndedRuns:
+class EndedRunMetrics:
     """Counts runs that have ended since it first looked, from the log of events.
 
     A look reads only what was written since the look before.
@@ -128,7 +128,7 @@ class EndedRuns:
 
     _from: str | None = None
     _counts: Counter[tuple[UUID, str]] = field(default_factory=Counter)
-    _lasted: dict[tuple[UUID, str], Lasted] = field(default_factory=dict)
+    _lasted: dict[tuple[UUID, str], DurationHistogram] = field(default_factory=dict)
 
     async def look(self, tx: Transaction) -> None:
         until = (await tx.fetchrow(_SETTLED))["xid"]
@@ -136,14 +136,16 @@ class EndedRuns:
             for row in await tx.fetch(_ENDED, self._from, until, list(_TYPES)):
                 self._counts[row["workspace_id"], row["status"]] += row["runs"]
             for row in await tx.fetch(_LASTED, self._from, until, list(_TYPES), list(BOUNDS)):
-                lasted = self._lasted.setdefault((row["workspace_id"], row["what"]), Lasted())
+                lasted = self._lasted.setdefault(
+                    (row["workspace_id"], row["what"]), DurationHistogram()
+                )
                 lasted.counts[row["above"]] += row["number"]
                 lasted.seconds += row["seconds"]
         self._from = until
 
-    def lasted(self, what: str, workspace_id: UUID | None) -> Lasted:
+    def duration_histogram(self, what: str, workspace_id: UUID | None) -> DurationHistogram:
         """How long the runs or steps of one workspace, or of all, took."""
-        found = Lasted()
+        found = DurationHistogram()
         for (space, kind), one in self._lasted.items():
             if kind == what and workspace_id in (None, space):
                 found.add(one)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from mainspring.contracts.errors import Denied, OverBudget, Problem, TimedOut
+from mainspring.contracts.errors import BudgetExceeded, DeadlineExceeded, PermissionDenied, Problem
 from mainspring.runs.rows import RunStatus
 
 OutcomeWord = Literal[
@@ -40,7 +40,7 @@ def sentence(word: str | None, output: Any) -> str:
 
 
 @dataclass(slots=True)
-class Tally:
+class EffectTally:
     """Counted while a run goes on."""
 
     effects: int = 0
@@ -61,7 +61,7 @@ class Tally:
             self.drafts -= 1
 
 
-def reached_end(tally: Tally) -> OutcomeWord:
+def outcome_of_finished_run(tally: EffectTally) -> OutcomeWord:
     """The word for a run whose plan came to its end."""
     if tally.drafts:
         return "drafts_waiting"
@@ -72,10 +72,10 @@ def reached_end(tally: Tally) -> OutcomeWord:
 
 def broke_off(problem: Problem) -> tuple[RunStatus, str, OutcomeWord]:
     """Status, reason code and word for a run whose plan failed."""
-    if isinstance(problem, OverBudget):
+    if isinstance(problem, BudgetExceeded):
         return "failed", problem.code, "over_budget"
-    if isinstance(problem, Denied) or problem.code == "not_connected":
+    if isinstance(problem, PermissionDenied) or problem.code == "not_connected":
         return "failed", problem.code, "blocked"
-    if isinstance(problem, TimedOut):
+    if isinstance(problem, DeadlineExceeded):
         return "timed_out", problem.code, "failed"
     return "failed", problem.code, "failed"

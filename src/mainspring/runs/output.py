@@ -19,8 +19,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.context import RunRef, Stream
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.context import OutputStream, RunRef
+from mainspring.contracts.errors import NotFound
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -77,17 +77,17 @@ _RUN = "SELECT 1 FROM runs WHERE workspace_id = $1 AND id = $2"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class StepOutputChunk:
     """Some text that a step said, at its place."""
 
     run: RunRef
     seq: int
-    stream: Stream
+    stream: OutputStream
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OutputPosition:
     """Where a piece stands among all pieces of its run."""
 
     at: datetime = _EPOCH
@@ -97,7 +97,7 @@ class Place:
     seq: int = 0
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Place:
+    def of(cls, row: Mapping[str, Any]) -> OutputPosition:
         return cls(row["at"], row["step"], row["item"], row["attempt"], row["seq"])
 
     @property
@@ -105,7 +105,7 @@ class Place:
         return self.at, self.step, self.item, self.attempt, self.seq
 
 
-def write_place(place: Place) -> str:
+def format_output_position(place: OutputPosition) -> str:
     """A place as a reader is given it, to hand it back as it is."""
     micros = (place.at - _EPOCH) // _MICROSECOND
     told = [micros, place.step, place.item, place.attempt, place.seq]
@@ -113,13 +113,13 @@ def write_place(place: Place) -> str:
     return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
 
 
-def read_place(text: str) -> Place | None:
+def parse_output_position(text: str) -> OutputPosition | None:
     """The place in a text of ours; None for any other text."""
     try:
         told = json.loads(base64.urlsafe_b64decode(text + "=="))
         micros, step, item, attempt, seq = told
-        place = Place(_EPOCH + micros * _MICROSECOND, step, item, attempt, seq)
-        same = write_place(place) == text
+        place = OutputPosition(_EPOCH + micros * _MICROSECOND, step, item, attempt, seq)
+        same = format_output_position(place) == text
     except (ValueError, TypeError, OverflowError, RecursionError, binascii.Error):
         return None
     numbers = type(attempt) is int and type(seq) is int and type(micros) is int
@@ -132,7 +132,7 @@ def _is_name(text: str) -> bool:
     return len(text) <= _LONGEST_NAME and text.isascii() and (text.isprintable() or not text)
 
 
-async def write_output(tx: Transaction, pieces: Sequence[tuple[UUID, Piece]]) -> None:
+async def write_output(tx: Transaction, pieces: Sequence[tuple[UUID, StepOutputChunk]]) -> None:
     """Keeps pieces inside the caller's transaction."""
     begun = [entry for entry in pieces if entry[1].seq == 1]
     if begun:
@@ -147,7 +147,7 @@ async def write_output(tx: Transaction, pieces: Sequence[tuple[UUID, Piece]]) ->
     )
 
 
-def _tries(pieces: Sequence[tuple[UUID, Piece]]) -> tuple[list[Any], ...]:
+def _tries(pieces: Sequence[tuple[UUID, StepOutputChunk]]) -> tuple[list[Any], ...]:
     return (
         [space for space, _ in pieces],
         [piece.run.id for _, piece in pieces],
@@ -162,13 +162,13 @@ async def read_output(
     workspace_id: UUID,
     run_id: UUID,
     *,
-    after: Place | None = None,
+    after: OutputPosition | None = None,
     step: str | None = None,
-    stream: Stream | None = None,
+    stream: OutputStream | None = None,
     most: int = 1_000,
 ) -> list[dict[str, Any]]:
     """What a run has said so far, the oldest first; ``after`` goes on where a page ended."""
-    place = (after or Place()).values
+    place = (after or OutputPosition()).values
     rows = await tx.fetch(_PAGE, workspace_id, run_id, *place, step, stream, most)
     return [dict(row) for row in rows]
 
@@ -179,7 +179,7 @@ async def read_log(
     run_id: UUID,
     *,
     step: str | None = None,
-    stream: Stream | None = None,
+    stream: OutputStream | None = None,
     most_bytes: int = LOG_BYTES,
 ) -> str:
     """What the newest try at each step has said, as one text that says where it is cut."""
@@ -194,7 +194,7 @@ async def read_log(
 async def check_run(tx: Transaction, workspace_id: UUID, run_id: UUID) -> None:
     """Refuses the id of a run that is not there, or not in this workspace."""
     if await tx.fetchrow(_RUN, workspace_id, run_id) is None:
-        raise Missing("There is no such run.", code="no_run")
+        raise NotFound("There is no such run.", code="no_run")
 
 
 def read_end(text: str | None) -> dict[str, Any]:

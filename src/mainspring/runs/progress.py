@@ -12,10 +12,16 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing
-from mainspring.contracts.ids import floor_id
+from mainspring.contracts.errors import NotFound
+from mainspring.contracts.ids import get_lowest_id_at
 from mainspring.runs.history import COLUMNS
-from mainspring.runs.output import AFTER, ORDER, Place, read_place, write_place
+from mainspring.runs.output import (
+    AFTER,
+    ORDER,
+    OutputPosition,
+    format_output_position,
+    parse_output_position,
+)
 from mainspring.runs.rows import FINAL
 
 if TYPE_CHECKING:
@@ -67,30 +73,30 @@ _PIECE = ("step", "item", "attempt", "seq", "stream", "text", "at")
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class RunStreamPosition:
     """How far somebody has been told of a run: its steps by time, its output by place."""
 
     moment: datetime | None = None
-    place: Place | None = None
+    place: OutputPosition | None = None
 
     def write(self) -> str | None:
         """The mark as an id: a moment, and after a stroke the place if there is one."""
         moment = "" if self.moment is None else self.moment.isoformat()
         if self.place is not None:
-            return f"{moment}/{write_place(self.place)}"
+            return f"{moment}/{format_output_position(self.place)}"
         return moment or None
 
     @classmethod
-    def read(cls, text: str) -> Mark | None:
+    def read(cls, text: str) -> RunStreamPosition | None:
         """The mark in an id that was given out here; None for any other text."""
         first, stroke, rest = text.partition("/")
-        moment = read_moment(first) if first else None
-        place = read_place(rest) if stroke else None
+        moment = parse_timestamp(first) if first else None
+        place = parse_output_position(rest) if stroke else None
         wrong = (first and moment is None) or (stroke and place is None)
         return None if wrong or not text else cls(moment, place)
 
 
-def read_moment(text: str) -> datetime | None:
+def parse_timestamp(text: str) -> datetime | None:
     """A moment with its zone; None for anything else."""
     try:
         found = datetime.fromisoformat(text)
@@ -109,7 +115,7 @@ class RunWatch:
     # When the last step that was told of was over.
     seen: datetime = datetime(1970, 1, 1, tzinfo=UTC)
     # The last piece of output that was told of.
-    place: Place | None = None
+    place: OutputPosition | None = None
     told: tuple[Any, ...] | None = None
     # Steps near that moment: one may be committed after another that was over later.
     _recent: dict[tuple[Any, ...], datetime] | None = None
@@ -119,20 +125,20 @@ class RunWatch:
         # The run before its steps: an end that is seen has all of its steps in place.
         row = await tx.fetchrow(_RUN, self.workspace_id, self.run_id)
         if row is None:
-            raise Missing("There is no such run.", code="no_run")
+            raise NotFound("There is no such run.", code="no_run")
         since = max(self.seen, _DAWN) - _OVERLAP
-        place = (self.place or Place()).values
+        place = (self.place or OutputPosition()).values
         news = await tx.fetch(_NEWS, self.workspace_id, self.run_id, *place, since)
         pieces = [{name: one[name] for name in _PIECE} for one in news if one["seq"] is not None]
-        pieces.sort(key=lambda piece: Place.of(piece).values)
+        pieces.sort(key=lambda piece: OutputPosition.of(piece).values)
         if pieces:
-            self.place = Place.of(pieces[-1])
+            self.place = OutputPosition.of(pieces[-1])
         if len(pieces) == _MOST:
             # There is more of it, which comes before the end of its step.
             return [("output", piece) for piece in pieces]
         steps = [{name: one[name] for name in _STEP} for one in news if one["seq"] is None]
         steps.sort(key=lambda step: (step["finished_at"], step["attempt"]))
-        changes = _in_turn(self._new(steps), pieces)
+        changes = _merge_changes(self._new(steps), pieces)
         state = _state(row)
         if state != self.told:
             self.told = state
@@ -151,17 +157,21 @@ class RunWatch:
         return new
 
 
-def marked(changes: Sequence[Change], mark: Mark) -> Iterator[tuple[Change, Mark]]:
+def with_positions(
+    changes: Sequence[Change], mark: RunStreamPosition
+) -> Iterator[tuple[Change, RunStreamPosition]]:
     """Each change, and how far whoever was told of it has come."""
     for kind, row in changes:
         if kind == "output":
-            mark = replace(mark, place=Place.of(row))
+            mark = replace(mark, place=OutputPosition.of(row))
         elif kind == "step":
             mark = replace(mark, moment=max(mark.moment or _DAWN, row["finished_at"]))
         yield (kind, row), mark
 
 
-def _in_turn(steps: Sequence[dict[str, Any]], pieces: Sequence[dict[str, Any]]) -> list[Change]:
+def _merge_changes(
+    steps: Sequence[dict[str, Any]], pieces: Sequence[dict[str, Any]]
+) -> list[Change]:
     """Both in their own order, and a step only after everything that it said."""
     last = {_try(piece): number for number, piece in enumerate(pieces)}
     changes: list[Change] = []
@@ -196,13 +206,13 @@ class WorkspaceWatch:
         if self._looked is None:
             ended_after = (self.since or now) - _OVERLAP
             rows = await tx.fetch(
-                _BEGINNING, self.workspace_id, floor_id(now - _BACKLOG), ended_after
+                _BEGINNING, self.workspace_id, get_lowest_id_at(now - _BACKLOG), ended_after
             )
             if self.since is None:
                 # What is over when the watch begins is no news, and not the next time either.
                 self._told = {row["id"]: _state(row) for row in rows if row["status"] in FINAL}
         else:
-            after = floor_id(self._looked - _OVERLAP)
+            after = get_lowest_id_at(self._looked - _OVERLAP)
             rows = await tx.fetch(_CHANGED, self.workspace_id, after, list(self._open))
         self._looked = now
         changed = [dict(row) for row in reversed(rows) if self._is_news(row)]
@@ -222,7 +232,7 @@ class WorkspaceWatch:
 
     def _forget(self, now: datetime) -> None:
         """What can no longer come up again need not be remembered."""
-        oldest = floor_id(now - 2 * _OVERLAP)
+        oldest = get_lowest_id_at(now - 2 * _OVERLAP)
         for run_id in [one for one in self._told if one < oldest and one not in self._open]:
             del self._told[run_id]
 

@@ -7,17 +7,23 @@ from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from mainspring.actions.agent.sample import sample_of
+from mainspring.actions.agent.sample import build_sample
 from mainspring.contracts.capability import (
     Annotations,
     Audience,
     Capability,
     Effect,
-    capability_of,
+    build_capability,
 )
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Denied, Fault, Finding, Invalid, PersonNeeded
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import (
+    Finding,
+    InternalError,
+    Invalid,
+    PermissionDenied,
+    PersonRequired,
+)
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Permission
 from mainspring.definition.json_schema import compile_schema
@@ -30,7 +36,7 @@ from mainspring.runs.question_schemas import (
     LIST_OUTPUT,
     USUAL,
 )
-from mainspring.runs.questions import Question, answer, ask, held, list_questions
+from mainspring.runs.questions import StepQuestion, answer, ask, list_questions, lock_question
 from mainspring.workspace.inbox import leave_message
 
 ASK: Final = "approval.ask"
@@ -45,42 +51,42 @@ def question_capabilities(limits: Limits, address: str = "") -> tuple[Capability
 
     async def answered(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         if ctx.run is not None or not ctx.actor.is_person:
-            raise PersonNeeded(
+            raise PersonRequired(
                 "A person answers the question of a plan; a program cannot.",
                 url=f"{address.rstrip('/')}/inbox?item={given['approval_id']}",
                 command="mainspring approvals",
             )
-        return await _answered(ctx, given, limits)
+        return await _answer_question(ctx, given, limits)
 
     return (
-        capability_of(
+        build_capability(
             ASK,
             "Ask a person",
             "The step of an approval calls it; the question waits in the inbox.",
             ASK_INPUT,
             ASK_OUTPUT,
-            _asked,
+            _ask_question,
             Annotations(
                 effect=Effect.KEEP,
                 transactional=True,
                 seconds=0.05,
                 audience=Audience.RUNS,
-                stub=_pretended,
+                stub=_pretend_answer,
             ),
         ),
-        capability_of(
+        build_capability(
             "list_approvals",
             "List the questions of plans",
             "The newest first: what a run asks, in which form it wants the answer, and until "
             "when. Left out, status is pending.",
             LIST_INPUT,
             LIST_OUTPUT,
-            _listed,
+            _list_questions,
             Annotations(
                 effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.PEOPLE
             ),
         ),
-        capability_of(
+        build_capability(
             "answer_approval",
             "Answer a question of a plan",
             "For a person alone, and once; the run goes on with it. The answer is judged by the "
@@ -100,14 +106,14 @@ def question_capabilities(limits: Limits, address: str = "") -> tuple[Capability
     )
 
 
-async def _asked(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+async def _ask_question(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     run = ctx.run
     if run is None:
-        raise Fault("Only a run asks.", retryable=False)
+        raise InternalError("Only a run asks.", retryable=False)
     seconds = given.get("timeout_seconds", _DAY)
     roles = given.get("roles")
-    question = Question(
-        id=new_id(),
+    question = StepQuestion(
+        id=generate_id(),
         title=given["title"],
         message=given.get("message", ""),
         form=given.get("form"),
@@ -135,14 +141,14 @@ async def _asked(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _pretended(given: Mapping[str, Any]) -> dict[str, Any]:
+def _pretend_answer(given: Mapping[str, Any]) -> dict[str, Any]:
     """A trial asks nobody: it goes on with the answer for silence, or with one of that shape."""
     form = given.get("form")
-    made_up = None if form is None else sample_of(form)
+    made_up = None if form is None else build_sample(form)
     return {"approval_id": None, "expires_at": None, "answer": given.get("default", made_up)}
 
 
-async def _listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+async def _list_questions(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     most = given.get("limit", USUAL)
     after = given.get("after")
     rows = await list_questions(
@@ -159,11 +165,13 @@ async def _listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-async def _answered(ctx: CallContext, given: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    row = await held(ctx.tx, ctx.actor.workspace_id, UUID(given["approval_id"]))
+async def _answer_question(
+    ctx: CallContext, given: Mapping[str, Any], limits: Limits
+) -> dict[str, Any]:
+    row = await lock_question(ctx.tx, ctx.actor.workspace_id, UUID(given["approval_id"]))
     role = ctx.actor.role
     if row["roles"] is not None and (role is None or role.value not in row["roles"]):
-        raise Denied(
+        raise PermissionDenied(
             f"This question is for {' or '.join(row['roles'])}.",
             code="not_asked",
             suggestion="Let somebody with that role answer it.",

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Denied, Expired, Fault, Missing
+from mainspring.contracts.errors import Conflict, Expired, InternalError, NotFound, PermissionDenied
 from mainspring.runs.resuming import RunResumer
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ _UNDER_WAY: Final = frozenset({"pending", "running", "waiting"})
 
 
 @dataclass(frozen=True, slots=True)
-class CameTo:
+class QuestionResolution:
     """What a step goes on with, or until when it sleeps on."""
 
     value: Mapping[str, Any] | None = None
@@ -75,11 +75,11 @@ class CameTo:
 
 
 # Workspace, run, step and item of a question, and the moment of asking.
-Answers = Callable[[UUID, UUID, str, str, datetime], Awaitable[CameTo]]
+Answers = Callable[[UUID, UUID, str, str, datetime], Awaitable[QuestionResolution]]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class StepQuestion:
     """What a person is asked."""
 
     id: UUID
@@ -95,31 +95,31 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
+class StepQuestions:
     """The questions behind the steps of runs."""
 
     database: Database
 
     async def came_to(
         self, workspace_id: UUID, run_id: UUID, step: str, item: str, now: datetime
-    ) -> CameTo:
+    ) -> QuestionResolution:
         """What came of a step's question; a problem when the run cannot go on."""
         async with self.database.acquire() as connection:
             row = await connection.fetchrow(_LAST, workspace_id, run_id, step, item)
         if row is None:
-            raise Fault("The question of this step is not there.", retryable=False)
+            raise InternalError("The question of this step is not there.", retryable=False)
         if row["status"] == "pending" and row["expires_at"] > now:
-            return CameTo(until=row["expires_at"])
+            return QuestionResolution(until=row["expires_at"])
         if row["status"] in ("pending", "expired"):
             async with self.database.acquire() as connection:
                 # Whoever answers at this moment is waited for.
                 await connection.execute(_RUN_OUT, workspace_id, row["id"])
                 row = await connection.fetchrow(_LAST, workspace_id, run_id, step, item)
-        return CameTo(value=_value(row))
+        return QuestionResolution(value=_value(row))
 
 
 async def ask(
-    tx: Transaction, workspace_id: UUID, at: tuple[UUID, UUID, str, str], question: Question
+    tx: Transaction, workspace_id: UUID, at: tuple[UUID, UUID, str, str], question: StepQuestion
 ) -> None:
     """Keeps a question of a step: automation, run, step and item say which."""
     await tx.execute(
@@ -146,28 +146,28 @@ async def list_questions(
     return [dict(row) for row in rows]
 
 
-async def count_asked(tx: Transaction, workspace_id: UUID) -> int:
+async def count_open_questions(tx: Transaction, workspace_id: UUID) -> int:
     """How many questions wait for somebody."""
     return int((await tx.fetchrow(_ASKED, workspace_id))["asked"])
 
 
-async def held(tx: Transaction, workspace_id: UUID, question_id: UUID) -> Any:
+async def lock_question(tx: Transaction, workspace_id: UUID, question_id: UUID) -> Any:
     """A question that can be answered now, held until the end of the transaction."""
     row = await tx.fetchrow(_HOLD, workspace_id, question_id)
     if row is None:
-        raise Missing("There is no such question.", code="no_approval")
+        raise NotFound("There is no such question.", code="no_approval")
     if row["status"] == "expired":
         raise Expired(
             "The time for this answer is over, and the run has gone on without it.",
             code="approval_expired",
         )
     if row["status"] != "pending":
-        raise Clash(
+        raise Conflict(
             f"This question was answered before: {row['status']}.", code="approval_answered"
         )
     run = await tx.fetchrow(_RUN, workspace_id, row["run_id"])
     if run is None or run["status"] not in _UNDER_WAY:
-        raise Clash("The run that asked has ended.", code="run_ended")
+        raise Conflict("The run that asked has ended.", code="run_ended")
     return row
 
 
@@ -182,7 +182,7 @@ async def answer(tx: Transaction, actor: Actor, row: Any, *, approved: bool, ans
 def _value(row: Any) -> dict[str, Any]:
     """The step's value; a problem where the plan does not go on."""
     if row["status"] == "declined" and row["on_decline"] == "fail":
-        raise Denied(f"Somebody said no: {row['title']}", code="approval_declined")
+        raise PermissionDenied(f"Somebody said no: {row['title']}", code="approval_declined")
     if row["status"] in ("approved", "declined"):
         return {
             "approved": row["status"] == "approved",

@@ -23,7 +23,7 @@ from uuid import UUID
 
 from mainspring.contracts.limits import Limits
 from mainspring.runs.rows import ClaimedRun
-from mainspring.runs.turns import Look, everything
+from mainspring.runs.turns import ClaimQuery, everything
 from mainspring.store.sessions import HOST_LETTERS
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ _OWNED = "SELECT id, fence FROM runs WHERE worker = $1 AND status = 'running'"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WorkerRegistration:
     """Where a worker lives, and how much it takes."""
 
     name: str
@@ -267,7 +267,7 @@ class Heartbeat:
 
 
 async def claim(
-    tx: Transaction, queues: Sequence[str], most: int, worker: int, look: Look | None = None
+    tx: Transaction, queues: Sequence[str], most: int, worker: int, look: ClaimQuery | None = None
 ) -> list[ClaimedRun]:
     """Takes up to ``most`` due runs that no one holds, oldest first; a look says who waits.
 
@@ -287,7 +287,7 @@ async def claim(
             list(look.crowded),
             max(look.crowd_most - crowd, 0),
         )
-        taken += _claimed(rows)
+        taken += _to_claimed_runs(rows)
         if not any(row["held"] for row in rows):
             break
     return taken
@@ -298,7 +298,7 @@ async def claim_suspects(
 ) -> list[ClaimedRun]:
     """Takes runs that have lost a worker before, up to a number of takeovers."""
     rows = await tx.fetch(_CLAIM_SUSPECTS_AND_TAKE, list(queues), most, worker, takeovers)
-    return _claimed(rows)
+    return _to_claimed_runs(rows)
 
 
 async def awaits_solitude(tx: Transaction, queues: Sequence[str]) -> bool:
@@ -307,7 +307,7 @@ async def awaits_solitude(tx: Transaction, queues: Sequence[str]) -> bool:
     return row is not None and bool(row["exists"])
 
 
-def _claimed(rows: Sequence[Any]) -> list[ClaimedRun]:
+def _to_claimed_runs(rows: Sequence[Any]) -> list[ClaimedRun]:
     return [
         ClaimedRun(
             row["workspace_id"],
@@ -337,7 +337,7 @@ def _claimed(rows: Sequence[Any]) -> list[ClaimedRun]:
 
 
 async def register(
-    tx: Transaction, worker: Place, lease_seconds: float, before: int | None = None
+    tx: Transaction, worker: WorkerRegistration, lease_seconds: float, before: int | None = None
 ) -> int:
     """A new worker with a lease; its number is never used again.
 
@@ -372,7 +372,7 @@ async def leave(tx: Transaction, worker: int) -> None:
     await tx.execute(_LEAVE, worker)
 
 
-async def put_back(
+async def requeue_runs(
     tx: Transaction,
     workers: Sequence[int],
     limits: Limits,
@@ -405,7 +405,7 @@ async def end_sessions(tx: Transaction) -> None:
     await tx.execute(_END_SESSIONS)
 
 
-async def lost_workers(tx: Transaction) -> list[tuple[int, str]]:
+async def lock_lost_workers(tx: Transaction) -> list[tuple[int, str]]:
     """Workers whose lease has run out, locked for the one who puts their runs back."""
     return [(row["id"], row["name"]) for row in await tx.fetch(_LOST_WORKERS)]
 
@@ -420,7 +420,7 @@ async def next_due(tx: Transaction, queues: Sequence[str], since: float = 0.0) -
     return None if row is None or row["seconds"] is None else float(row["seconds"])
 
 
-async def orphaned(tx: Transaction) -> list[int]:
+async def find_orphaned_workers(tx: Transaction) -> list[int]:
     """Workers that runs name and the table of workers does not."""
     return [row["worker"] for row in await tx.fetch(_ORPHANED)]
 
@@ -430,7 +430,7 @@ async def forget_workers(tx: Transaction, workers: Sequence[int]) -> None:
     await tx.execute(_FORGET, list(workers))
 
 
-async def unwanted(tx: Transaction, worker: int) -> dict[tuple[UUID, int], bool]:
+async def find_revoked_runs(tx: Transaction, worker: int) -> dict[tuple[UUID, int], bool]:
     """Runs of this worker that are not to go on, with their fences; true: for good.
 
     The others are held by a halt.
@@ -439,6 +439,6 @@ async def unwanted(tx: Transaction, worker: int) -> dict[tuple[UUID, int], bool]
     return {(row["id"], row["fence"]): row["cancelled"] for row in rows}
 
 
-async def owned(tx: Transaction, worker: int) -> set[tuple[UUID, int]]:
+async def find_owned_runs(tx: Transaction, worker: int) -> set[tuple[UUID, int]]:
     """What the table says this worker holds, with the fences."""
     return {(row["id"], row["fence"]) for row in await tx.fetch(_OWNED, worker)}

@@ -16,14 +16,14 @@ from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, field
 
 from mainspring.contracts.context import RunRef
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 from mainspring.gate.record import Journal, RecordedCall
 
 _CHANGED = frozenset({"kept", "sent", "held", "confirmed"})
 
 
 @dataclass(slots=True)
-class Recall:
+class StepReplay:
     """The record of one step, from which each answer is taken once."""
 
     answers: defaultdict[tuple[str, bytes], deque[RecordedCall]] = field(
@@ -75,7 +75,7 @@ class Recall:
                 async with asyncio.timeout(self.patience):
                     await self._caught_up.wait()
         if self.changes > 0:
-            raise Fault(
+            raise InternalError(
                 f"After an interruption the script asks for {capability} with other arguments "
                 "than before, so it cannot be told whether this was done already.",
                 code="call_mismatch",
@@ -85,9 +85,9 @@ class Recall:
             )
 
 
-def recall(calls: Journal, run: RunRef, last: int) -> Recall:
+def recall(calls: Journal, run: RunRef, last: int) -> StepReplay:
     """The record of the step of one try; what failed in an earlier one is tried again."""
-    made = Recall()
+    made = StepReplay()
     places = sorted(place for place in calls if _is_of(place, run) and place[3] <= last)
     for place in places:
         call = calls[place]

@@ -15,8 +15,8 @@ from mainspring.gate.record import dumps, write_calls
 from mainspring.runs.events import run_event
 from mainspring.runs.lanes import Lane, lock_lanes, release_lanes
 from mainspring.runs.output import write_output
-from mainspring.runs.rows import End, StepRow, Unit
-from mainspring.runs.together import ONCE_RECORDED, STILL_OWNED, Together
+from mainspring.runs.rows import RunCommit, RunEnd, StepRow
+from mainspring.runs.together import ONCE_RECORDED, STILL_OWNED, BatchStatement
 from mainspring.store.events import EventRow, append_events
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ _ENDED_BEFORE = """
 """
 
 
-class Recorder:
+class RunRecorder:
     """Turns units into rows; one instance serves every run of a process."""
 
     def __init__(self, limits: Limits, tell: Callable[[], None] = lambda: None) -> None:
@@ -91,9 +91,9 @@ class Recorder:
         # Says to the readers of the event log that there is news, after the commit.
         self._tell = tell
 
-    async def flush(self, connection: Connection, units: Sequence[Unit]) -> Sequence[bool]:
+    async def flush(self, connection: Connection, units: Sequence[RunCommit]) -> Sequence[bool]:
         """Writes what still belongs to its owner; answers which units those were."""
-        together = Together(units, self._limits.call_result_bytes)
+        together = BatchStatement(units, self._limits.call_result_bytes)
         if together.fits and await connection.fetchval(together.statement, *together.parameters()):
             if together.ends:
                 self._tell()
@@ -101,10 +101,10 @@ class Recorder:
         return await self._one_after_another(connection, units)
 
     async def _one_after_another(
-        self, connection: Connection, units: Sequence[Unit]
+        self, connection: Connection, units: Sequence[RunCommit]
     ) -> Sequence[bool]:
         """The longer way: for what is unusual, and where somebody has lost a run."""
-        lanes = sorted({lane for lane in map(_left_lane, units) if lane is not None})
+        lanes = sorted({lane for lane in map(_freed_lane, units) if lane is not None})
         async with connection.transaction():
             await lock_lanes(connection, lanes)
             held = await self._held(connection, units)
@@ -117,7 +117,7 @@ class Recorder:
             return held
         return await self._or_ended_before(connection, units, held)
 
-    async def _held(self, tx: Transaction, units: Sequence[Unit]) -> list[bool]:
+    async def _held(self, tx: Transaction, units: Sequence[RunCommit]) -> list[bool]:
         rows = await tx.fetch(
             _HOLD,
             [unit.run.workspace_id for unit in units],
@@ -127,7 +127,7 @@ class Recorder:
         there = {row["n"] for row in rows}
         return [n in there for n in range(1, len(units) + 1)]
 
-    async def _write(self, tx: Transaction, units: Sequence[Unit]) -> None:
+    async def _write(self, tx: Transaction, units: Sequence[RunCommit]) -> None:
         calls = [(unit.run.workspace_id, call) for unit in units for call in unit.calls]
         if calls:
             await write_calls(tx, calls, self._limits.call_result_bytes)
@@ -147,7 +147,7 @@ class Recorder:
             await append_events(tx, [event for event in map(event_row, ends) if event])
 
     async def _or_ended_before(
-        self, tx: Transaction, units: Sequence[Unit], held: list[bool]
+        self, tx: Transaction, units: Sequence[RunCommit], held: list[bool]
     ) -> list[bool]:
         rows = await tx.fetch(
             _ENDED_BEFORE,
@@ -160,20 +160,20 @@ class Recorder:
         return [yes or n in before for n, yes in enumerate(held, start=1)]
 
 
-def _left_lane(unit: Unit) -> Lane | None:
+def _freed_lane(unit: RunCommit) -> Lane | None:
     if unit.run.lane is None or unit.end is None or not unit.end.final:
         return None
     return unit.run.workspace_id, unit.run.lane
 
 
-def event_row(ending: tuple[Unit, End]) -> EventRow | None:
+def event_row(ending: tuple[RunCommit, RunEnd]) -> EventRow | None:
     """The event of a run's end."""
     unit, end = ending
     run = unit.run
     return run_event(run.workspace_id, run.id, run.automation_id, unit.automation, end, run.mode)
 
 
-def step_columns(steps: Sequence[tuple[Unit, StepRow]]) -> list[list[Any]]:
+def step_columns(steps: Sequence[tuple[RunCommit, StepRow]]) -> list[list[Any]]:
     columns: list[list[Any]] = [[] for _ in range(13)]
     for unit, step in steps:
         run = unit.run
@@ -197,7 +197,7 @@ def step_columns(steps: Sequence[tuple[Unit, StepRow]]) -> list[list[Any]]:
     return columns
 
 
-def end_columns(ends: Sequence[tuple[Unit, End]]) -> list[list[Any]]:
+def end_columns(ends: Sequence[tuple[RunCommit, RunEnd]]) -> list[list[Any]]:
     columns: list[list[Any]] = [[] for _ in range(14)]
     for unit, end in ends:
         run = unit.run

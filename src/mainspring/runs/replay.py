@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Denied, Finding, Missing
+from mainspring.contracts.errors import Conflict, Finding, NotFound, PermissionDenied
 from mainspring.contracts.limits import Limits
-from mainspring.definition.grants import missing
+from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.inputs import map_payload
 from mainspring.gate.policy import Mode
-from mainspring.runs.arrivals import Request
-from mainspring.runs.dispatch import Dispatched, Dispatcher
+from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.dispatch import Dispatcher, DispatchResult
 from mainspring.workspace.automations import read_grants
 from mainspring.workspace.consents import check_may_repeat
 from mainspring.workspace.secret_use import check_not_widened
@@ -28,7 +28,7 @@ from mainspring.workspace.versions import read_version
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
-    from mainspring.store.access import Access
+    from mainspring.store.access import DatabaseAccess
 
 Which = Literal["same", "active"]
 
@@ -44,7 +44,7 @@ _EARLIER = """
 
 
 async def replay(
-    database: Access,
+    database: DatabaseAccess,
     dispatcher: Dispatcher,
     limits: Limits,
     workspace_id: UUID,
@@ -55,7 +55,7 @@ async def replay(
     payload: Any = None,
     mode: Mode | None = None,
     by: Actor | None = None,
-) -> Dispatched:
+) -> DispatchResult:
     """Starts a new run with an earlier one's payload; another, or other inputs, may be given.
 
     ``by`` is who asks for it; None: the local owner.
@@ -64,14 +64,14 @@ async def replay(
     async with database.acquire() as connection:
         earlier = await _read(connection, workspace_id, run_id)
         if earlier["state"] == "archived":
-            raise Clash("The automation of this run is archived.", code="archived")
+            raise Conflict("The automation of this run is archived.", code="archived")
         if version == "same" and asked_by not in (None, earlier["created_by"]):
             await _check_not_withdrawn(connection, workspace_id, earlier)
         if version == "same":
             await check_may_repeat(connection, workspace_id, run_id, by, mode)
     given, static = (inputs, {}) if inputs is not None else _inputs(earlier, payload, limits)
     return await dispatcher.dispatch(
-        Request(
+        RunRequest(
             workspace_id=workspace_id,
             automation_id=earlier["automation_id"],
             trigger_type=earlier["trigger_type"],
@@ -96,10 +96,10 @@ async def _check_not_withdrawn(
     place = (workspace_id, earlier["automation_id"])
     old = await read_version(tx, *place, earlier["version"])
     now = await read_version(tx, *place, earlier["in_force"])
-    widened = missing(read_grants(old["grants"]), read_grants(now["grants"]))
+    widened = find_missing_grants(read_grants(old["grants"]), read_grants(now["grants"]))
     check_not_widened(now["definition"], old["definition"], widened)
     if widened:
-        raise Denied(
+        raise PermissionDenied(
             "The version of this run may do what the one in force may not.",
             code="grants_withdrawn",
             findings=[
@@ -113,7 +113,7 @@ async def _check_not_withdrawn(
 async def _read(tx: Transaction, workspace_id: UUID, run_id: UUID) -> Mapping[str, Any]:
     row = await tx.fetchrow(_EARLIER, workspace_id, run_id)
     if row is None:
-        raise Missing("There is no such run.", code="no_run")
+        raise NotFound("There is no such run.", code="no_run")
     found: Mapping[str, Any] = row
     return found
 

@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault, Problem
+from mainspring.contracts.errors import InternalError, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.runs import queue
 from mainspring.runs.events import run_event
 from mainspring.runs.halts import finish_releases
 from mainspring.runs.lanes import STUCK, lock_lanes, release_lanes
-from mainspring.runs.rows import ClaimedRun, End, Unit
+from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd
 from mainspring.settings import Settings
 from mainspring.store.events import append_events
 
@@ -29,10 +29,10 @@ async def rescue(database: Database, limits: Limits, *, heartbeat: float = _HEAR
     async with database.acquire() as connection:
         await queue.end_sessions(connection)
     async with database.transaction() as tx:
-        lost = await queue.lost_workers(tx)
-        gone = {number for number, _ in lost} | set(await queue.orphaned(tx))
+        lost = await queue.lock_lost_workers(tx)
+        gone = {number for number, _ in lost} | set(await queue.find_orphaned_workers(tx))
         names = [name for _, name in lost]
-        moved = await _put_back(tx, sorted(gone), names, limits, heartbeat)
+        moved = await _requeue_lost_runs(tx, sorted(gone), names, limits, heartbeat)
         await queue.forget_workers(tx, [number for number, _ in lost])
     # In a transaction of its own: whoever holds a lane's lock may want a run's row next,
     # so a lane is never asked for while rows are held.
@@ -49,10 +49,10 @@ async def return_strays(
     async with database.transaction() as tx:
         why = ["this one, which could not start it"]
         # The worker is alive, so that it does not matter when it gave signs of life.
-        await _put_back(tx, [worker], why, limits, 0.0, claims)
+        await _requeue_lost_runs(tx, [worker], why, limits, 0.0, claims)
 
 
-async def _put_back(
+async def _requeue_lost_runs(
     tx: Transaction,
     workers: Sequence[int],
     names: Sequence[str],
@@ -62,7 +62,7 @@ async def _put_back(
 ) -> int:
     if not workers:
         return 0
-    evidence = Fault(
+    evidence = InternalError(
         f"The run's worker died {limits.takeovers} times in the middle of a step, the last time "
         f"with no other run in hand, or was lost {limits.losses} times in all, without finishing a "
         f"step; "
@@ -70,8 +70,8 @@ async def _put_back(
         code="poison",
         suggestion="Look at the step after the last recorded one; retry the run once mended.",
     ).as_dict()
-    rows = await queue.put_back(tx, workers, limits, evidence, only, heartbeat=heartbeat)
-    dead = End("dead", "poison", "failed")
+    rows = await queue.requeue_runs(tx, workers, limits, evidence, only, heartbeat=heartbeat)
+    dead = RunEnd("dead", "poison", "failed")
     events = [
         run_event(
             row["workspace_id"], row["id"], row["automation_id"], row["name"], dead, row["mode"]
@@ -91,7 +91,7 @@ async def _unstick(tx: Transaction) -> None:
     await release_lanes(tx, lanes)
 
 
-def undecodable(run: ClaimedRun, problem: Problem) -> Unit:
+def undecodable(run: ClaimedRun, problem: Problem) -> RunCommit:
     """The end of a run whose definition cannot be read or no longer fits."""
-    end = End("failed", "definition_unusable", "failed", error=problem.as_dict())
-    return Unit(run, end=end)
+    end = RunEnd("failed", "definition_unusable", "failed", error=problem.as_dict())
+    return RunCommit(run, end=end)

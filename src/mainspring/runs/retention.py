@@ -17,11 +17,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.ids import floor_id
+from mainspring.contracts.ids import get_lowest_id_at
 from mainspring.gate.forget import forget_calls
 from mainspring.runs.rows import FINAL
-from mainspring.store.partitions import Cut, alone_in_month, drop_cut, ended
-from mainspring.store.turns import in_batches
+from mainspring.store.partitions import (
+    ExpiredPartition,
+    drop_cut,
+    list_ended_partitions,
+    lock_month_exclusive,
+)
+from mainspring.store.turns import delete_in_batches
 from mainspring.workspace.unused_definitions import forget_unused
 
 if TYPE_CHECKING:
@@ -121,7 +126,7 @@ _EXPIRED_KEYS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class RetentionCutoff:
     """Up to which moment the ended runs of one automation are history."""
 
     workspace_id: UUID
@@ -136,8 +141,8 @@ async def expire_runs(database: Database, now: datetime) -> tuple[int, list[str]
     dropped = await _drop_months(database, now, [bound for page in pages for bound in page])
     gone = 0
     for page in pages:
-        gone += await in_batches(database, partial(_delete_old, page))
-    await in_batches(database, partial(_delete_rehearsals, _past(now, 1)))
+        gone += await delete_in_batches(database, partial(_delete_old, page))
+    await delete_in_batches(database, partial(_delete_rehearsals, _past(now, 1)))
     return gone, dropped
 
 
@@ -147,16 +152,18 @@ async def expire_firings(database: Database, now: datetime) -> int:
     async def batch(tx: Transaction, most: int) -> int:
         return len(await tx.fetch(_EXPIRED_KEYS, now, most))
 
-    return await in_batches(database, batch)
+    return await delete_in_batches(database, batch)
 
 
-async def _bounds(database: Database, now: datetime) -> AsyncIterator[list[Bound]]:
+async def _bounds(database: Database, now: datetime) -> AsyncIterator[list[RetentionCutoff]]:
     after = (_FIRST, _FIRST)
     while True:
         rows = await database.fetch(_KEPT, DEFAULT_DAYS, *after, _PAGE)
         if rows:
             yield [
-                Bound(row["workspace_id"], row["id"], row["days"], _past(now, row["days"]))
+                RetentionCutoff(
+                    row["workspace_id"], row["id"], row["days"], _past(now, row["days"])
+                )
                 for row in rows
             ]
             after = (rows[-1]["workspace_id"], rows[-1]["id"])
@@ -168,12 +175,12 @@ def _past(now: datetime, days: int) -> datetime:
     return now - timedelta(days=days)
 
 
-async def _delete_old(bounds: Sequence[Bound], tx: Transaction, most: int) -> int:
+async def _delete_old(bounds: Sequence[RetentionCutoff], tx: Transaction, most: int) -> int:
     rows = await tx.fetch(
         _OLD,
         [bound.workspace_id for bound in bounds],
         [bound.automation_id for bound in bounds],
-        [floor_id(bound.moment) for bound in bounds],
+        [get_lowest_id_at(bound.moment) for bound in bounds],
         [bound.moment for bound in bounds],
         sorted(FINAL),
         most,
@@ -194,22 +201,26 @@ async def _delete_rehearsals(before: datetime, tx: Transaction, most: int) -> in
     return len(gone)
 
 
-async def _drop_months(database: Database, now: datetime, bounds: Sequence[Bound]) -> list[str]:
+async def _drop_months(
+    database: Database, now: datetime, bounds: Sequence[RetentionCutoff]
+) -> list[str]:
     unusual = [bound for bound in bounds if bound.days != DEFAULT_DAYS]
     dropped: list[str] = []
     usual = _past(now, DEFAULT_DAYS)
     async with database.acquire() as connection:
-        months = await ended(connection, "runs", _past(now, 1))
+        months = await list_ended_partitions(connection, "runs", _past(now, 1))
     for month in months:
         # Whoever sends a run of it round again waits, and hears then that it is gone.
-        async with alone_in_month(database, month.start) as connection:
+        async with lock_month_exclusive(database, month.start) as connection:
             if not await _worth_keeping(connection, month, unusual, usual):
-                dropped += await drop_cut(database, _FAMILY, month, partial(_unfinished, month))
+                dropped += await drop_cut(
+                    database, _FAMILY, month, partial(_has_unfinished_runs, month)
+                )
     return dropped
 
 
 async def _worth_keeping(
-    tx: Transaction, month: Cut, unusual: Sequence[Bound], usual: datetime
+    tx: Transaction, month: ExpiredPartition, unusual: Sequence[RetentionCutoff], usual: datetime
 ) -> bool:
     row = await tx.fetchrow(
         _WORTH_KEEPING,
@@ -223,7 +234,7 @@ async def _worth_keeping(
     return row is None or bool(row["found"])
 
 
-async def _unfinished(month: Cut, tx: Transaction) -> bool:
+async def _has_unfinished_runs(month: ExpiredPartition, tx: Transaction) -> bool:
     """Somebody may have sent a run round again since it was looked at."""
     row = await tx.fetchrow(_UNFINISHED, month.start, month.end)
     return row is None or bool(row["found"])

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from mainspring.gate.policy import Mode
 from mainspring.gate.record import CallRecord
-from mainspring.runs.output import Piece
+from mainspring.runs.output import StepOutputChunk
 
 RunStatus = Literal[
     "pending",
@@ -82,7 +82,7 @@ class StepRow:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class RunEnd:
     """The run leaves its worker: for good, to wait, or back to the queue."""
 
     status: RunStatus
@@ -102,16 +102,16 @@ class End:
 
 
 @dataclass(slots=True)
-class Unit:
+class RunCommit:
     """Everything one run commits at one moment, all of it or nothing."""
 
     run: ClaimedRun
     steps: list[StepRow] = field(default_factory=list)
     calls: list[CallRecord] = field(default_factory=list)
-    end: End | None = None
+    end: RunEnd | None = None
     # The automation's name, for the event that tells of the end.
     automation: str = ""
     # The run is under suspicion and is about to begin a step.
     trial: bool = False
     # What steps have said.
-    output: list[Piece] = field(default_factory=list)
+    output: list[StepOutputChunk] = field(default_factory=list)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mainspring.definition.templates import RunFacts
-from mainspring.gate.memory import Memory
+from mainspring.gate.memory import RehearsalRecording
 from mainspring.runs.engine import LoadedVersion
 from mainspring.runs.rows import ClaimedRun
 
 
-def run_facts(run: ClaimedRun, version: LoadedVersion, memory: Memory | None = None) -> RunFacts:
+def run_facts(
+    run: ClaimedRun, version: LoadedVersion, memory: RehearsalRecording | None = None
+) -> RunFacts:
     """The fixed namespace ``run.*`` of a claimed run.
 
     One that rehearses another is told what that one was told: which run it is, when it began

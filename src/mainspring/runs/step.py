@@ -16,99 +16,99 @@ from typing import Any, Final, Protocol
 from mainspring.actions.call import call_directly
 from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.clock import Clock
-from mainspring.contracts.context import Actor, Called, RunRef, Start, Stream
+from mainspring.contracts.context import Actor, CallResult, OutputStream, RunRef, StepStart
 from mainspring.contracts.errors import (
-    Clash,
-    Exhausted,
-    Fault,
+    Conflict,
+    DeadlineExceeded,
     Finding,
+    InternalError,
     Invalid,
+    LimitExceeded,
     Problem,
-    TimedOut,
-    from_dict,
+    problem_from_dict,
 )
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.model import Usage
-from mainspring.contracts.outcome import Done, Nothing, Wait
-from mainspring.contracts.secret import SpeltSecrets
+from mainspring.contracts.outcome import Done, NothingToDo, WaitUntil
+from mainspring.contracts.secret import ScriptSecrets
 from mainspring.definition.json_text import check_value
-from mainspring.definition.program import ProgramStep
-from mainspring.definition.templates import Scope
+from mainspring.definition.program import CompiledStep
+from mainspring.definition.templates import TemplateScope
 from mainspring.definition.validate.holding import SENT
-from mainspring.gate.ask import Answer, Ask, HoldTerms, plain
-from mainspring.gate.awaited import CameOf
-from mainspring.gate.budget import Purse
+from mainspring.gate.ask import CapabilityCall, CapabilityResult, HoldTerms, show_secret_names
+from mainspring.gate.awaited import DraftResolution
+from mainspring.gate.budget import RunBudget
 from mainspring.gate.fence import LEASE_LOST
-from mainspring.gate.known import Known
-from mainspring.gate.memory import Memory
-from mainspring.gate.policy import Posture
+from mainspring.gate.known import RunSecretMasker
+from mainspring.gate.memory import RehearsalRecording
+from mainspring.gate.policy import RunPolicy
 from mainspring.gate.record import dumps
 from mainspring.gate.run_tokens import FIRST_NUMBER
-from mainspring.gate.usage_report import Reporter
+from mainspring.gate.usage_report import UsageReporter
 from mainspring.runs.engine import Engine
 from mainspring.runs.in_time import in_time
-from mainspring.runs.interruptions import DraftWait, Held
+from mainspring.runs.interruptions import DraftWait, HeldCallInterrupt
 from mainspring.runs.journal import RunJournal
-from mainspring.runs.outcome import Tally
-from mainspring.runs.output import Piece
-from mainspring.runs.recall import Recall, recall
-from mainspring.runs.rows import ClaimedRun, Unit
-from mainspring.store.outage import logged_problem
+from mainspring.runs.outcome import EffectTally
+from mainspring.runs.output import StepOutputChunk
+from mainspring.runs.recall import StepReplay, recall
+from mainspring.runs.rows import ClaimedRun, RunCommit
+from mainspring.store.outage import log_and_convert_error
 
 # Calls with the run's token are numbered from there on.
 MOST_CALLS: Final = FIRST_NUMBER - 1
-_NO_SECRETS: Final = SpeltSecrets()
+_NO_SECRETS: Final = ScriptSecrets()
 # The outcomes of a write that did leave, or was pretended to.
 _LEFT: Final = frozenset({"sent", "kept", "pretended", "recorded"})
 
 
-class LostRun(BaseException):
+class LeaseLost(BaseException):
     """Another worker owns the run now; nothing more may be done or written."""
 
 
-class Walk(Protocol):
+class ExecutionContext(Protocol):
     """What a try at a step needs of the execution it belongs to."""
 
     engine: Engine
     run: ClaimedRun
     journal: RunJournal
-    unit: Unit
-    tally: Tally
-    posture: Posture
-    purse: Purse
-    known: Known
-    memory: Memory | None
+    unit: RunCommit
+    tally: EffectTally
+    posture: RunPolicy
+    purse: RunBudget
+    known: RunSecretMasker
+    memory: RehearsalRecording | None
 
     async def keep_calls(self) -> None: ...
 
-    async def keep(self, unit: Unit) -> None: ...
+    async def keep(self, unit: RunCommit) -> None: ...
 
     async def walk_item(
-        self, steps: Sequence[ProgramStep], scope: Scope, item: str
+        self, steps: Sequence[CompiledStep], scope: TemplateScope, item: str
     ) -> Mapping[str, Any]: ...
 
 
 @dataclass(slots=True)
-class Attempt:
+class StepAttempt:
     """One try at a step, and what its handler is given (a contracts StepContext)."""
 
-    execution: Walk
-    step: ProgramStep
-    scope: Scope
+    execution: ExecutionContext
+    step: CompiledStep
+    scope: TemplateScope
     actor: Actor
     run: RunRef
     calls: int = 0
     pieces: int = 0
     reports: int = 0
-    begun: Start | None = None
+    begun: StepStart | None = None
     # Whether it has let an agent work, whose calls are on record beside its own.
     agents: bool = False
     # What came of its held write, for a step that goes on after an approval.
-    came_of: CameOf | None = None
+    came_of: DraftResolution | None = None
     # When to look again at the first of the drafts that items of it wait for.
     look_again: datetime | None = None
     # What earlier tries have on record; looked up when the first call is made.
-    recalled: asyncio.Future[Recall] | None = None
+    recalled: asyncio.Future[StepReplay] | None = None
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -134,7 +134,7 @@ class Attempt:
         if self.came_of is not None and self.calls == 1:
             return with_sent(self.came_of.result, self.came_of.sent)
         place = (self.run.step, self.run.item, self.run.attempt, self.calls)
-        ask = Ask(
+        ask = CapabilityCall(
             capability,
             arguments,
             self.actor,
@@ -153,9 +153,9 @@ class Attempt:
         if answer.error is not None:
             raise answer.error
         if answer.outcome == "held" and hold.waits:
-            raise Held(answer.value)
+            raise HeldCallInterrupt(answer.value)
         sent = hold.reads_sent and answer.outcome in _LEFT
-        return with_sent(answer.value, plain(arguments)) if sent else answer.value
+        return with_sent(answer.value, show_secret_names(arguments)) if sent else answer.value
 
     def _terms(self) -> HoldTerms:
         """What the step says about a write of it that is held."""
@@ -169,8 +169,8 @@ class Attempt:
         capability: str,
         arguments: Mapping[str, Any],
         *,
-        secrets: SpeltSecrets = _NO_SECRETS,
-    ) -> Called:
+        secrets: ScriptSecrets = _NO_SECRETS,
+    ) -> CallResult:
         """The same for a program that may be started again: what it asked before is answered
         from the record, and what it has learnt is durable before it changes anything.
         """
@@ -181,12 +181,12 @@ class Attempt:
         digest = await gate.hash_of(space, capability, arguments, secrets)
         name, before = recalled.name(capability, digest), recalled.take(capability, digest)
         if before is not None:
-            problem = None if before.error is None else from_dict(before.error)
+            problem = None if before.error is None else problem_from_dict(before.error)
             assert before.at is not None
-            return Called(before.at, before.result, problem)
+            return CallResult(before.at, before.result, problem)
         number = recalled.number(turn)
         if number > MOST_CALLS:
-            raise Exhausted(
+            raise LimitExceeded(
                 f"One try at a step makes at most {MOST_CALLS} calls.",
                 code="too_many_calls",
                 retryable=False,
@@ -196,7 +196,7 @@ class Attempt:
             await recalled.check_same(capability)
             await execution.keep_calls()
         answer = await self._asked(
-            Ask(
+            CapabilityCall(
                 capability,
                 arguments,
                 self.actor,
@@ -215,12 +215,12 @@ class Attempt:
         if answer.record is not None and (changes or answer.record.cost):
             # What was sent or paid for is on record before the program can go on from it.
             await execution.keep_calls()
-        return Called(answer.at or self.clock.now(), answer.value, answer.error)
+        return CallResult(answer.at or self.clock.now(), answer.value, answer.error)
 
     async def _tell(self, text: str) -> None:
         await self.say("agent", text)
 
-    async def _asked(self, ask: Ask) -> Answer:
+    async def _asked(self, ask: CapabilityCall) -> CapabilityResult:
         execution = self.execution
         self.agents = self.agents or ask.capability == AGENT_RUN
         answer = await execution.engine.gate.call(ask)
@@ -232,32 +232,32 @@ class Attempt:
         if ask.recorded is None:
             execution.tally.count(answer.outcome)
         if answer.error is not None and answer.error.code == LEASE_LOST:
-            raise LostRun
+            raise LeaseLost
         return answer
 
-    async def _recall(self) -> Recall:
+    async def _recall(self) -> StepReplay:
         """Looked up once, however many calls are made at the same time."""
         if self.recalled is None:
             self.recalled = asyncio.ensure_future(self._looked_up())
         return await asyncio.shield(self.recalled)
 
-    async def _looked_up(self) -> Recall:
+    async def _looked_up(self) -> StepReplay:
         run, execution = self.execution.run, self.execution
         if self.run.attempt == 1 and not run.resumed:
-            return Recall()
+            return StepReplay()
         calls = await execution.engine.gate.calls_of(run.workspace_id, run.id)
         return recall(calls, self.run, MOST_CALLS)
 
-    async def say(self, stream: Stream, text: str, *, last: bool = False) -> None:
+    async def say(self, stream: OutputStream, text: str, *, last: bool = False) -> None:
         """Keeps a piece of what the step says, with no secret in it."""
         self.pieces += 1
         execution = self.execution
         shown = execution.known.masked(text).replace("\x00", "\ufffd")
-        piece = Piece(self.run, self.pieces, stream, shown)
+        piece = StepOutputChunk(self.run, self.pieces, stream, shown)
         if last:
             execution.unit.output.append(piece)
         else:
-            await execution.keep(Unit(execution.run, output=[piece]))
+            await execution.keep(RunCommit(execution.run, output=[piece]))
 
     async def report_usage(
         self, model: str, input_tokens: int, output_tokens: int, cost_usd: Decimal
@@ -268,7 +268,7 @@ class Attempt:
         if execution.memory is not None and execution.memory.then is not None:
             # What it was answered was paid for then, and so was what it says of it.
             return None
-        by = Reporter(self.actor.workspace_id, self.run, execution.purse, self.reports)
+        by = UsageReporter(self.actor.workspace_id, self.run, execution.purse, self.reports)
         named = execution.known.masked(model)
         usage = Usage(named, input_tokens, output_tokens, cost_usd, reported=True)
         return await execution.engine.gate.report_usage(by, usage)
@@ -282,7 +282,7 @@ class Attempt:
             )
         return purse.used_up()
 
-    async def start(self) -> Start:
+    async def start(self) -> StepStart:
         """The token of this try; a second ask answers the same one."""
         if self.begun is None:
             execution = self.execution
@@ -290,8 +290,8 @@ class Attempt:
                 self.begun = await execution.engine.gate.start(
                     execution.run.workspace_id, self.run, execution.run.fence
                 )
-            except Clash:
-                raise LostRun from None
+            except Conflict:
+                raise LeaseLost from None
         return self.begun
 
     async def over(self) -> None:
@@ -304,7 +304,7 @@ class Attempt:
         if self.begun is not None:
             made = await gate.end_token(space, self.run, self.begun.token)
         if self.agents:
-            made = await gate.made_beyond(space, self.run)
+            made = await gate.list_other_calls(space, self.run)
         for number, outcome, cost in made:
             # What an earlier owner did in this try was counted when the run was taken over.
             place = (self.run.step, self.run.item, self.run.attempt, number)
@@ -336,17 +336,17 @@ def with_sent(value: Any, sent: Mapping[str, Any] | None) -> Any:
     return {**value, SENT: dict(sent)}
 
 
-def wanted(step: ProgramStep, context: Mapping[str, Any]) -> bool:
+def is_condition_met(step: CompiledStep, context: Mapping[str, Any]) -> bool:
     """Whether the step's condition lets it run."""
     return step.when is None or step.when.test(context)
 
 
-def rendered(step: ProgramStep, context: Mapping[str, Any]) -> Any:
+def render_config(step: CompiledStep, context: Mapping[str, Any]) -> Any:
     """The step's config with its templates filled in, judged by the action's schema."""
     config = step.config.render(context)
     if step.config.part is None:
         return config
-    findings = step.config_validator.findings(plain(config), "")
+    findings = step.config_validator.findings(show_secret_names(config), "")
     if findings:
         raise Invalid(
             f"The config of step {step.step_id!r} is not valid once its templates are filled "
@@ -357,7 +357,7 @@ def rendered(step: ProgramStep, context: Mapping[str, Any]) -> Any:
     return config
 
 
-async def _handled(attempt: Attempt, config: Any) -> Any:
+async def _call_handler(attempt: StepAttempt, config: Any) -> Any:
     """The only place an action is handled."""
     step = attempt.step
     if step.action is None:
@@ -366,28 +366,28 @@ async def _handled(attempt: Attempt, config: Any) -> Any:
     return await step.action.handler(attempt, config)
 
 
-async def performed(attempt: Attempt, config: Any, seconds: float | None) -> Any:
+async def perform_step(attempt: StepAttempt, config: Any, seconds: float | None) -> Any:
     """One attempt, stopped when its time is up."""
     step = attempt.step
     try:
-        return await in_time(_handled(attempt, config), seconds)
+        return await in_time(_call_handler(attempt, config), seconds)
     except Problem:
         raise
     except TimeoutError:
-        raise TimedOut(
+        raise DeadlineExceeded(
             f"Step {step.step_id!r} took longer than {seconds:g} seconds and was stopped.",
             code="step_timeout",
         ) from None
     except Exception as error:
-        raise logged_problem(error) from error
+        raise log_and_convert_error(error) from error
 
 
-def checked(attempt: Attempt, returned: Any) -> tuple[Any, str | None]:
+def check_output(attempt: StepAttempt, returned: Any) -> tuple[Any, str | None]:
     """The step's value and its JSON text, if it is one that may be kept."""
-    if isinstance(returned, Wait):
+    if isinstance(returned, WaitUntil):
         return returned, None
-    nothing = isinstance(returned, Nothing)
-    if isinstance(returned, Nothing):
+    nothing = isinstance(returned, NothingToDo)
+    if isinstance(returned, NothingToDo):
         returned = returned.as_value()
     value = returned.value if isinstance(returned, Done) else returned
     value = attempt.execution.known.masked(value)
@@ -411,7 +411,7 @@ def checked(attempt: Attempt, returned: Any) -> tuple[Any, str | None]:
     return value, text
 
 
-def _unfit(step: ProgramStep, findings: Sequence[Finding]) -> Problem:
+def _unfit(step: CompiledStep, findings: Sequence[Finding]) -> Problem:
     """The output of a step has another shape than it declares itself, or than its action does."""
     if step.action is not None and step.action.output_schema is None:
         return Invalid(
@@ -421,7 +421,7 @@ def _unfit(step: ProgramStep, findings: Sequence[Finding]) -> Problem:
             findings=findings,
             suggestion="Return what output_schema describes, or change output_schema.",
         )
-    return Fault(
+    return InternalError(
         f"The output of step {step.step_id!r} is not what its action declares: "
         f"{findings[0].detail}",
         code="output_invalid",

@@ -52,7 +52,7 @@ def tell(run: Mapping[str, Any]) -> dict[str, Any]:
     story: dict[str, Any] = {"headline": _headline(run), "next": next_moves(run)}
     if trial is not None:
         story["trial"] = trial
-        story["suppressed"] = suppressed(run)
+        story["suppressed"] = list_suppressed_calls(run)
     if because:
         story["because"] = because
     step = broken_step(run)
@@ -92,15 +92,15 @@ def trial_sentence(run: Mapping[str, Any]) -> str | None:
     cause = run.get("parent_id")
     if cause is not None:
         sentence = f"{sentence} It was started by run {cause}, which only tried things out."
-    made = len(suppressed(run))
+    made = len(list_suppressed_calls(run))
     if not made:
         return f"{sentence} 0 calls were only pretended."
     calls = "1 call was" if made == 1 else f"{made} calls were"
-    unasked = any(one["capability"] in _ASKS_MODELS for one in suppressed(run))
+    unasked = any(one["capability"] in _ASKS_MODELS for one in list_suppressed_calls(run))
     return f"{sentence} {calls} only pretended. {MADE_UP}" + (f" {_UNASKED}" if unasked else "")
 
 
-def suppressed(run: Mapping[str, Any]) -> list[dict[str, Any]]:
+def list_suppressed_calls(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The calls that were only pretended, with what they would have been given."""
     return [
         {"step": call["step"], "capability": call["capability"], "arguments": call["arguments"]}
@@ -129,7 +129,7 @@ def _headline(run: Mapping[str, Any]) -> str:
     if run["status"] == "pending" and run.get("due_at", run) is None:
         title = "It waits until an earlier run of this automation is over"
     if run["reason"] == ITEMS_FAILED:
-        title = f"{title}, but {_failed_items(run)} failed"
+        title = f"{title}, but {_describe_failed_items(run)} failed"
     came_to = sentence(run["outcome"], run.get("output"))
     return f"{title}. {came_to}" if run["status"] == "succeeded" and came_to else f"{title}."
 
@@ -144,7 +144,7 @@ def _waiting_title(waits: Sequence[Mapping[str, Any]]) -> str:
     return f"It waits for a person to approve {writes}"
 
 
-def _failed_items(run: Mapping[str, Any]) -> str:
+def _describe_failed_items(run: Mapping[str, Any]) -> str:
     """How many items of how many failed: "1 of 3 items"."""
     walked = [output for _, output in _partly_failed(run)]
     failed, count = (

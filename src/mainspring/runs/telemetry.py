@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Problem, for_log
+from mainspring.contracts.errors import Problem, describe_for_log
 from mainspring.gate.telemetry import first_span, run_context
 from mainspring.runs.fleet import read_signals
 from mainspring.runs.health import read_vitals
-from mainspring.runs.numbers import read_house
-from mainspring.runs.rows import FINAL, ClaimedRun, End
-from mainspring.runs.watch import Moment, Watcher
+from mainspring.runs.numbers import read_installation_metrics
+from mainspring.runs.rows import FINAL, ClaimedRun, RunEnd
+from mainspring.runs.watch import RunEvent, Watcher
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Link, Span
 
     from mainspring.gate.telemetry import Telemetry
-    from mainspring.runs.execute import Execution
+    from mainspring.runs.execute import RunExecution
     from mainspring.store.database import Database, PoolUse
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ _LOOK_SECONDS: Final = 15.0
 def both(first: Watcher, second: Watcher) -> Watcher:
     """Two who watch."""
 
-    def watch(moment: Moment) -> None:
+    def watch(moment: RunEvent) -> None:
         first(moment)
         second(moment)
 
@@ -51,7 +51,7 @@ def both(first: Watcher, second: Watcher) -> Watcher:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenRunSpan:
     """A run under way, and the steps of it that are."""
 
     span: Span
@@ -69,7 +69,7 @@ class RunTelemetry:
         meter = telemetry.meter
         self._telemetry = telemetry
         self._now = now
-        self._open: dict[UUID, _Open] = {}
+        self._open: dict[UUID, _OpenRunSpan] = {}
         self._claims = meter.create_counter("mainspring.claims", "{run}", "Runs taken.")
         self._ended = meter.create_counter("mainspring.runs", "{run}", "Runs that ended, by how.")
         self._spend = meter.create_counter("mainspring.spend", "USD", "What runs have cost.")
@@ -92,7 +92,7 @@ class RunTelemetry:
             explicit_bucket_boundaries_advisory=_SECONDS,
         )
 
-    def __call__(self, moment: Moment) -> None:
+    def __call__(self, moment: RunEvent) -> None:
         match moment.kind:
             case "run_started" | "run_resumed":
                 self._begin(moment.detail)
@@ -103,7 +103,7 @@ class RunTelemetry:
             case "run_ended":
                 self._end(moment)
 
-    def _begin(self, execution: Execution) -> None:
+    def _begin(self, execution: RunExecution) -> None:
         from opentelemetry.trace import NonRecordingSpan, set_span_in_context
 
         run = execution.run
@@ -120,13 +120,13 @@ class RunTelemetry:
             "run resumed" if resumed else "run", parent, attributes=_about(execution), links=links
         )
         context = set_span_in_context(span)
-        self._open[run.id] = _Open(span, context, run, run.trigger_type)
+        self._open[run.id] = _OpenRunSpan(span, context, run, run.trigger_type)
         self._claims.add(1, {"resumed": resumed})
         if not resumed:
             made = run.id.int >> 80
             self._waited.record(max(self._now() / 1e9 - made / 1e3, 0.0))
 
-    def _begin_step(self, moment: Moment) -> None:
+    def _begin_step(self, moment: RunEvent) -> None:
         from opentelemetry.trace import set_span_in_context
 
         found = self._open.get(moment.run_id)
@@ -136,7 +136,7 @@ class RunTelemetry:
             )
             found.steps[moment.item] = span, set_span_in_context(span)
 
-    def _end_step(self, moment: Moment) -> None:
+    def _end_step(self, moment: RunEvent) -> None:
         found = self._open.get(moment.run_id)
         if found is None:
             return
@@ -154,7 +154,7 @@ class RunTelemetry:
         span.end()
         self._stepped.record(moment.ms / 1000, {"status": moment.status})
 
-    def _end(self, moment: Moment) -> None:
+    def _end(self, moment: RunEvent) -> None:
         found = self._open.pop(moment.run_id, None)
         if found is None:
             return
@@ -162,11 +162,11 @@ class RunTelemetry:
             span.set_attribute("mainspring.status", "interrupted")
             span.end()
         found.span.set_attribute("mainspring.status", moment.status)
-        if isinstance(moment.detail, End):
+        if isinstance(moment.detail, RunEnd):
             self._count(found, moment.detail)
         found.span.end()
 
-    def _count(self, found: _Open, end: End) -> None:
+    def _count(self, found: _OpenRunSpan, end: RunEnd) -> None:
         span = found.span
         span.set_attribute("mainspring.cost_usd", float(end.cost_usd))
         for name in ("outcome", "reason"):
@@ -184,7 +184,7 @@ class RunTelemetry:
             self._worked.record(end.active_ms / 1000, about)
 
 
-def _about(execution: Execution) -> dict[str, str | int]:
+def _about(execution: RunExecution) -> dict[str, str | int]:
     run, version = execution.run, execution.version
     return {
         "mainspring.run_id": str(run.id),
@@ -200,7 +200,7 @@ def _about(execution: Execution) -> dict[str, str | int]:
     }
 
 
-def _of_step(moment: Moment) -> dict[str, str | int]:
+def _of_step(moment: RunEvent) -> dict[str, str | int]:
     about: dict[str, str | int] = {
         "mainspring.run_id": str(moment.run_id),
         "mainspring.step": moment.step,
@@ -211,7 +211,7 @@ def _of_step(moment: Moment) -> dict[str, str | int]:
     return about
 
 
-def _around(found: _Open, item: str) -> Context:
+def _around(found: _OpenRunSpan, item: str) -> Context:
     """The step that walks the items, for a step of one of them; else the run."""
     outer = found.steps.get(item.rpartition(".")[0]) if item else None
     return found.context if outer is None else outer[1]
@@ -231,7 +231,7 @@ def _fail(span: Span, code: str) -> None:
     span.set_status(Status(StatusCode.ERROR))
 
 
-class HouseTelemetry:
+class InstallationTelemetry:
     """The numbers of the whole house, looked at now and then by whoever watches over it."""
 
     def __init__(self, telemetry: Telemetry, database: Database) -> None:
@@ -268,7 +268,7 @@ class HouseTelemetry:
                 self._seen = await self._look()
             except Exception as error:
                 self._seen = {}
-                log.warning("The numbers could not be read: %s", for_log(error))
+                log.warning("The numbers could not be read: %s", describe_for_log(error))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_SECONDS):
                     await stop.wait()
@@ -277,7 +277,7 @@ class HouseTelemetry:
         async with self._database.acquire() as connection:
             vitals = await read_vitals(connection)
             queues = await read_signals(connection)
-            house = await read_house(connection)
+            house = await read_installation_metrics(connection)
         return {
             "mainspring.queue.due": {one.queue: one.due_runs for one in queues},
             "mainspring.queue.oldest_due": {one.queue: one.oldest_seconds for one in queues},

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from mainspring.gate.record import CALLS_PART, call_row, dumps
 from mainspring.runs.events import run_event
-from mainspring.runs.rows import End, Unit
+from mainspring.runs.rows import RunCommit, RunEnd
 from mainspring.store.events import EVENTS_PART
-from mainspring.store.parts import Part
+from mainspring.store.parts import StatementPart
 
 # A takeover comes before this lock or after the commit; the longer way takes the same.
 STILL_OWNED: Final = """LATERAL (
@@ -46,7 +46,7 @@ _STEPS = """
         {}::text[], {}::text[], {}::timestamptz[], {}::timestamptz[])
         AS s(n, step, item, attempt, status, ms, output, error, until, finished_at)
 """
-_STEPS_PART: Final = Part(
+_STEPS_PART: Final = StatementPart(
     _STEPS,
     (None, None, "", 1, "succeeded", 0, None, None, None, None),
     ONCE_RECORDED,
@@ -66,7 +66,7 @@ _ENDS = """
         AS e(n, status, reason, outcome, output, error, effects, drafts, cost_usd, active_ms,
             due_at, final)
 """
-_ENDS_PART: Final = Part(
+_ENDS_PART: Final = StatementPart(
     _ENDS,
     (None, "succeeded", None, None, None, None, 0, 0, Decimal(0), 0, None, True),
     """AND r.workspace_id = ($1::uuid[])[e.n] AND r.id = ($2::uuid[])[e.n]
@@ -78,7 +78,7 @@ _ON_THE_WAY: Final = (_STEPS_PART, CALLS_PART)
 _AT_THE_END: Final = (_STEPS_PART, CALLS_PART, _ENDS_PART, EVENTS_PART)
 
 
-def _put_together(parts: Sequence[Part]) -> str:
+def _build_statement(parts: Sequence[StatementPart]) -> str:
     named, first = [f"held AS MATERIALIZED ({_HELD})"], 5
     for number, part in enumerate(parts):
         text = part.numbered(first, "(SELECT yes FROM held)")
@@ -87,14 +87,14 @@ def _put_together(parts: Sequence[Part]) -> str:
     return f"WITH {', '.join(named)} SELECT yes FROM held"
 
 
-_STEPS_ALONE: Final = _put_together(_ON_THE_WAY)
-_WITH_ENDS: Final = _put_together(_AT_THE_END)
+_STEPS_ALONE: Final = _build_statement(_ON_THE_WAY)
+_WITH_ENDS: Final = _build_statement(_AT_THE_END)
 
 
-class Together:
+class BatchStatement:
     """Units that have nothing unusual about them, as parameters of one statement."""
 
-    def __init__(self, units: Sequence[Unit], call_result_bytes: int) -> None:
+    def __init__(self, units: Sequence[RunCommit], call_result_bytes: int) -> None:
         runs = [unit.run for unit in units]
         self._runs = [
             [run.workspace_id for run in runs],
@@ -112,7 +112,7 @@ class Together:
             self._take(n, unit, call_result_bytes) for n, unit in enumerate(units, start=1)
         )
 
-    def _take(self, n: int, unit: Unit, most_bytes: int) -> bool:
+    def _take(self, n: int, unit: RunCommit, most_bytes: int) -> bool:
         if unit.trial or unit.output:
             return False
         for call in unit.calls:
@@ -137,7 +137,7 @@ class Together:
             )
         return unit.end is None or self._end(n, unit, unit.end)
 
-    def _end(self, n: int, unit: Unit, end: End) -> bool:
+    def _end(self, n: int, unit: RunCommit, end: RunEnd) -> bool:
         run, final = unit.run, end.final
         if final and run.lane is not None:
             # The next one in its lane is let go with it.

@@ -42,7 +42,7 @@ _WAIT: Final = timedelta(milliseconds=5)
 _BEHIND_FIRST, _BEHIND_MOST, _BEHIND_PART = 4, 4, 8
 
 
-class Taken(Protocol):
+class ClaimedRunInfo(Protocol):
     """What a claim brought, as far as this room minds."""
 
     @property
@@ -54,7 +54,7 @@ class Taken(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ClaimQuery:
     """One claim: how many of whom, and from which due time in each queue, one after the other."""
 
     queues: tuple[str, ...]
@@ -66,13 +66,13 @@ class Look:
     whole: bool = True
 
 
-def everything(queues: Sequence[str], most: int) -> Look:
+def everything(queues: Sequence[str], most: int) -> ClaimQuery:
     """A look without memory."""
     longest = (LONG_AGO,) * len(queues)
-    return Look(tuple(queues), most, longest, (), 0, longest)
+    return ClaimQuery(tuple(queues), most, longest, (), 0, longest)
 
 
-class Turns:
+class ClaimFairness:
     """What one worker remembers from claim to claim."""
 
     def __init__(self, queues: Sequence[str], slots: int) -> None:
@@ -104,7 +104,7 @@ class Turns:
     def ended(self, queue: str) -> None:
         self._in_hand[queue] -= 1
 
-    def look(self, holding: Mapping[UUID, int], free: int, at: float) -> Look:
+    def look(self, holding: Mapping[UUID, int], free: int, at: float) -> ClaimQuery:
         """The next claim, for a worker that holds so many runs of each workspace."""
         self._reckon(holding, at)
         queues = self._in_order()
@@ -114,7 +114,7 @@ class Turns:
         if turned:
             free = min(free, max(self._slots // _BEHIND_PART, 1))
         others = [one for one in self._apart if one not in self._crowded]
-        return Look(
+        return ClaimQuery(
             queues,
             free,
             self._floors(queues, whole, others),
@@ -135,7 +135,12 @@ class Turns:
         return (*self._queues[first:], *self._queues[:first])
 
     def took(
-        self, look: Look, taken: Sequence[Taken], now: datetime, at: float, cost: float
+        self,
+        look: ClaimQuery,
+        taken: Sequence[ClaimedRunInfo],
+        now: datetime,
+        at: float,
+        cost: float,
     ) -> None:
         """What came of it: taken at a time of the database, for so many seconds."""
         if taken:
@@ -148,7 +153,7 @@ class Turns:
             self._mind(now - min(one.due_at for one in ours))
         if theirs:
             self._portion_at = at + self._between
-        reached = _reached(look.queues, ours, len(ours) < look.most, now)
+        reached = _advance_floors(look.queues, ours, len(ours) < look.most, now)
         _move(self._rest, reached, look.whole)
         for one, floors in self._apart.items():
             if one not in look.crowded:
@@ -156,7 +161,7 @@ class Turns:
         room = min(look.crowd_most, look.most - len(ours))
         self._kept_waiting = bool(look.crowded) and room < look.most and len(theirs) == room
         if room:
-            reached = _reached(look.queues, theirs, len(theirs) < room, now)
+            reached = _advance_floors(look.queues, theirs, len(theirs) < room, now)
             for one in look.crowded:
                 # Runs that ended meanwhile may have made it one of many again.
                 if one in self._apart:
@@ -226,8 +231,8 @@ class Turns:
         return tuple(min(floors[name] for floors in known) for name in queues)
 
 
-def _reached(
-    queues: Sequence[str], taken: Sequence[Taken], all_taken: bool, now: datetime
+def _advance_floors(
+    queues: Sequence[str], taken: Sequence[ClaimedRunInfo], all_taken: bool, now: datetime
 ) -> dict[str, datetime]:
     """Up to where nothing is left in each queue. Queues are gone through one by one: where
     there was more than could be taken, those after the last one were not looked at.

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.capability import Capability
-from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
+from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.registry import Vocabularies, Vocabulary
-from mainspring.definition.json_text import canonical
-from mainspring.definition.program import Program, ProgramStep, compile_program
+from mainspring.contracts.registry import Vocabulary, WorkspaceVocabularies
+from mainspring.definition.json_text import encode_canonical
+from mainspring.definition.program import CompiledDefinition, CompiledStep, compile_program
 from mainspring.definition.validate import read_definition
 from mainspring.gate.known import secrets_named_in
 from mainspring.runs.engine import LoadedVersion
@@ -62,11 +62,16 @@ Key = tuple[UUID, UUID, int]
 Tools = Mapping[str, Capability | None]
 
 
-class Versions:
+class VersionCache:
     """A version never changes, so what was compiled of natives alone stays true."""
 
     def __init__(
-        self, database: Database, vocabulary: Vocabularies, limits: Limits, *, most: int = 5_000
+        self,
+        database: Database,
+        vocabulary: WorkspaceVocabularies,
+        limits: Limits,
+        *,
+        most: int = 5_000,
     ) -> None:
         self._database = database
         self._vocabulary = vocabulary
@@ -94,13 +99,13 @@ class Versions:
         """A version for whoever asks what it is like; its tools may have changed meanwhile."""
         key = (workspace_id, automation_id, version)
         found = self._kept.get(key)
-        if found is None or _failed(found):
+        if found is None or _has_failed(found):
             found = self._ask(key)
         self._kept.move_to_end(key)
         # Whoever waits may be cancelled; the others still want the answer.
         return found.result() if found.done() else await asyncio.shield(found)
 
-    async def rehearsed(self, workspace_id: UUID, rehearsal_id: UUID) -> LoadedVersion:
+    async def load_rehearsal(self, workspace_id: UUID, rehearsal_id: UUID) -> LoadedVersion:
         """What a rehearsal tries, which never changes either."""
         return await self.get(workspace_id, rehearsal_id, _NO_VERSION)
 
@@ -127,7 +132,12 @@ class Versions:
     def _let_go(self, key: Key, loaded: LoadedVersion) -> None:
         """Drops what is not current; what another run has put in its place stays."""
         found = self._kept.get(key)
-        if found is not None and found.done() and not _failed(found) and found.result() is loaded:
+        if (
+            found is not None
+            and found.done()
+            and not _has_failed(found)
+            and found.result() is loaded
+        ):
             del self._kept[key]
 
     def forget(self) -> None:
@@ -139,7 +149,7 @@ class Versions:
         if found is None:
             found = self._asked[key] = asyncio.get_running_loop().create_future()
             # A failure that nobody waits for any more is no news for the log.
-            found.add_done_callback(_failed)
+            found.add_done_callback(_has_failed)
         self._keep(key, found)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._answer(), name="read-versions")
@@ -219,14 +229,14 @@ class Versions:
         try:
             program = compile_program(definition, words, self._limits)
         except Invalid as unfit:
-            raise _why(unfit, tools) from None
+            raise _explain_unfit_version(unfit, tools) from None
         grants = tuple(Grant(entry["capability"], entry["params"]) for entry in row["grants"])
         return LoadedVersion(
             program,
             grants,
             row["name"],
             row["created_by"],
-            len(canonical(definition.inputs.shape)),
+            len(encode_canonical(definition.inputs.shape)),
             secrets_named_in(row["document"]),
             _may_cost(program, grants, words.capabilities),
             accounts_needed(definition.as_dict()["plan"], words.capabilities),
@@ -234,11 +244,11 @@ class Versions:
         )
 
 
-def _not_there() -> Missing:
-    return Missing("This version of the automation is not there.", code="no_version")
+def _not_there() -> NotFound:
+    return NotFound("This version of the automation is not there.", code="no_version")
 
 
-def _why(unfit: Invalid, tools: Tools) -> Problem:
+def _explain_unfit_version(unfit: Invalid, tools: Tools) -> Problem:
     """Why a version cannot be compiled; a tool that is gone is told as what it is."""
     gone = [name for name, tool in tools.items() if tool is None]
     unknown = [finding for finding in unfit.findings if finding.code in _UNKNOWN]
@@ -247,14 +257,16 @@ def _why(unfit: Invalid, tools: Tools) -> Problem:
     named = [name for name in gone if any(name in finding.detail for finding in unknown)]
     # A pattern names none of those that it stood for.
     listed = ", ".join((named or gone)[:_NAMED])
-    return Clash(
+    return Conflict(
         f"This automation calls {listed}, which this workspace does not have any more.",
         code="tool_gone",
         suggestion="Connect it again or agree to it again, or save a version without it.",
     )
 
 
-def _may_cost(program: Program, grants: Sequence[Grant], known: Mapping[str, Capability]) -> bool:
+def _may_cost(
+    program: CompiledDefinition, grants: Sequence[Grant], known: Mapping[str, Capability]
+) -> bool:
     granted = (known.get(grant.capability) for grant in grants)
     steps = (*program.steps, *program.on_failure)
     return any(one is not None and one.may_cost for one in granted) or _report(steps)
@@ -280,7 +292,7 @@ def accounts_needed(
     return frozenset(found)
 
 
-def _report(steps: Sequence[ProgramStep]) -> bool:
+def _report(steps: Sequence[CompiledStep]) -> bool:
     """Whether any of the steps, or one nested in them, may report costs of its own."""
     return any(
         (step.action is not None and step.action.reports_usage) or _report(step.nested)
@@ -288,5 +300,5 @@ def _report(steps: Sequence[ProgramStep]) -> bool:
     )
 
 
-def _failed(found: asyncio.Future[LoadedVersion]) -> bool:
+def _has_failed(found: asyncio.Future[LoadedVersion]) -> bool:
     return found.done() and (found.cancelled() or found.exception() is not None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.roles import Permission
-from mainspring.workspace.approval_policy import approval_policy
+from mainspring.workspace.approval_policy import load_approval_policy
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
@@ -80,7 +80,7 @@ _WAITING = f"""
 
 async def waiting_for(tx: Transaction, reader: Actor) -> dict[str, Any]:
     """How many drafts, questions, consents and failures a reader may answer, and what is unread."""
-    policy = await approval_policy(tx, reader.workspace_id)
+    policy = await load_approval_policy(tx, reader.workspace_id)
     role = reader.role
     row = await tx.fetchrow(
         _WAITING,

@@ -17,7 +17,7 @@ Kind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class RunEvent:
     """Something that was seen to happen in a run."""
 
     kind: Kind
@@ -30,13 +30,13 @@ class Moment:
     detail: Any = None
 
 
-Watcher = Callable[[Moment], None]
+Watcher = Callable[[RunEvent], None]
 # Called with the name of a commit point right before and right after it, so that a test
 # can end the process exactly there.
 Hook = Callable[[str], None]
 
 
-def nobody(moment: Moment) -> None:
+def nobody(moment: RunEvent) -> None:
     """No one is watching."""
     del moment
 

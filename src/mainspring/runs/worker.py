@@ -21,25 +21,25 @@ from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
-from mainspring.contracts.errors import Problem, for_log
-from mainspring.contracts.whereabouts import within_run
-from mainspring.gate.known import Known
+from mainspring.contracts.errors import Problem, describe_for_log
+from mainspring.contracts.whereabouts import enter_run
+from mainspring.gate.known import RunSecretMasker
 from mainspring.runs import queue
 from mainspring.runs.engine import Engine, LoadedVersion
-from mainspring.runs.execute import Execution, Interrupt
+from mainspring.runs.execute import Interrupt, RunExecution
 from mainspring.runs.journal import RunJournal, read_journal
 from mainspring.runs.rescue import rescue, return_strays, undecodable
 from mainspring.runs.rows import ClaimedRun
-from mainspring.runs.transport.hints import Ear
-from mainspring.runs.turns import Turns
-from mainspring.runs.versions import Versions
+from mainspring.runs.transport.hints import HintListener
+from mainspring.runs.turns import ClaimFairness
+from mainspring.runs.versions import VersionCache
 from mainspring.settings import Settings
 from mainspring.store.clock import DatabaseClock
 from mainspring.store.database import Connection, Database, is_lost_connection
-from mainspring.store.outage import is_storage_full, logged_problem
+from mainspring.store.outage import is_storage_full, log_and_convert_error
 from mainspring.store.partitions import ensure_partitions
-from mainspring.store.sessions import launcher_mark, process_mark
-from mainspring.workspace.sealing import Drawer
+from mainspring.store.sessions import get_parent_process_id, get_process_id
+from mainspring.workspace.sealing import SecretScope
 
 log = logging.getLogger(__name__)
 
@@ -75,8 +75,8 @@ class Worker:
         database: Database,
         engine: Engine,
         clock: DatabaseClock,
-        versions: Versions,
-        listener: Ear,
+        versions: VersionCache,
+        listener: HintListener,
         settings: Settings,
         *,
         alone_seconds: float = ALONE_SECONDS,
@@ -90,26 +90,26 @@ class Worker:
         self._alone_for = alone_seconds
         self._id = 0
         self._lease_end = 0.0
-        self._place = queue.Place(
+        self._place = queue.WorkerRegistration(
             f"{platform.node()}/{os.getpid()}",
             platform.node(),
             os.getpid(),
             settings.queues,
             settings.slots,
-            launcher_mark(),
-            process_mark(),
+            get_parent_process_id(),
+            get_process_id(),
         )
         # An operator wanted it to leave.
         self.drained = False
         self._away = False
         # By claim, not by run: a worker that lost a run may claim the same run again.
-        self._running: dict[Claim, tuple[Execution, asyncio.Task[None]]] = {}
+        self._running: dict[Claim, tuple[RunExecution, asyncio.Task[None]]] = {}
         # Claimed, and not yet executing: its version or its journal is being read.
         self._starting: dict[Claim, int] = {}
         self._strays: set[Claim] = set()
         # How many of each workspace are in hand, and whose turn it is.
         self._holding: Counter[UUID] = Counter()
-        self._turns = Turns(settings.queues, settings.slots)
+        self._turns = ClaimFairness(settings.queues, settings.slots)
         self._tasks: set[asyncio.Task[None]] = set()
         self._claimed_at = 0.0
         # Whether the last claim took all it asked for, which may be less than there was room for.
@@ -230,7 +230,7 @@ class Worker:
         except Exception as error:
             # The storage check reports a full disk once.
             if not is_lost_connection(error) and not is_storage_full(error):
-                log.exception("No run could be claimed: %s", for_log(error))
+                log.exception("No run could be claimed: %s", describe_for_log(error))
             return []
 
     async def _claim(self, free: int, worker: int) -> list[ClaimedRun]:
@@ -238,16 +238,16 @@ class Worker:
         if self._clock.monotonic() >= self._suspects_at:
             async with self._database.transaction() as tx:
                 claimed = await self._claim_suspects(tx, free, worker)
-                if len(claimed) < free and not self._makes_room(claimed):
-                    claimed += await self._claim_in_turn(tx, free - len(claimed), worker)
+                if len(claimed) < free and not self._is_claiming_paused(claimed):
+                    claimed += await self._claim_fairly(tx, free - len(claimed), worker)
         else:
             # One statement, and so one journey.
             async with self._database.acquire() as connection:
-                claimed = await self._claim_in_turn(connection, free, worker)
+                claimed = await self._claim_fairly(connection, free, worker)
         self._engine.hook("claim.after")
         return claimed
 
-    async def _claim_in_turn(self, tx: Connection, most: int, worker: int) -> list[ClaimedRun]:
+    async def _claim_fairly(self, tx: Connection, most: int, worker: int) -> list[ClaimedRun]:
         now, began = self._clock.now(), self._clock.monotonic()
         look = self._turns.look(self._holding, most, began)
         taken = await queue.claim(tx, self._settings.queues, look.most, worker, look)
@@ -258,7 +258,7 @@ class Worker:
 
     async def _claim_suspects(self, tx: Connection, free: int, worker: int) -> list[ClaimedRun]:
         """Suspects come first, as they have waited longest, and never take more than half."""
-        room, worst = self._suspects_room()
+        room, worst = self._suspect_capacity()
         share = max(free // 2, 1)
         if not room:
             return []
@@ -277,7 +277,7 @@ class Worker:
         self._suspects_at = 0.0 if found else self._clock.monotonic() + _SUSPECTS_SECONDS
         return found
 
-    def _makes_room(self, claimed: list[ClaimedRun]) -> bool:
+    def _is_claiming_paused(self, claimed: list[ClaimedRun]) -> bool:
         """Whether nothing else is to be claimed: for a suspect in hand, or for one to come."""
         taken = not self.in_flight and any(run.takeovers > 1 for run in claimed)
         if taken:
@@ -285,7 +285,7 @@ class Worker:
         self._filled = taken or self._alone_seconds > 0
         return self._filled
 
-    def _suspects_room(self) -> tuple[int, int]:
+    def _suspect_capacity(self) -> tuple[int, int]:
         """How many suspects may still be taken, and how bad the worst may be.
 
         The bad ones are taken by a worker with nothing in hand, or by one that has waited for that
@@ -312,7 +312,7 @@ class Worker:
     async def _execute(self, run: ClaimedRun, worker: int) -> None:
         task = asyncio.current_task()
         assert task is not None
-        within_run(run.workspace_id, run.automation_id, run.id)
+        enter_run(run.workspace_id, run.automation_id, run.id)
         try:
             version = await self._retrying(partial(self._versions.load, run))
             journal = RunJournal()
@@ -325,24 +325,24 @@ class Worker:
             if version.may_cost:
                 # The clock of the run begins with its execution, and libraries load slowly.
                 await self._engine.prepare_models(run.workspace_id)
-            execution = Execution(self._engine, run, version, journal, known, memory)
+            execution = RunExecution(self._engine, run, version, journal, known, memory)
             if run.mode == "dry_run" and memory is None:
                 agreed = await self._retrying(partial(self._is_agreed, run))
                 execution.posture = replace(execution.posture, agreed=agreed)
             execution.stopping = self._stop.is_set()
             execution.holds = partial(self._holds, worker)
         except Exception as error:
-            await self._engine.writer.write(undecodable(run, logged_problem(error)))
+            await self._engine.writer.write(undecodable(run, log_and_convert_error(error)))
             return
         self._running[run.id, run.fence] = (execution, task)
         del self._starting[run.id, run.fence]
         await execution.go()
 
-    async def _known(self, run: ClaimedRun, version: LoadedVersion) -> Known:
+    async def _known(self, run: ClaimedRun, version: LoadedVersion) -> RunSecretMasker:
         """The secrets that an earlier owner of the run may have used."""
         if not run.resumed or not version.secrets:
-            return Known()
-        drawer = Drawer(run.workspace_id, version.created_by)
+            return RunSecretMasker()
+        drawer = SecretScope(run.workspace_id, version.created_by)
         return await self._engine.gate.known_to(drawer, version.secrets)
 
     async def _read_journal(self, run: ClaimedRun) -> RunJournal:
@@ -371,9 +371,9 @@ class Worker:
         pause = self._turns.pause(self._holding, self._clock.monotonic())
         if pause is not None and self._nudge is None:
             # A crowd was kept waiting, and there is room for its next portion.
-            self._nudge = asyncio.get_running_loop().call_later(pause, self._nudged)
+            self._nudge = asyncio.get_running_loop().call_later(pause, self._deliver_nudge)
 
-    def _nudged(self) -> None:
+    def _deliver_nudge(self) -> None:
         self._nudge = None
         self._listener.nudge()
 
@@ -415,7 +415,7 @@ class Worker:
         asked = self._clock.monotonic()
         async with self._database.transaction() as tx:
             heard = await queue.beat(tx, self._id, self._settings.lease_seconds, self.in_flight)
-            owned = await queue.owned(tx, self._id)
+            owned = await queue.find_owned_runs(tx, self._id)
         if heard is None:
             log.warning(
                 "The lease ran out: this worker or its database was held up. It starts afresh."
@@ -452,7 +452,7 @@ class Worker:
         if not self._running:
             return
         async with self._database.acquire() as connection:
-            for claim, cancelled in (await queue.unwanted(connection, self._id)).items():
+            for claim, cancelled in (await queue.find_revoked_runs(connection, self._id)).items():
                 self._interrupt(claim, "cancel" if cancelled else "hand_back")
 
     async def _partitions(self) -> None:
@@ -493,7 +493,7 @@ class Worker:
                 if is_lost_connection(error):
                     self._hear_of(away=True)
                 elif not is_storage_full(error):
-                    log.exception("A duty of the worker failed: %s", for_log(error))
+                    log.exception("A duty of the worker failed: %s", describe_for_log(error))
                 await asyncio.sleep(min(seconds, 0.5))
                 continue
             # A little spread keeps many workers from doing the same thing at once.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Work = TypeVar("Work")
 
 
-class Access(Protocol):
+class DatabaseAccess(Protocol):
     """A way to rows, whole or behind a wall."""
 
     def acquire(self) -> AbstractAsyncContextManager[Connection]:

@@ -13,13 +13,13 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 
 NEW_FILES_USER = "nobody"
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class SystemUser:
     """An operating-system user; ``switched`` when it is not the one we run as."""
 
     uid: int
@@ -28,20 +28,20 @@ class Account:
     switched: bool
 
 
-def server_account(files: Path) -> Account:
+def choose_server_user(files: Path) -> SystemUser:
     """The user for the server whose database files are, or will be, at ``files``."""
     if os.geteuid() != 0:
-        return Account(os.geteuid(), os.getegid(), _name_of(os.geteuid()), switched=False)
+        return SystemUser(os.geteuid(), os.getegid(), _name_of(os.geteuid()), switched=False)
     try:
         found = files.stat()
     except FileNotFoundError:
         found = None
     if found is not None and found.st_uid != 0:
-        return Account(found.st_uid, found.st_gid, _name_of(found.st_uid), switched=True)
-    return _new_files_account()
+        return SystemUser(found.st_uid, found.st_gid, _name_of(found.st_uid), switched=True)
+    return _choose_new_files_user()
 
 
-def closed_to(account: Account, path: Path) -> Path | None:
+def find_inaccessible_path(account: SystemUser, path: Path) -> Path | None:
     """The first folder on the way, or the path itself, that this user cannot enter."""
     whole = path.resolve()
     for step in (*reversed(whole.parents), whole):
@@ -49,12 +49,12 @@ def closed_to(account: Account, path: Path) -> Path | None:
             found = step.stat()
         except FileNotFoundError:
             return None
-        if not found.st_mode & _enter_bit(found, account):
+        if not found.st_mode & _get_execute_bit(found, account):
             return step
     return None
 
 
-def make_private(folder: Path, account: Account) -> None:
+def make_private(folder: Path, account: SystemUser) -> None:
     """A folder that only this user (and root) may enter."""
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
@@ -64,17 +64,17 @@ def make_private(folder: Path, account: Account) -> None:
         folder.chmod(0o700)
 
 
-def _new_files_account() -> Account:
+def _choose_new_files_user() -> SystemUser:
     try:
         found = pwd.getpwnam(NEW_FILES_USER)
     except KeyError:
-        raise Fault(
+        raise InternalError(
             f"The database may not run as root, and there is no user {NEW_FILES_USER!r} here.",
             code="no_server_user",
             suggestion="Start Mainspring as an ordinary user.",
             retryable=False,
         ) from None
-    return Account(found.pw_uid, found.pw_gid, NEW_FILES_USER, switched=True)
+    return SystemUser(found.pw_uid, found.pw_gid, NEW_FILES_USER, switched=True)
 
 
 def _name_of(uid: int) -> str:
@@ -84,7 +84,7 @@ def _name_of(uid: int) -> str:
         return str(uid)
 
 
-def _enter_bit(found: os.stat_result, account: Account) -> int:
+def _get_execute_bit(found: os.stat_result, account: SystemUser) -> int:
     if found.st_uid == account.uid:
         return stat.S_IXUSR
     return stat.S_IXGRP if found.st_gid == account.gid else stat.S_IXOTH

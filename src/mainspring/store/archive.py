@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 
-from mainspring.contracts.errors import NO_SPACE, Clash, Invalid, Missing, Problem, StorageFull
+from mainspring.contracts.errors import NO_SPACE, Conflict, Invalid, NotFound, Problem, StorageFull
 
 MANIFEST: Final = "manifest.json"
-_PIECE: Final = 262_144
+_ARCHIVE_CHUNK_BYTES: Final = 262_144
 _MOST_MANIFEST_BYTES: Final = 16_777_216
 # A little is won by pressing harder, at several times the cost.
 _EFFORT: Final = 3
@@ -31,7 +31,7 @@ _NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, 
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ArchivePart:
     """One part of the archive, as it must be found again."""
 
     name: str
@@ -40,7 +40,7 @@ class Part:
 
 
 @dataclass(slots=True)
-class _Measured:
+class _PartWriter:
     """A part that is being written, counted as it goes by."""
 
     name: str
@@ -52,12 +52,12 @@ class _Measured:
     def write(self, piece: bytes) -> None:
         self._hash.update(piece)
         self._size += len(piece)
-        with _told(self._path):
+        with _convert_file_errors(self._path):
             self._into.write(piece)
 
     @property
-    def done(self) -> Part:
-        return Part(self.name, self._size, self._hash.hexdigest())
+    def done(self) -> ArchivePart:
+        return ArchivePart(self.name, self._size, self._hash.hexdigest())
 
 
 class ArchiveWriter:
@@ -68,19 +68,19 @@ class ArchiveWriter:
         self._path = path
 
     @contextlib.contextmanager
-    def part(self, name: str) -> Iterator[_Measured]:
+    def part(self, name: str) -> Iterator[_PartWriter]:
         """One more part; what it came to is known at the end of the block.
 
         What goes wrong with the file is told here already: the block may lie within one that
         takes every error of the system for one of the database's connection.
         """
-        with _told(self._path):
+        with _convert_file_errors(self._path):
             # Of unknown length, so it is given room for any.
             into = self._zipped.open(name, "w", force_zip64=True)
         try:
-            yield _Measured(name, into, self._path)
+            yield _PartWriter(name, into, self._path)
         finally:
-            with _told(self._path):
+            with _convert_file_errors(self._path):
                 into.close()
 
     def finish(self, manifest: dict[str, Any]) -> None:
@@ -88,16 +88,16 @@ class ArchiveWriter:
 
 
 @contextlib.contextmanager
-def written(path: Path) -> Iterator[ArchiveWriter]:
+def write_archive(path: Path) -> Iterator[ArchiveWriter]:
     """A new archive: there, whole and on the disk when the block ends well, and not otherwise."""
     if path.exists() or path.is_symlink():
-        raise Clash(
+        raise Conflict(
             f"There is a file {path} already.",
             code="file_exists",
             suggestion="Name another one; a backup is never written over.",
         )
     passing = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
-    with _told(path):
+    with _convert_file_errors(path):
         handle = os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -110,7 +110,7 @@ def written(path: Path) -> Iterator[ArchiveWriter]:
             _give_name(passing, path)
         finally:
             passing.unlink(missing_ok=True)
-        _sync(path.parent)
+        _sync_archive_folder(path.parent)
 
 
 def _give_name(passing: Path, path: Path) -> None:
@@ -143,28 +143,28 @@ class ArchiveReader:
         try:
             entry = self._zipped.getinfo(MANIFEST)
             if entry.file_size > _MOST_MANIFEST_BYTES:
-                raise damaged("its manifest is far too large")
+                raise damaged_archive_error("its manifest is far too large")
             found = json.loads(self._zipped.read(entry))
         except KeyError:
-            raise damaged("it has no manifest") from None
+            raise damaged_archive_error("it has no manifest") from None
         except (*_BROKEN, ValueError):
-            raise damaged("its manifest cannot be read") from None
+            raise damaged_archive_error("its manifest cannot be read") from None
         if not isinstance(found, dict):
-            raise damaged("its manifest cannot be read")
+            raise damaged_archive_error("its manifest cannot be read")
         return found
 
     def bytes_of(self, name: str) -> Iterator[bytes]:
         """A part piece by piece."""
         try:
             with self._zipped.open(name) as source:
-                while piece := source.read(_PIECE):
+                while piece := source.read(_ARCHIVE_CHUNK_BYTES):
                     yield piece
         except KeyError:
-            raise damaged(f"the part {name} is missing") from None
+            raise damaged_archive_error(f"the part {name} is missing") from None
         except _BROKEN:
-            raise damaged(f"the part {name} cannot be read") from None
+            raise damaged_archive_error(f"the part {name} cannot be read") from None
 
-    def pieces(self, part: Part) -> Iterator[bytes]:
+    def pieces(self, part: ArchivePart) -> Iterator[bytes]:
         """The same; one that is not as it was ends with a problem."""
         digest, size = hashlib.sha256(), 0
         for piece in self.bytes_of(part.name):
@@ -172,16 +172,16 @@ class ArchiveReader:
             size += len(piece)
             yield piece
         if (size, digest.hexdigest()) != (part.size, part.sha256):
-            raise damaged(f"the part {part.name} is not as it was")
+            raise damaged_archive_error(f"the part {part.name} is not as it was")
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[ArchiveReader]:
+def open_archive(path: Path) -> Iterator[ArchiveReader]:
     """An archive to read from."""
     try:
         zipped = zipfile.ZipFile(path)
     except FileNotFoundError:
-        raise Missing(
+        raise NotFound(
             f"There is no file {path}.",
             code="no_backup",
             suggestion="Name one that `mainspring backup make` has written.",
@@ -189,7 +189,7 @@ def opened(path: Path) -> Iterator[ArchiveReader]:
     except OSError:
         raise Invalid(f"The file {path} cannot be read.", code="backup_unreadable") from None
     except _BROKEN:
-        raise damaged("it is no backup, or its end is missing") from None
+        raise damaged_archive_error("it is no backup, or its end is missing") from None
     with zipped:
         yield ArchiveReader(zipped)
 
@@ -197,7 +197,7 @@ def opened(path: Path) -> Iterator[ArchiveReader]:
 _BROKEN = (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, zlib.error)
 
 
-def damaged(why: str) -> Invalid:
+def damaged_archive_error(why: str) -> Invalid:
     return Invalid(
         f"This file cannot be used as a backup: {why}.",
         code="backup_damaged",
@@ -206,15 +206,15 @@ def damaged(why: str) -> Invalid:
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _convert_file_errors(path: Path) -> Iterator[None]:
     """An error of the system within this block is one of the file."""
     try:
         yield
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise _unwritable_error(path, error) from error
 
 
-def _unwritable(path: Path, error: OSError) -> Problem:
+def _unwritable_error(path: Path, error: OSError) -> Problem:
     if error.errno in NO_SPACE:
         return StorageFull(
             f"There is no room on the disk for {path}.",
@@ -233,7 +233,7 @@ def _unwritable(path: Path, error: OSError) -> Problem:
     )
 
 
-def _sync(folder: Path) -> None:
+def _sync_archive_folder(folder: Path) -> None:
     opened_folder = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened_folder)

@@ -10,11 +10,11 @@ import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 Record: TypeAlias = "asyncpg.Record"
-Dedicated: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
-Connection: TypeAlias = "Dedicated | PoolConnectionProxy[asyncpg.Record]"
+DedicatedConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+Connection: TypeAlias = "DedicatedConnection | PoolConnectionProxy[asyncpg.Record]"
 
 
-class Asking(ABC):
+class QueryExecutor(ABC):
     """Takes a connection, asks, and gives it back."""
 
     __slots__ = ()

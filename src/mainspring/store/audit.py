@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -50,7 +50,7 @@ _ADD_ONE = _add_one(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditRecord:
     """One thing that was done. Its detail never holds a secret."""
 
     workspace_id: UUID
@@ -63,9 +63,9 @@ class Entry:
     token_id: UUID | None = None
 
 
-def entry_by(
+def build_audit_record(
     actor: Actor, action: str, subject: object = None, detail: Mapping[str, Any] | None = None
-) -> Entry:
+) -> AuditRecord:
     """An entry about something that an actor did.
 
     What a token with the permission ``approve`` does is marked, whatever it was.
@@ -73,7 +73,7 @@ def entry_by(
     told = dict(detail or {})
     if actor.approves is not None:
         told[APPROVE_MARK] = True
-    return Entry(
+    return AuditRecord(
         actor.workspace_id,
         actor.kind,
         actor.id,
@@ -84,7 +84,7 @@ def entry_by(
     )
 
 
-def telling(statement: str, parameters: int) -> str:
+def add_audit_to_statement(statement: str, parameters: int) -> str:
     """The statement, adding one entry in the same trip to the database.
 
     The values of the entry, in the order of ``entry_values``, come after its own parameters.
@@ -92,11 +92,11 @@ def telling(statement: str, parameters: int) -> str:
     return f"WITH told AS ({_add_one(parameters)}) {statement}"
 
 
-def entry_values(entry: Entry) -> tuple[Any, ...]:
+def get_audit_values(entry: AuditRecord) -> tuple[Any, ...]:
     """What is written of an entry, under a new id."""
     return (
         entry.workspace_id,
-        new_id(),
+        generate_id(),
         entry.actor_kind,
         entry.actor_id,
         entry.token_id,
@@ -106,12 +106,12 @@ def entry_values(entry: Entry) -> tuple[Any, ...]:
     )
 
 
-async def append_audit(tx: Transaction, entries: Sequence[Entry]) -> None:
+async def append_audit(tx: Transaction, entries: Sequence[AuditRecord]) -> None:
     """Adds entries inside the caller's transaction, in one statement."""
     if len(entries) == 1:
-        await tx.execute(_ADD_ONE, *entry_values(entries[0]))
+        await tx.execute(_ADD_ONE, *get_audit_values(entries[0]))
     elif entries:
-        columns = zip(*map(entry_values, entries), strict=True)
+        columns = zip(*map(get_audit_values, entries), strict=True)
         await tx.execute(_ADD, *map(list, columns))
 
 
@@ -123,5 +123,5 @@ async def tell_installation(
     detail: Mapping[str, Any] | None = None,
 ) -> None:
     """The entry of the installation; the call itself has its own, where its caller is."""
-    entry = entry_by(actor, action, subject, detail)
+    entry = build_audit_record(actor, action, subject, detail)
     await append_audit(tx, [replace(entry, workspace_id=INSTALLATION)])

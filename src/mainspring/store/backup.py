@@ -15,13 +15,20 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from mainspring import __version__
-from mainspring.contracts.errors import Clash, Invalid
-from mainspring.store.archive import ArchiveReader, ArchiveWriter, Part, damaged, opened, written
+from mainspring.contracts.errors import Conflict, Invalid
+from mainspring.store.archive import (
+    ArchivePart,
+    ArchiveReader,
+    ArchiveWriter,
+    damaged_archive_error,
+    open_archive,
+    write_archive,
+)
 from mainspring.store.asking import Connection
 from mainspring.store.database import Database
-from mainspring.store.migrate import Applied
-from mainspring.store.snapshot import Heading, Snapshot, snapshot
-from mainspring.store.tables import Table
+from mainspring.store.migrate import AppliedMigration
+from mainspring.store.snapshot import Snapshot, SnapshotHeader, open_snapshot
+from mainspring.store.tables import StoredTable
 
 FORMAT: Final = 1
 _TABLES: Final = "tables/"
@@ -29,11 +36,11 @@ _FILES: Final = "files/"
 _PIECE: Final = 262_144
 
 # The files that rows speak of, each with the name it has in the archive.
-Files = Callable[[Connection], AsyncIterator[tuple[str, Path]]]
+ListBackupFiles = Callable[[Connection], AsyncIterator[tuple[str, Path]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Filed:
+class BackupFiles:
     """The files of a backup, all together."""
 
     # False where files lie in a store of their own, which the backup does not reach.
@@ -46,33 +53,35 @@ class Filed:
 
 
 @dataclass(frozen=True, slots=True)
-class Backup:
+class BackupManifest:
     """What a backup says of itself."""
 
     version: str
     made_at: datetime
     postgres: str
-    heading: Heading
+    heading: SnapshotHeader
     rows: Mapping[str, int]
-    parts: Mapping[str, Part]
+    parts: Mapping[str, ArchivePart]
     keys: tuple[str, ...]
-    files: Filed
+    files: BackupFiles
 
     @property
     def total(self) -> int:
         return sum(self.rows.values())
 
 
-async def make_backup(database: Database, path: Path, files: Files | None) -> Backup:
+async def make_backup(
+    database: Database, path: Path, files: ListBackupFiles | None
+) -> BackupManifest:
     """Writes a backup of this moment; without ``files`` the rows alone."""
-    with written(path) as archive:
-        async with snapshot(database) as moment:
+    with write_archive(path) as archive:
+        async with open_snapshot(database) as moment:
             rows: dict[str, int] = {}
-            parts: dict[str, Part] = {}
+            parts: dict[str, ArchivePart] = {}
             for table in moment.heading.tables:
-                rows[table.name], parts[table.name] = await _kept(archive, moment, table)
-            filed = await _kept_files(archive, moment, files)
-        made = Backup(
+                rows[table.name], parts[table.name] = await _write_table(archive, moment, table)
+            filed = await _write_files(archive, moment, files)
+        made = BackupManifest(
             __version__,
             moment.taken_at,
             moment.postgres,
@@ -86,7 +95,9 @@ async def make_backup(database: Database, path: Path, files: Files | None) -> Ba
     return made
 
 
-async def _kept(archive: ArchiveWriter, moment: Snapshot, table: Table) -> tuple[int, Part]:
+async def _write_table(
+    archive: ArchiveWriter, moment: Snapshot, table: StoredTable
+) -> tuple[int, ArchivePart]:
     with archive.part(f"{_TABLES}{table.name}") as part:
 
         async def put(piece: bytes) -> None:
@@ -96,7 +107,9 @@ async def _kept(archive: ArchiveWriter, moment: Snapshot, table: Table) -> tuple
     return rows, part.done
 
 
-async def _kept_files(archive: ArchiveWriter, moment: Snapshot, files: Files | None) -> Filed:
+async def _write_files(
+    archive: ArchiveWriter, moment: Snapshot, files: ListBackupFiles | None
+) -> BackupFiles:
     digest, count, size, missing = hashlib.sha256(), 0, 0, 0
     if files is not None:
         async for name, place in files(moment.connection):
@@ -107,23 +120,23 @@ async def _kept_files(archive: ArchiveWriter, moment: Snapshot, files: Files | N
                 missing += 1
                 continue
             except OSError as error:
-                raise _unreadable(place) from error
+                raise _unreadable_error(place) from error
             with source, archive.part(f"{_FILES}{name}") as part:
                 while piece := _read(source, place):
                     part.write(piece)
-            digest.update(_line(part.done))
+            digest.update(_format_part_line(part.done))
             count, size = count + 1, size + part.done.size
-    return Filed(files is not None, count, size, missing, digest.hexdigest())
+    return BackupFiles(files is not None, count, size, missing, digest.hexdigest())
 
 
 def _read(source: IO[bytes], place: Path) -> bytes:
     try:
         return source.read(_PIECE)
     except OSError as error:
-        raise _unreadable(place) from error
+        raise _unreadable_error(place) from error
 
 
-def _unreadable(place: Path) -> Invalid:
+def _unreadable_error(place: Path) -> Invalid:
     return Invalid(
         f"The file {place} cannot be read, so no backup was made.",
         code="file_unreadable",
@@ -131,29 +144,29 @@ def _unreadable(place: Path) -> Invalid:
     )
 
 
-def _line(part: Part) -> bytes:
+def _format_part_line(part: ArchivePart) -> bytes:
     return f"{part.name} {part.size} {part.sha256}\n".encode()
 
 
 @dataclass(slots=True)
-class Stored:
+class OpenBackup:
     """A backup in an archive that is open: rows for whoever fills a database."""
 
     archive: ArchiveReader
-    backup: Backup
+    backup: BackupManifest
 
     @property
-    def heading(self) -> Heading:
+    def heading(self) -> SnapshotHeader:
         return self.backup.heading
 
-    async def pieces(self, table: Table) -> AsyncIterator[bytes]:
+    async def pieces(self, table: StoredTable) -> AsyncIterator[bytes]:
         for piece in self.archive.pieces(self.backup.parts[table.name]):
             yield piece
 
-    def rows(self, table: Table) -> int:
+    def rows(self, table: StoredTable) -> int:
         return self.backup.rows[table.name]
 
-    async def digest(self, table: Table) -> Decimal | None:
+    async def digest(self, table: StoredTable) -> Decimal | None:
         return None
 
     def files(self) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -173,39 +186,39 @@ class Stored:
             for piece in pieces:
                 own.update(piece)
                 size += len(piece)
-            digest.update(_line(Part(f"{_FILES}{name}", size, own.hexdigest())))
+            digest.update(_format_part_line(ArchivePart(f"{_FILES}{name}", size, own.hexdigest())))
             count += 1
         if (count, digest.hexdigest()) != (self.backup.files.count, self.backup.files.sha256):
-            raise damaged("its files are not as they were")
+            raise damaged_archive_error("its files are not as they were")
 
 
-def read_backup(archive: ArchiveReader) -> Stored:
+def read_backup(archive: ArchiveReader) -> OpenBackup:
     """What an archive says of itself, read and judged."""
     told = archive.manifest()
     if told.get("product") != "mainspring" or not isinstance(told.get("format"), int):
-        raise damaged("it was made by something else")
+        raise damaged_archive_error("it was made by something else")
     if told["format"] > FORMAT:
-        raise Clash(
+        raise Conflict(
             f"This backup was made by Mainspring {str(told.get('version'))[:20]}, in a form that "
             "this one does not know.",
             code="backup_newer",
             suggestion="Use the newer version of Mainspring.",
         )
     try:
-        return Stored(archive, _from_dict(told))
+        return OpenBackup(archive, _parse_manifest(told))
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise damaged("its manifest cannot be read") from None
+        raise damaged_archive_error("its manifest cannot be read") from None
 
 
-def check_backup(path: Path) -> Backup:
+def check_backup(path: Path) -> BackupManifest:
     """Reads a backup from end to end, without a database; a problem if anything is wrong."""
-    with opened(path) as archive:
+    with open_archive(path) as archive:
         stored = read_backup(archive)
         stored.check()
         return stored.backup
 
 
-def _as_dict(made: Backup) -> dict[str, Any]:
+def _as_dict(made: BackupManifest) -> dict[str, Any]:
     heading = made.heading
     return {
         "product": "mainspring",
@@ -241,14 +254,16 @@ def _as_dict(made: Backup) -> dict[str, Any]:
     }
 
 
-def _from_dict(told: Mapping[str, Any]) -> Backup:
+def _parse_manifest(told: Mapping[str, Any]) -> BackupManifest:
     applied = tuple(
-        Applied(int(one["version"]), str(one["name"]), bytes.fromhex(one["checksum"]))
+        AppliedMigration(int(one["version"]), str(one["name"]), bytes.fromhex(one["checksum"]))
         for one in told["migrations"]
     )
-    tables = [Table(str(one["name"]), tuple(map(str, one["columns"]))) for one in told["tables"]]
+    tables = [
+        StoredTable(str(one["name"]), tuple(map(str, one["columns"]))) for one in told["tables"]
+    ]
     files = told["files"]
-    heading = Heading(
+    heading = SnapshotHeader(
         applied,
         tuple(tables),
         {
@@ -257,18 +272,20 @@ def _from_dict(told: Mapping[str, Any]) -> Backup:
         },
         tuple(datetime.fromisoformat(moment) for moment in told["periods"]),
     )
-    return Backup(
+    return BackupManifest(
         str(told["version"]),
         datetime.fromisoformat(told["made_at"]),
         str(told["postgres"]),
         heading,
         {one["name"]: int(one["rows"]) for one in told["tables"]},
         {
-            one["name"]: Part(f"{_TABLES}{one['name']}", int(one["bytes"]), str(one["sha256"]))
+            one["name"]: ArchivePart(
+                f"{_TABLES}{one['name']}", int(one["bytes"]), str(one["sha256"])
+            )
             for one in told["tables"]
         },
         tuple(map(str, told["keys"])),
-        Filed(
+        BackupFiles(
             bool(files["kept"]),
             int(files["count"]),
             int(files["bytes"]),

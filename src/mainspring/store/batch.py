@@ -23,7 +23,7 @@ from typing import Generic, TypeVar
 
 import asyncpg
 
-from mainspring.contracts.errors import Upstream
+from mainspring.contracts.errors import UpstreamError
 from mainspring.store.database import Database, is_lost_connection
 from mainspring.store.outage import is_storage_full
 
@@ -50,7 +50,7 @@ _GROUP_LOSSES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class ConnectionLossPolicy:
     """When a unit is given up: it lost the connection in its middle so often, for so long.
 
     A server that goes down and comes back breaks connections too, but not for long.
@@ -76,7 +76,7 @@ class GroupWriter(Generic[Unit, Answer]):
         flush: Flush[Unit, Answer],
         *,
         most: int = 256,
-        patience: Patience | None = None,
+        patience: ConnectionLossPolicy | None = None,
         gather: float = 0.0,
     ) -> None:
         self._database = database
@@ -212,7 +212,7 @@ class GroupWriter(Generic[Unit, Answer]):
                 await self._drop_connection()
                 spent = time.monotonic() - began
                 if self._patience and self._patience.is_over(losses, spent, len(units)):
-                    raise _broken_off() from error
+                    raise _connection_lost_error() from error
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 1.0)
 
@@ -239,8 +239,8 @@ def _answer(done: asyncio.Future[Answer], answer: Answer) -> None:
         done.set_result(answer)
 
 
-def _broken_off() -> Upstream:
-    return Upstream(
+def _connection_lost_error() -> UpstreamError:
+    return UpstreamError(
         "The connection to the database broke each time this was being recorded.",
         code="not_recorded",
         suggestion="Try again in a moment.",

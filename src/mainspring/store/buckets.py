@@ -29,14 +29,16 @@ _SWEEP = "DELETE FROM buckets WHERE at < now() - interval '1 day'"
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
+class LeakyBucket:
     """How much it holds, and how much leaks out of it in a second."""
 
     most: float
     per_second: float
 
 
-async def pour(tx: Transaction, key: str, bucket: Bucket, amount: float = 1.0) -> float | None:
+async def fill_bucket(
+    tx: Transaction, key: str, bucket: LeakyBucket, amount: float = 1.0
+) -> float | None:
     """None when it was taken; else the seconds after which the next one may be."""
     held = key, float(bucket.per_second), float(bucket.most), float(amount)
     if await tx.fetchrow(_POUR, *held) is not None:
@@ -46,16 +48,16 @@ async def pour(tx: Transaction, key: str, bucket: Bucket, amount: float = 1.0) -
     return max(over / bucket.per_second, 0.001)
 
 
-async def scoop(tx: Transaction, key: str) -> None:
+async def refund_bucket(tx: Transaction, key: str) -> None:
     """Takes one out again, for a try that is held against nobody."""
     await tx.execute(_SCOOP, key)
 
 
-async def empty(tx: Transaction, key: str) -> None:
+async def clear_bucket(tx: Transaction, key: str) -> None:
     """Forgets everything that a bucket holds."""
     await tx.execute(_EMPTY, key)
 
 
-async def sweep(tx: Transaction) -> None:
+async def delete_empty_buckets(tx: Transaction) -> None:
     """Forgets buckets that have run dry since anybody used them."""
     await tx.execute(_SWEEP)

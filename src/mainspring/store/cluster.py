@@ -18,9 +18,9 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from mainspring.contracts.errors import Clash
-from mainspring.store.account import Account, make_private
-from mainspring.store.binaries import Binaries
+from mainspring.contracts.errors import Conflict
+from mainspring.store.account import SystemUser, make_private
+from mainspring.store.binaries import PostgresBinaries
 from mainspring.store.diagnosis import start_problem
 from mainspring.store.programs import run
 
@@ -35,7 +35,7 @@ _UNFINISHED = "data.new"
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ClusterLayout:
     """The places inside one data folder."""
 
     home: Path
@@ -62,7 +62,7 @@ class Layout:
             return None
 
 
-def layout_of(home: Path, uid: int) -> Layout:
+def locate_cluster(home: Path, uid: int) -> ClusterLayout:
     """Where everything lies; a socket with too long a path moves to a short place."""
     socket = home / "run"
     long = len(os.fsencode(socket / SOCKET_NAME)) > _SOCKET_PATH_BYTES
@@ -70,38 +70,40 @@ def layout_of(home: Path, uid: int) -> Layout:
     if long or "," in str(socket):
         marks = hashlib.sha256(f"{uid}:{home.resolve()}".encode(errors="surrogateescape"))
         socket = _SHORT_PLACE / f"mainspring-{marks.hexdigest()[:16]}"
-    return Layout(home, socket)
+    return ClusterLayout(home, socket)
 
 
-def make_home(home: Path, account: Account) -> None:
+def make_home(home: Path, account: SystemUser) -> None:
     """The data folder; another user's server has to be able to pass through it."""
     if not home.is_dir():
         home.mkdir(parents=True)
         home.chmod(0o711 if account.switched else 0o700)
 
 
-def make_folders(layout: Layout, account: Account) -> None:
+def make_folders(layout: ClusterLayout, account: SystemUser) -> None:
     make_private(layout.private, account)
     if layout.socket.parent == _SHORT_PLACE:
         _refuse_foreign(layout.socket, account)
     make_private(layout.socket, account)
 
 
-def _refuse_foreign(folder: Path, account: Account) -> None:
+def _refuse_foreign(folder: Path, account: SystemUser) -> None:
     """In a place where everybody may write, somebody else may have been first."""
     try:
         found = folder.lstat()
     except FileNotFoundError:
         return
     if not stat.S_ISDIR(found.st_mode) or found.st_uid not in {account.uid, os.geteuid()}:
-        raise Clash(
+        raise Conflict(
             f"The folder {folder}, needed for the database's socket, belongs to somebody else.",
             code="socket_folder_taken",
             suggestion="Remove it, or set MAINSPRING_HOME to a shorter path.",
         )
 
 
-async def make_cluster(layout: Layout, account: Account, binaries: Binaries) -> None:
+async def make_cluster(
+    layout: ClusterLayout, account: SystemUser, binaries: PostgresBinaries
+) -> None:
     """Makes the database files under a temporary name and moves them into place whole.
 
     Nothing is forced to disk before the end, and everything is before the move: rows
@@ -111,7 +113,7 @@ async def make_cluster(layout: Layout, account: Account, binaries: Binaries) -> 
     making = layout.private / f"{_UNFINISHED}{secrets.token_hex(4)}"
     initdb, postgres = binaries.program("initdb"), binaries.program("postgres")
     steps: list[tuple[list[str | Path], bytes]] = [
-        ([initdb, "-D", making, *_initdb_options(binaries.major)], b""),
+        ([initdb, "-D", making, *_build_initdb_options(binaries.major)], b""),
         ([postgres, "--single", "-F", "-D", making, "postgres"], _CREATE),
         ([initdb, "-D", making, "--sync-only"], b""),
     ]
@@ -121,10 +123,10 @@ async def make_cluster(layout: Layout, account: Account, binaries: Binaries) -> 
             layout.log.write_text(ended.text, encoding="utf-8")
             raise start_problem(ended.text, layout.home, account, layout.private)
     making.rename(layout.data)
-    _sync(layout.private)
+    _sync_folder(layout.private)
 
 
-def clear_unfinished(layout: Layout) -> None:
+def clear_unfinished(layout: ClusterLayout) -> None:
     """Removes what a kill during a first start has left."""
     for folder in layout.private.glob(f"{_UNFINISHED}*"):
         shutil.rmtree(folder, ignore_errors=True)
@@ -133,7 +135,7 @@ def clear_unfinished(layout: Layout) -> None:
 _CREATE = f"CREATE DATABASE {DATABASE}\n".encode()
 
 
-def _initdb_options(major: int) -> list[str]:
+def _build_initdb_options(major: int) -> list[str]:
     # No address is ever listened on; should one be, nobody may come in by it.
     options = ["-U", USER, "--auth-local=trust", "--auth-host=reject", "--encoding=UTF8"]
     options += ["--data-checksums", "--no-sync", "--no-instructions"]
@@ -143,7 +145,7 @@ def _initdb_options(major: int) -> list[str]:
     return [*options, "--locale=C.UTF-8"]
 
 
-def _sync(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """Makes a rename inside the folder durable."""
     opened = os.open(folder, os.O_RDONLY)
     try:

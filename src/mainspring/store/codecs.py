@@ -22,7 +22,7 @@ _JSONB_VERSION = b"\x01"
 async def set_codecs(connection: asyncpg.Connection[asyncpg.Record]) -> None:
     """To be done once for each new connection."""
     await connection.set_type_codec(
-        "jsonb", schema="pg_catalog", format="binary", encoder=_to_jsonb, decoder=_from_jsonb
+        "jsonb", schema="pg_catalog", format="binary", encoder=_to_jsonb, decoder=_decode_jsonb
     )
     await connection.set_type_codec(
         "json", schema="pg_catalog", format="binary", encoder=orjson.dumps, decoder=orjson.loads
@@ -38,5 +38,5 @@ def _to_jsonb(value: Any) -> bytes:
     return _JSONB_VERSION + orjson.dumps(value)
 
 
-def _from_jsonb(value: bytes) -> Any:
+def _decode_jsonb(value: bytes) -> Any:
     return orjson.loads(value[1:])

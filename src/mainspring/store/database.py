@@ -26,23 +26,29 @@ from asyncpg.pool import PoolConnectionProxy
 
 from mainspring.contracts.errors import Problem
 from mainspring.settings import Settings
-from mainspring.store.asking import Asking, Connection, Dedicated
+from mainspring.store.asking import Connection, DedicatedConnection, QueryExecutor
 from mainspring.store.codecs import set_codecs
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.store.known_types import KnowingConnection
+from mainspring.store.known_types import TypeCachingConnection
 from mainspring.store.outage import (
-    database_problem,
+    convert_driver_error,
+    database_unavailable_error,
     is_collision,
     is_lost_connection,
     is_storage_full,
-    unavailable,
 )
-from mainspring.store.sessions import session_name
-from mainspring.store.source import EmbeddedSource, OutsideSource, Source
-from mainspring.store.storage import Storage
-from mainspring.store.whereabouts import placed
+from mainspring.store.sessions import build_application_name
+from mainspring.store.source import DatabaseSource, EmbeddedDatabaseSource, ExternalDatabaseSource
+from mainspring.store.storage import DiskSpaceMonitor
+from mainspring.store.whereabouts import add_database_location
 
-__all__ = ["Connection", "Database", "Dedicated", "database_problem", "is_lost_connection"]
+__all__ = [
+    "Connection",
+    "Database",
+    "DedicatedConnection",
+    "convert_driver_error",
+    "is_lost_connection",
+]
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 Work = TypeVar("Work")
@@ -71,10 +77,12 @@ class PoolUse:
     most: int
 
 
-class Database(Asking):
+class Database(QueryExecutor):
     """A pool over the embedded server or an outside one."""
 
-    def __init__(self, source: Source, *, name: str, pool_size: int, idle_seconds: float) -> None:
+    def __init__(
+        self, source: DatabaseSource, *, name: str, pool_size: int, idle_seconds: float
+    ) -> None:
         self._source = source
         self._session = {
             "application_name": name,
@@ -83,9 +91,9 @@ class Database(Asking):
             # when its lease is over, so is its transaction.
             "idle_in_transaction_session_timeout": str(int(idle_seconds * 1000)),
         }
-        self.storage = Storage()
-        self._pool = _pool(self._connect_for_pool, pool_size)
-        self._inner = _pool(self._connect_inside, pool_size)
+        self.storage = DiskSpaceMonitor()
+        self._pool = _create_pool(self._connect_for_pool, pool_size)
+        self._inner = _create_pool(self._connect_inside, pool_size)
         # The workspace that each connection of the inner pool was last set to, by the
         # number of its server process.
         self._set_to: dict[int, UUID] = {}
@@ -104,15 +112,15 @@ class Database(Asking):
         With ``attach``, another process may own the embedded server already; without, a
         second owner is refused.
         """
-        source: Source = (
-            OutsideSource(settings.database_url)
+        source: DatabaseSource = (
+            ExternalDatabaseSource(settings.database_url)
             if settings.database_url
-            else EmbeddedSource(settings.home, attach=attach)
+            else EmbeddedDatabaseSource(settings.home, attach=attach)
         )
         await source.open()
         database = cls(
             source,
-            name=session_name(name),
+            name=build_application_name(name),
             pool_size=pool_size,
             idle_seconds=settings.lease_seconds,
         )
@@ -122,7 +130,10 @@ class Database(Asking):
             await database.execute("SELECT 1")
         except BaseException as error:
             await database.close()
-            if isinstance(error, Problem) and (told := placed(error, settings)) is not error:
+            if (
+                isinstance(error, Problem)
+                and (told := add_database_location(error, settings)) is not error
+            ):
                 raise told from error
             raise
         return database
@@ -136,7 +147,7 @@ class Database(Asking):
     @property
     def server(self) -> EmbeddedServer | None:
         """The embedded server, in the process that owns it."""
-        return self._source.server if isinstance(self._source, EmbeddedSource) else None
+        return self._source.server if isinstance(self._source, EmbeddedDatabaseSource) else None
 
     async def close(self) -> None:
         """Hands everything back; what is still running in the pool is broken off."""
@@ -177,7 +188,7 @@ class Database(Asking):
             if _is_outage(error, connection):
                 with contextlib.suppress(asyncpg.InterfaceError):
                     connection.terminate()
-                raise unavailable() from error
+                raise database_unavailable_error() from error
             if is_storage_full(error):
                 raise self.problem_of(error) from error
             raise
@@ -191,7 +202,7 @@ class Database(Asking):
         """An error of the driver as a problem; that there is no space left is remembered."""
         if is_storage_full(error):
             self.storage.note_failure()
-        return database_problem(error)
+        return convert_driver_error(error)
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -199,7 +210,7 @@ class Database(Asking):
         async with self.acquire() as connection, connection.transaction():
             yield connection
 
-    async def dedicated(self, *, settings: Mapping[str, str] = _NONE) -> Dedicated:
+    async def dedicated(self, *, settings: Mapping[str, str] = _NONE) -> DedicatedConnection:
         """A connection outside the pool, for its caller alone to close and to reopen."""
         return await self._connected({**self._session, **settings})
 
@@ -239,36 +250,36 @@ class Database(Asking):
         try:
             return await pool.acquire()
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-            raise database_problem(error) from error
+            raise convert_driver_error(error) from error
 
-    async def _connect_for_pool(self, *_: Any, **__: Any) -> Dedicated:
+    async def _connect_for_pool(self, *_: Any, **__: Any) -> DedicatedConnection:
         return await self._connected(self._session)
 
-    async def _connect_inside(self, *_: Any, **__: Any) -> Dedicated:
+    async def _connect_inside(self, *_: Any, **__: Any) -> DedicatedConnection:
         made = await self._connected({**self._session, "role": INSIDE})
         self._set_to.pop(made.get_server_pid(), None)
         return made
 
-    async def _connected(self, session: Mapping[str, str]) -> Dedicated:
+    async def _connected(self, session: Mapping[str, str]) -> DedicatedConnection:
         """A new connection. Our own server is brought back first if that is what it takes."""
         deadline, pause = time.monotonic() + self._source.patience, _FIRST_PAUSE
         while True:
             try:
                 return await self._dial(session)
             except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-                problem = database_problem(error)
+                problem = convert_driver_error(error)
                 if not is_lost_connection(problem) or time.monotonic() > deadline:
                     raise problem from error
             await self._source.heal()
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    async def _dial(self, session: Mapping[str, str]) -> Dedicated:
+    async def _dial(self, session: Mapping[str, str]) -> DedicatedConnection:
         made = await asyncpg.connect(
             self._source.dsn,
             timeout=_CONNECT_SECONDS,
             server_settings=dict(session),
-            connection_class=KnowingConnection,
+            connection_class=TypeCachingConnection,
         )
         try:
             await set_codecs(made)
@@ -278,7 +289,9 @@ class Database(Asking):
         return made
 
 
-def _pool(connect: Callable[..., Coroutine[Any, Any, Dedicated]], most: int) -> Pool:
+def _create_pool(
+    connect: Callable[..., Coroutine[Any, Any, DedicatedConnection]], most: int
+) -> Pool:
     return asyncpg.create_pool(
         connect=connect,
         reset=_keep,
@@ -288,7 +301,7 @@ def _pool(connect: Callable[..., Coroutine[Any, Any, Dedicated]], most: int) -> 
     )
 
 
-async def _keep(connection: Dedicated) -> None:
+async def _keep(connection: DedicatedConnection) -> None:
     """Nothing to undo: see the module's first lines."""
 
 

@@ -9,8 +9,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from mainspring.contracts.errors import NO_SPACE, Exhausted, Fault, Invalid, Problem, StorageFull
-from mainspring.store.account import Account, closed_to
+from mainspring.contracts.errors import (
+    NO_SPACE,
+    InternalError,
+    Invalid,
+    LimitExceeded,
+    Problem,
+    StorageFull,
+)
+from mainspring.store.account import SystemUser, find_inaccessible_path
 
 _NO_SPACE = "No space left on device"
 _NO_MEMORY = ("Cannot allocate memory", "could not map anonymous shared memory")
@@ -24,10 +31,10 @@ def is_lingering(said: str) -> bool:
     return _LINGERING.search(said) is not None
 
 
-def folder_problem(error: OSError, home: Path) -> Problem:
+def describe_folder_error(error: OSError, home: Path) -> Problem:
     """An operation of our own on the data folder failed."""
     if error.errno in NO_SPACE:
-        return disk_full(home)
+        return disk_full_error(home)
     return Invalid(
         f"Mainspring cannot write to the data folder {home}.",
         code="data_folder_not_writable",
@@ -36,11 +43,11 @@ def folder_problem(error: OSError, home: Path) -> Problem:
     )
 
 
-def start_problem(said: str, home: Path, account: Account, folder: Path) -> Problem:
+def start_problem(said: str, home: Path, account: SystemUser, folder: Path) -> Problem:
     """A program of Postgres ended although it should not have."""
     if _NO_SPACE in said:
-        return disk_full(home)
-    if account.switched and (closed := closed_to(account, folder)) is not None:
+        return disk_full_error(home)
+    if account.switched and (closed := find_inaccessible_path(account, folder)) is not None:
         return Invalid(
             f"The database runs as the user {account.name}, who cannot enter {closed}.",
             code="data_folder_unreachable",
@@ -55,15 +62,17 @@ def start_problem(said: str, home: Path, account: Account, folder: Path) -> Prob
             "or set MAINSPRING_HOME to another folder.",
         )
     if any(sign in said for sign in _NO_MEMORY):
-        return Exhausted("This machine has too little memory for the database.", code="no_memory")
-    return Fault(
+        return LimitExceeded(
+            "This machine has too little memory for the database.", code="no_memory"
+        )
+    return InternalError(
         "The embedded database did not start.",
         code="database_start_failed",
         suggestion=f"The last lines of postgres.log in {home} say why.",
     )
 
 
-def disk_full(home: Path) -> StorageFull:
+def disk_full_error(home: Path) -> StorageFull:
     return StorageFull(
         f"The disk that holds the data folder {home} is full.",
         suggestion="Free some space, or set MAINSPRING_HOME to a folder on another disk.",

@@ -16,26 +16,26 @@ from pathlib import Path
 
 import asyncpg
 
-from mainspring.contracts.errors import Clash, Fault, Invalid
-from mainspring.store.asking import Dedicated
+from mainspring.contracts.errors import Conflict, InternalError, Invalid
+from mainspring.store.asking import DedicatedConnection
 from mainspring.store.database import Database
 from mainspring.store.migrate import (
     DOWN,
     LOCK,
     PACKAGED,
     Migration,
-    pending,
+    list_pending,
     read_applied,
     read_migrations,
 )
-from mainspring.store.outage import database_problem, is_lost_connection
+from mainspring.store.outage import convert_driver_error, is_lost_connection
 
 _LOST = re.compile(r"(?m)^-- lost: (?P<what>[^=\n]+?) = (?P<query>SELECT [^\n]+)$")
 _FORGET = "DELETE FROM schema_migrations WHERE version = $1"
 
 
 @dataclass(frozen=True, slots=True)
-class WayBack:
+class DowngradeStep:
     """The way back from one migration, and what is lost on it."""
 
     migration: Migration
@@ -47,7 +47,7 @@ class WayBack:
         return [(found["what"], found["query"]) for found in _LOST.finditer(self.sql)]
 
 
-def ways_back(applied: int, to: int, folder: Path = PACKAGED) -> list[WayBack]:
+def plan_downgrade(applied: int, to: int, folder: Path = PACKAGED) -> list[DowngradeStep]:
     """From the newest to the one after ``to``; every one must be there before the first is gone."""
     migrations = read_migrations(folder)
     if not 1 <= to < applied:
@@ -55,20 +55,20 @@ def ways_back(applied: int, to: int, folder: Path = PACKAGED) -> list[WayBack]:
             f"The tables are those of number {applied}; one can go back to a smaller one alone.",
             code="no_way_back",
         )
-    found: list[WayBack] = []
+    found: list[DowngradeStep] = []
     for migration in reversed(migrations[to:applied]):
         path = folder / f"{migration.label}{DOWN}"
         if not path.is_file():
-            raise Clash(
+            raise Conflict(
                 f"There is no way back from {migration.label}.",
                 code="no_way_back",
                 suggestion="Restore a backup from before it into an empty database instead.",
             )
-        found.append(WayBack(migration, path.read_text(encoding="utf-8")))
+        found.append(DowngradeStep(migration, path.read_text(encoding="utf-8")))
     return found
 
 
-async def what_is_lost(database: Database, ways: Sequence[WayBack]) -> list[str]:
+async def describe_losses(database: Database, ways: Sequence[DowngradeStep]) -> list[str]:
     """What the ways lose that is there, in words with numbers."""
     told: list[str] = []
     for what, query in (loss for way in ways for loss in way.losses):
@@ -78,24 +78,26 @@ async def what_is_lost(database: Database, ways: Sequence[WayBack]) -> list[str]
     return told
 
 
-async def downgrade(database: Database, ways: Sequence[WayBack], folder: Path = PACKAGED) -> None:
+async def downgrade(
+    database: Database, ways: Sequence[DowngradeStep], folder: Path = PACKAGED
+) -> None:
     """Goes each way in turn; the tables are then those of the older program."""
     connection = await database.dedicated()
     try:
         await connection.execute(LOCK)
         applied = await read_applied(connection)
-        pending(read_migrations(folder), applied)
+        list_pending(read_migrations(folder), applied)
         if not ways or applied[-1].version != ways[0].migration.version:
-            raise Clash("The tables changed meanwhile.", code="tables_changed", retryable=True)
+            raise Conflict("The tables changed meanwhile.", code="tables_changed", retryable=True)
         for way in ways:
-            await _go(connection, way)
+            await _apply_downgrade(connection, way)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
-        raise database_problem(error) from error
+        raise convert_driver_error(error) from error
     finally:
         connection.terminate()
 
 
-async def _go(connection: Dedicated, way: WayBack) -> None:
+async def _apply_downgrade(connection: DedicatedConnection, way: DowngradeStep) -> None:
     try:
         async with connection.transaction():
             await connection.execute(way.sql)
@@ -103,7 +105,7 @@ async def _go(connection: Dedicated, way: WayBack) -> None:
     except asyncpg.PostgresError as error:
         if is_lost_connection(error):
             raise
-        raise Fault(
+        raise InternalError(
             f"The way back from {way.migration.label} could not be gone "
             f"(SQLSTATE {error.sqlstate}); nothing of it was changed.",
             code="downgrade_failed",

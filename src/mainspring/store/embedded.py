@@ -18,26 +18,26 @@ from signal import SIGINT, SIGKILL, SIGQUIT
 from types import MappingProxyType
 from urllib.parse import quote
 
-from mainspring.contracts.errors import Clash, Fault, Problem, TimedOut
-from mainspring.store.account import Account, server_account
-from mainspring.store.binaries import Binaries, find_binaries, within_reach
+from mainspring.contracts.errors import Conflict, DeadlineExceeded, InternalError, Problem
+from mainspring.store.account import SystemUser, choose_server_user
+from mainspring.store.binaries import PostgresBinaries, copy_within_reach, find_binaries
 from mainspring.store.cluster import (
     DATABASE,
     SOCKET_NAME,
     USER,
-    Layout,
+    ClusterLayout,
     clear_unfinished,
-    layout_of,
+    locate_cluster,
     make_cluster,
     make_folders,
     make_home,
 )
-from mainspring.store.diagnosis import folder_problem, is_lingering, start_problem
+from mainspring.store.diagnosis import describe_folder_error, is_lingering, start_problem
 from mainspring.store.leftovers import clear_pid_files, end_orphans
 from mainspring.store.ownership import FolderLock
-from mainspring.store.programs import spawn, until_ended
+from mainspring.store.programs import spawn_program, wait_for_exit
 from mainspring.store.setting_aside import refuse_unfinished
-from mainspring.store.tuning import server_settings
+from mainspring.store.tuning import build_server_settings
 
 # Replaying what a crash left over takes seconds; a machine in trouble may take minutes.
 _READY_SECONDS = 300.0
@@ -58,7 +58,7 @@ class EmbeddedServer:
         home: Path,
         *,
         extra_settings: Mapping[str, str] = _NONE,
-        binaries: Binaries | None = None,
+        binaries: PostgresBinaries | None = None,
         unfinished: bool = False,
     ) -> None:
         """With ``unfinished``, also on a folder that is being filled from a backup."""
@@ -68,7 +68,7 @@ class EmbeddedServer:
         self._binaries = binaries
         self._lock = FolderLock(self._home)
         self._process: subprocess.Popen[bytes] | None = None
-        self._layout: Layout | None = None
+        self._layout: ClusterLayout | None = None
 
     @property
     def dsn(self) -> str:
@@ -78,8 +78,10 @@ class EmbeddedServer:
     def dsn_for(self, database: str) -> str:
         """The same for another database of this server."""
         if self._layout is None:
-            raise Fault("The embedded database was not started.", code="database_not_started")
-        return dsn_at(self._layout.socket, database)
+            raise InternalError(
+                "The embedded database was not started.", code="database_not_started"
+            )
+        return build_dsn(self._layout.socket, database)
 
     @property
     def pid(self) -> int | None:
@@ -114,7 +116,7 @@ class EmbeddedServer:
         except BaseException as error:
             self._abandon(keep_lock=owned)
             if isinstance(error, OSError) and not isinstance(error, TimeoutError):
-                raise folder_problem(error, self._home) from error
+                raise describe_folder_error(error, self._home) from error
             raise
 
     async def stop_async(self) -> None:
@@ -127,14 +129,14 @@ class EmbeddedServer:
     async def _begin(self) -> None:
         if not self._unfinished:
             refuse_unfinished(self._home)
-        account = server_account(self._home / "postgres" / "data")
+        account = choose_server_user(self._home / "postgres" / "data")
         make_home(self._home, account)
-        layout = layout_of(self._home, account.uid)
+        layout = locate_cluster(self._home, account.uid)
         self._lock.take(layout.socket)
         self._layout = layout
         found = self._binaries or find_binaries(layout.major)
         _refuse_other_version(layout.major, found)
-        binaries = within_reach(found, account, self._home)
+        binaries = copy_within_reach(found, account, self._home)
         make_folders(layout, account)
         clear_unfinished(layout)
         if layout.major is None:
@@ -142,8 +144,10 @@ class EmbeddedServer:
         _rotate(layout.log)
         await self._launch(layout, account, binaries)
 
-    async def _launch(self, layout: Layout, account: Account, binaries: Binaries) -> None:
-        settings = {**server_settings(binaries, layout.data, layout.socket), **self._extra}
+    async def _launch(
+        self, layout: ClusterLayout, account: SystemUser, binaries: PostgresBinaries
+    ) -> None:
+        settings = {**build_server_settings(binaries, layout.data, layout.socket), **self._extra}
         command: list[str | Path] = [binaries.program("postgres"), "-D", layout.data]
         for name, value in settings.items():
             command += ["-c", f"{name}={value}"]
@@ -161,17 +165,17 @@ class EmbeddedServer:
             await asyncio.sleep(0.05)
 
     async def _attempt(
-        self, command: list[str | Path], layout: Layout, account: Account
+        self, command: list[str | Path], layout: ClusterLayout, account: SystemUser
     ) -> str | None:
         """None once the server answers; what it said when it ended instead."""
         process, before = _spawn_with_log(command, layout, account)
         self._process = process
         deadline, pause = time.monotonic() + _READY_SECONDS, _POLL_SECONDS
         while process.poll() is None:
-            if await answers(layout.socket):
+            if await is_answering(layout.socket):
                 return None
             if time.monotonic() > deadline:
-                raise _too_slow()
+                raise _start_timeout_error()
             await asyncio.sleep(pause)
             # Each question asked too early is a line in the log.
             pause = min(pause * 1.2, 0.2)
@@ -188,12 +192,12 @@ class EmbeddedServer:
             self._lock.release()
 
 
-def dsn_at(socket: Path, database: str = DATABASE) -> str:
+def build_dsn(socket: Path, database: str = DATABASE) -> str:
     """The address of a database behind a socket."""
     return f"postgresql://{USER}@/{quote(database)}?host={quote(str(socket), safe='')}&port=5432"
 
 
-async def answers(socket: Path) -> bool:
+async def is_answering(socket: Path) -> bool:
     """Whether the server lets us in; one that is still starting up answers with an error."""
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(_ANSWER_SECONDS):
@@ -222,7 +226,7 @@ async def _end(process: subprocess.Popen[bytes]) -> None:
             return
         process.send_signal(how)
         with contextlib.suppress(TimeoutError):
-            await until_ended(process, seconds)
+            await wait_for_exit(process, seconds)
 
 
 def _finish(work: Coroutine[object, object, None]) -> None:
@@ -231,9 +235,9 @@ def _finish(work: Coroutine[object, object, None]) -> None:
         runner.run(work)
 
 
-def _refuse_other_version(major: int | None, found: Binaries) -> None:
+def _refuse_other_version(major: int | None, found: PostgresBinaries) -> None:
     if major is not None and major != found.major:
-        raise Clash(
+        raise Conflict(
             f"The database files were made by Postgres {major}; this is {found.major}.",
             code="other_postgres_version",
             suggestion=f"Install Postgres {major}, or set MAINSPRING_HOME to another folder.",
@@ -241,15 +245,15 @@ def _refuse_other_version(major: int | None, found: Binaries) -> None:
 
 
 def _spawn_with_log(
-    command: list[str | Path], layout: Layout, account: Account
+    command: list[str | Path], layout: ClusterLayout, account: SystemUser
 ) -> tuple[subprocess.Popen[bytes], int]:
     """The server, and the place in the log where its own words begin."""
-    with open(layout.log, "ab", opener=_private_file) as log:
+    with open(layout.log, "ab", opener=_open_private_file) as log:
         before = log.tell()
-        return spawn(command, account, cwd=layout.home, output=log, feed=b""), before
+        return spawn_program(command, account, cwd=layout.home, output=log, feed=b""), before
 
 
-def _private_file(path: str, flags: int) -> int:
+def _open_private_file(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
@@ -260,7 +264,7 @@ def _rotate(log: Path) -> None:
             log.rename(log.with_suffix(".log.1"))
 
 
-def _too_slow() -> Problem:
-    return TimedOut(
+def _start_timeout_error() -> Problem:
+    return DeadlineExceeded(
         "The embedded database did not become ready in time.", code="database_start_slow"
     )

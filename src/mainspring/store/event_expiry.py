@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.ids import floor_id
-from mainspring.store.partitions import Cut, drop_cut, ended
-from mainspring.store.turns import in_batches
+from mainspring.contracts.ids import get_lowest_id_at
+from mainspring.store.partitions import ExpiredPartition, drop_cut, list_ended_partitions
+from mainspring.store.turns import delete_in_batches
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -42,7 +42,7 @@ _DELETE = """
     RETURNING e.id
 """
 
-Place = tuple[str, UUID]
+LogPosition = tuple[str, UUID]
 
 
 async def expire_events(database: Database, before: datetime) -> tuple[int, list[str]]:
@@ -50,23 +50,25 @@ async def expire_events(database: Database, before: datetime) -> tuple[int, list
     row = await database.fetchrow(_CURSOR, READER)
     if row is None:
         return 0, []
-    read: Place = (row["xid"], row["id"])
+    read: LogPosition = (row["xid"], row["id"])
     dropped: list[str] = []
-    for cut in await _ended(database, before):
-        dropped += await drop_cut(database, ["events"], cut, partial(_unread, cut, read))
-    bound = floor_id(before)
+    for cut in await _list_ended_event_partitions(database, before):
+        dropped += await drop_cut(database, ["events"], cut, partial(_is_unread, cut, read))
+    bound = get_lowest_id_at(before)
 
     async def batch(tx: Transaction, most: int) -> int:
         return len(await tx.fetch(_DELETE, *read, bound, most))
 
-    return await in_batches(database, batch), dropped
+    return await delete_in_batches(database, batch), dropped
 
 
-async def _ended(database: Database, before: datetime) -> list[Cut]:
+async def _list_ended_event_partitions(
+    database: Database, before: datetime
+) -> list[ExpiredPartition]:
     async with database.acquire() as connection:
-        return await ended(connection, "events", before)
+        return await list_ended_partitions(connection, "events", before)
 
 
-async def _unread(cut: Cut, read: Place, tx: Transaction) -> bool:
+async def _is_unread(cut: ExpiredPartition, read: LogPosition, tx: Transaction) -> bool:
     row = await tx.fetchrow(_UNREAD, cut.start, cut.end, *read)
     return row is None or bool(row["found"])

@@ -14,16 +14,23 @@ from uuid import UUID
 
 import orjson
 
-from mainspring.contracts.errors import Missing
-from mainspring.contracts.event import Entry, Event, EventRow, Place, Wanted
+from mainspring.contracts.errors import NotFound
+from mainspring.contracts.event import Event, EventLogEntry, EventPosition, EventQuery, EventRow
 from mainspring.contracts.limits import Limits
-from mainspring.store.parts import Part
+from mainspring.store.parts import StatementPart
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.store.wake import Waker
+    from mainspring.store.wake import WakeupSender
 
-__all__ = ["EVENTS_CHANNEL", "EVENTS_PART", "EventRow", "EventTable", "Herald", "append_events"]
+__all__ = [
+    "EVENTS_CHANNEL",
+    "EVENTS_PART",
+    "EventNotifier",
+    "EventRow",
+    "EventTable",
+    "append_events",
+]
 
 EVENTS_CHANNEL = "mainspring_events"
 # What one read may bring into memory, as text; one event always fits. A payload is
@@ -46,7 +53,7 @@ _TOLD = """
     FROM unnest({}::int4[], {}::uuid[], {}::text[], {}::text[], {}::text[])
         AS e(n, id, type, source_id, payload)
 """
-EVENTS_PART = Part(_TOLD, (None,) * 5)
+EVENTS_PART = StatementPart(_TOLD, (None,) * 5)
 
 # The payload travels as text: one that cannot be read must not hide its neighbours.
 _READ = """
@@ -107,14 +114,16 @@ class EventTable:
         """Adds facts to the log, inside the caller's transaction."""
         await append_events(tx, events)
 
-    async def read(self, tx: Transaction, after: Place, most: int) -> Sequence[Entry]:
+    async def read(
+        self, tx: Transaction, after: EventPosition, most: int
+    ) -> Sequence[EventLogEntry]:
         """The next entries after a place in the log, oldest first, none ever passed over."""
-        found: list[Entry] = []
+        found: list[EventLogEntry] = []
         room, some = _READ_BYTES, _FIRST_READ
         while room > 0 and len(found) < most:
             wanted = min(some, most - len(found))
             rows = await tx.fetch(_READ, *after, wanted, room)
-            found += [_entry(row) for row in rows]
+            found += [_build_log_entry(row) for row in rows]
             if len(rows) < wanted:
                 break
             after = found[-1].place
@@ -122,19 +131,23 @@ class EventTable:
             some *= 2
         return found
 
-    async def peek(self, tx: Transaction, after: Place) -> tuple[Entry, bool] | None:
+    async def peek(
+        self, tx: Transaction, after: EventPosition
+    ) -> tuple[EventLogEntry, bool] | None:
         """The next entry, unread, and whether everything before it is settled."""
         row = await tx.fetchrow(_NEXT, *after)
         if row is None:
             return None
-        return Entry((row["xid"], row["id"]), row["workspace_id"], None), bool(row["settled"])
+        return EventLogEntry((row["xid"], row["id"]), row["workspace_id"], None), bool(
+            row["settled"]
+        )
 
     async def one(self, tx: Transaction, workspace_id: UUID, event_id: UUID) -> Event:
         """One event of a workspace, while its time in the log lasts."""
         row = await tx.fetchrow(_ONE, workspace_id, event_id, self._kept)
-        event = None if row is None else _event(row)
+        event = None if row is None else _build_event(row)
         if event is None:
-            raise Missing(
+            raise NotFound(
                 "There is no such event.",
                 code="no_event",
                 suggestion=f"Events are kept for {self._kept.days} days.",
@@ -142,7 +155,7 @@ class EventTable:
         return event
 
     async def list(
-        self, tx: Transaction, workspace_id: UUID, wanted: Wanted, most: int
+        self, tx: Transaction, workspace_id: UUID, wanted: EventQuery, most: int
     ) -> Sequence[Event]:
         """The newest events of a workspace first; one that cannot be read is left out."""
         found: list[Event] = []
@@ -160,18 +173,18 @@ class EventTable:
             )
             if not rows:
                 break
-            found += [event for event in map(_event, rows) if event is not None]
+            found += [event for event in map(_build_event, rows) if event is not None]
             before = rows[-1]["id"]
         return found
 
 
-class Herald:
+class EventNotifier:
     """Tells readers of the log that there is news: at once after a rest, then now and then.
 
     Readers look often while there is something to read, so a busy log needs few hints.
     """
 
-    def __init__(self, waker: Waker) -> None:
+    def __init__(self, waker: WakeupSender) -> None:
         self._waker = waker
         self._last = float("-inf")
 
@@ -189,11 +202,11 @@ async def append_events(tx: Transaction, events: Sequence[EventRow]) -> None:
         await tx.execute(_APPEND, *(list(column) for column in zip(*events, strict=True)))
 
 
-def _entry(row: Any) -> Entry:
-    return Entry((row["xid"], row["id"]), row["workspace_id"], _event(row))
+def _build_log_entry(row: Any) -> EventLogEntry:
+    return EventLogEntry((row["xid"], row["id"]), row["workspace_id"], _build_event(row))
 
 
-def _event(row: Any) -> Event | None:
+def _build_event(row: Any) -> Event | None:
     try:
         payload = orjson.loads(row["payload"])
     except ValueError:

@@ -26,13 +26,13 @@ _answers: dict[frozenset[int], Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class _Remembered:
+class _SkippedStatement:
     """Stands for the statement that was not needed: one with a name is in nobody's way."""
 
     name: str = "remembered"
 
 
-class KnowingConnection(_Plain):
+class TypeCachingConnection(_Plain):
     """Asks about each set of Postgres's own types once in the life of the process."""
 
     async def _introspect_types(
@@ -42,7 +42,7 @@ class KnowingConnection(_Plain):
     ) -> tuple[Any, Any]:
         wanted = frozenset(typeoids)
         if wanted in _answers:
-            return _answers[wanted], _Remembered()
+            return _answers[wanted], _SkippedStatement()
         found, statement = await super()._introspect_types(wanted, timeout)  # type: ignore[misc]
         if max(*wanted, *(row["oid"] for row in found)) < _FIRST_MADE:
             _answers[wanted] = found

@@ -21,14 +21,14 @@ PR_SET_PDEATHSIG = 1
 CANNOT_RUN = 126
 
 
-def become(uid: int, gid: int) -> None:
+def switch_user(uid: int, gid: int) -> None:
     """Gives up the system account for good: groups first, while that is still allowed."""
     os.setgroups([])
     os.setgid(gid)
     os.setuid(uid)
 
 
-def tie_to(parent: int) -> None:
+def die_with_parent(parent: int) -> None:
     """SIGINT, a fast and clean shutdown for Postgres, when the parent is gone."""
     if sys.platform != "linux":
         return
@@ -45,8 +45,8 @@ def main(arguments: list[str]) -> int:
     try:
         os.umask(0o077)
         if uid >= 0:
-            become(uid, gid)
-        tie_to(parent)
+            switch_user(uid, gid)
+        die_with_parent(parent)
         os.execv(command[0], command)  # noqa: S606  (the caller chose the program)
     except OSError as error:
         sys.stderr.write(f"leash: {error.strerror or error}\n")

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mainspring.store.cluster import SOCKET_NAME
-from mainspring.store.ownership import lives
+from mainspring.store.ownership import is_process_alive
 
-_POLL_SECONDS = 0.02
+_LEFTOVER_POLL_SECONDS = 0.02
 _STOP_SECONDS = 20.0
 _PROCESSES = Path("/proc")
 
@@ -30,10 +30,10 @@ async def clear_pid_files(data: Path, socket: Path) -> None:
     use is found by Postgres without it.
     """
     for file in (data / "postmaster.pid", socket / (SOCKET_NAME + ".lock")):
-        pid = _pid_in(file)
-        if pid is None or not lives(pid):
+        pid = _read_pid(file)
+        if pid is None or not is_process_alive(pid):
             continue
-        if _works_in(pid, data):
+        if _is_server_process(pid, data):
             await _stop(pid, data)
         else:
             file.unlink(missing_ok=True)
@@ -41,11 +41,11 @@ async def clear_pid_files(data: Path, socket: Path) -> None:
 
 async def _stop(pid: int, data: Path) -> None:
     for how in (signal.SIGINT, signal.SIGQUIT):
-        _signal(pid, how)
+        _send_signal(pid, how)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_STOP_SECONDS):
-                while _works_in(pid, data):
-                    await asyncio.sleep(_POLL_SECONDS)
+                while _is_server_process(pid, data):
+                    await asyncio.sleep(_LEFTOVER_POLL_SECONDS)
                 return
 
 
@@ -55,24 +55,24 @@ def end_orphans(data: Path) -> None:
     One that is busy computing may take long to look up; its work cannot be committed any
     more, because the server it belongs to does not exist.
     """
-    for pid in _processes():
-        if pid != os.getpid() and _works_in(pid, data):
-            _signal(pid, signal.SIGKILL)
+    for pid in _iterate_processes():
+        if pid != os.getpid() and _is_server_process(pid, data):
+            _send_signal(pid, signal.SIGKILL)
 
 
-def _pid_in(file: Path) -> int | None:
+def _read_pid(file: Path) -> int | None:
     try:
         return int(file.read_text().split("\n", 1)[0])
     except (FileNotFoundError, ValueError):
         return None
 
 
-def _processes() -> Iterator[int]:
+def _iterate_processes() -> Iterator[int]:
     if _PROCESSES.is_dir():
         yield from (int(entry.name) for entry in _PROCESSES.iterdir() if entry.name.isdecimal())
 
 
-def _works_in(pid: int, data: Path) -> bool:
+def _is_server_process(pid: int, data: Path) -> bool:
     """Every process of a server is called postgres and has its files as working folder."""
     if not (_PROCESSES / "self").exists():
         return _is_started_with(pid, data)
@@ -96,6 +96,6 @@ def _is_started_with(pid: int, data: Path) -> bool:
     return False
 
 
-def _signal(pid: int, how: signal.Signals) -> None:
+def _send_signal(pid: int, how: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, how)

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import asyncpg
 
-from mainspring.contracts.errors import Clash, Fault, Invalid
-from mainspring.store.asking import Connection, Dedicated
+from mainspring.contracts.errors import Conflict, InternalError, Invalid
+from mainspring.store.asking import Connection, DedicatedConnection
 from mainspring.store.database import Database
-from mainspring.store.migrate import PACKAGED, migrate, pending, read_migrations
-from mainspring.store.outage import database_problem, is_lost_connection
+from mainspring.store.migrate import PACKAGED, list_pending, migrate, read_migrations
+from mainspring.store.outage import convert_driver_error, is_lost_connection
 from mainspring.store.partitions import ensure_partitions
-from mainspring.store.snapshot import PLAIN_SESSION, Content, Heading
-from mainspring.store.tables import Table, digest_of, quoted, read_tables
+from mainspring.store.snapshot import PLAIN_SESSION, DatabaseContent, SnapshotHeader
+from mainspring.store.tables import StoredTable, compute_table_digest, quote_identifier, read_tables
 
 _OTHERS = """
     SELECT relname FROM pg_class
@@ -31,15 +31,15 @@ _OTHERS = """
 _IS_OURS = "SELECT to_regclass('schema_migrations') IS NOT NULL"
 
 
-async def nothing_more() -> None:
+async def load_nothing_more() -> None:
     """For whoever has nothing to bring along."""
 
 
 async def load(
     database: Database,
-    content: Content,
+    content: DatabaseContent,
     *,
-    bring: Callable[[], Awaitable[None]] = nothing_more,
+    bring: Callable[[], Awaitable[None]] = load_nothing_more,
     folder: Path = PACKAGED,
 ) -> dict[str, int]:
     """Fills an empty database; answers how many rows each table got.
@@ -52,8 +52,8 @@ async def load(
     await refuse_occupied(database)
     await migrate(database, folder, upto=heading.version)
     filled: dict[str, int] = {}
-    async with _alone(database) as connection:
-        tables = await _fitting(connection, heading)
+    async with _open_dedicated(database) as connection:
+        tables = await _match_tables(connection, heading)
         async with connection.transaction():
             await _hold_empty(connection, tables)
             await _make_room(connection, heading)
@@ -66,13 +66,13 @@ async def load(
     return filled
 
 
-def refuse_unfit(heading: Heading, folder: Path = PACKAGED) -> None:
+def refuse_unfit(heading: SnapshotHeader, folder: Path = PACKAGED) -> None:
     """Rows of a newer or another program are refused before anything is touched."""
     try:
-        pending(read_migrations(folder), heading.applied)
-    except Clash as clash:
+        list_pending(read_migrations(folder), heading.applied)
+    except Conflict as clash:
         newer = clash.code == "database_newer"
-        raise Clash(
+        raise Conflict(
             f"The rows come from {'a newer' if newer else 'another'} Mainspring: their tables are "
             f"those of {heading.applied[-1].label}, which this one does not "
             f"{'know' if newer else 'have'}.",
@@ -89,19 +89,19 @@ async def refuse_occupied(database: Database) -> None:
         if not await connection.fetchval(_IS_OURS):
             other = await connection.fetchval(_OTHERS)
             if other is not None:
-                raise _occupied(f"it has a table or view {other!r} of something else")
+                raise _occupied_error(f"it has a table or view {other!r} of something else")
             return
         for table in await read_tables(connection):
             await _refuse_filled(connection, table)
 
 
-async def _refuse_filled(connection: Connection, table: Table) -> None:
-    if await connection.fetchval(f"SELECT EXISTS (SELECT FROM {quoted(table.name)})"):
-        raise _occupied(f"there are rows in {table.name}")
+async def _refuse_filled(connection: Connection, table: StoredTable) -> None:
+    if await connection.fetchval(f"SELECT EXISTS (SELECT FROM {quote_identifier(table.name)})"):
+        raise _occupied_error(f"there are rows in {table.name}")
 
 
-def _occupied(why: str) -> Clash:
-    return Clash(
+def _occupied_error(why: str) -> Conflict:
+    return Conflict(
         f"The database is not empty: {why}. Nothing was changed.",
         code="not_empty",
         suggestion="Make a new, empty database and name that one.",
@@ -109,27 +109,29 @@ def _occupied(why: str) -> Clash:
 
 
 @contextlib.asynccontextmanager
-async def _alone(database: Database) -> AsyncIterator[Dedicated]:
+async def _open_dedicated(database: Database) -> AsyncIterator[DedicatedConnection]:
     connection = await database.dedicated(settings=PLAIN_SESSION)
     try:
         yield connection
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
         if isinstance(error, asyncpg.PostgresError) and not is_lost_connection(error):
-            raise _refused(error) from error
-        raise database_problem(error) from error
+            raise _load_error(error) from error
+        raise convert_driver_error(error) from error
     finally:
         connection.terminate()
 
 
-def _refused(error: asyncpg.PostgresError) -> Fault:
-    return Fault(
+def _load_error(error: asyncpg.PostgresError) -> InternalError:
+    return InternalError(
         f"The database did not take the rows (SQLSTATE {error.sqlstate}); nothing was kept.",
         code="rows_refused",
         retryable=False,
     )
 
 
-async def _fitting(connection: Dedicated, heading: Heading) -> list[Table]:
+async def _match_tables(
+    connection: DedicatedConnection, heading: SnapshotHeader
+) -> list[StoredTable]:
     """The tables as they are here, with the columns that came; both must be known here."""
     here = await read_tables(connection)
     came = {table.name: set(table.columns) for table in heading.tables}
@@ -141,33 +143,35 @@ async def _fitting(connection: Dedicated, heading: Heading) -> list[Table]:
             f"The rows do not fit the tables here: {', '.join(apart)[:200]}.", code="rows_foreign"
         )
     columns = {table.name: table.columns for table in heading.tables}
-    return [Table(table.name, columns[table.name]) for table in here]
+    return [StoredTable(table.name, columns[table.name]) for table in here]
 
 
-async def _hold_empty(connection: Dedicated, tables: list[Table]) -> None:
-    names = ", ".join(quoted(table.name) for table in tables)
+async def _hold_empty(connection: DedicatedConnection, tables: list[StoredTable]) -> None:
+    names = ", ".join(quote_identifier(table.name) for table in tables)
     await connection.execute(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE")
     for table in tables:
         await _refuse_filled(connection, table)
 
 
-async def _make_room(connection: Dedicated, heading: Heading) -> None:
+async def _make_room(connection: DedicatedConnection, heading: SnapshotHeader) -> None:
     """Partitions first: rows that found none would stay where all others go."""
     now = await connection.fetchval("SELECT now()")
     for moment in (*heading.periods, now):
         await ensure_partitions(connection, moment)
 
 
-async def _fill(connection: Dedicated, table: Table, content: Content) -> int:
+async def _fill(
+    connection: DedicatedConnection, table: StoredTable, content: DatabaseContent
+) -> int:
     said = await connection.copy_to_table(
         table.name, source=content.pieces(table), columns=list(table.columns)
     )
     rows = int(said.rpartition(" ")[2])
     sent, digest = content.rows(table), await content.digest(table)
     if rows != sent or (
-        digest is not None and (rows, digest) != await digest_of(connection, table)
+        digest is not None and (rows, digest) != await compute_table_digest(connection, table)
     ):
-        raise Fault(
+        raise InternalError(
             f"Of {sent} rows of {table.name}, {rows} arrived, or not as they were; "
             "nothing was kept.",
             code="rows_lost",
@@ -175,7 +179,7 @@ async def _fill(connection: Dedicated, table: Table, content: Content) -> int:
     return rows
 
 
-async def _count_on(connection: Dedicated, sequences: Mapping[str, int | None]) -> None:
+async def _count_on(connection: DedicatedConnection, sequences: Mapping[str, int | None]) -> None:
     there = await connection.fetch(
         "SELECT sequencename::text AS name FROM pg_sequences WHERE schemaname = current_schema()"
     )
@@ -187,17 +191,17 @@ async def _count_on(connection: Dedicated, sequences: Mapping[str, int | None]) 
             )
 
 
-async def is_same(database: Database, content: Content) -> int | None:
+async def is_same(database: Database, content: DatabaseContent) -> int | None:
     """How many rows there are, if both have the same; None if they do not."""
     total = 0
-    async with _alone(database) as connection:
+    async with _open_dedicated(database) as connection:
         if not await connection.fetchval(_IS_OURS):
             return None
         here = {table.name: table for table in await read_tables(connection)}
         for table in content.heading.tables:
             if table.name not in here or set(here[table.name].columns) != set(table.columns):
                 return None
-            rows, digest = await digest_of(connection, table)
+            rows, digest = await compute_table_digest(connection, table)
             if digest != await content.digest(table):
                 return None
             total += rows

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import asyncpg
 
-from mainspring.contracts.errors import Clash, Fault
+from mainspring.contracts.errors import Conflict, InternalError
 from mainspring.store.asking import Connection
-from mainspring.store.database import INSIDE, Database, Dedicated
-from mainspring.store.outage import database_problem, is_lost_connection
-from mainspring.store.sessions import others_at_work
+from mainspring.store.database import INSIDE, Database, DedicatedConnection
+from mainspring.store.outage import convert_driver_error, is_lost_connection
+from mainspring.store.sessions import count_other_processes
 
 PACKAGED = Path(__file__).parent / "migrations"
 # Beside a file, the way back from it; only whoever goes back looks at it.
@@ -54,7 +54,7 @@ _TRANSACTION = "SELECT pg_current_xact_id()::text"
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedMigration:
     """What the database remembers of a migration."""
 
     version: int
@@ -96,13 +96,13 @@ async def migrate(
         refuse_old(connection.get_server_version().major)
         await connection.execute(LOCK)
         await connection.execute(_TABLE)
-        missing = pending(migrations, await read_applied(connection))
+        missing = list_pending(migrations, await read_applied(connection))
         if upto is not None:
             missing = [migration for migration in missing if migration.version <= upto]
         for migration in missing:
             await _apply(connection, migration)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
-        raise database_problem(error) from error
+        raise convert_driver_error(error) from error
     finally:
         # Ends the session, and with it the lock.
         connection.terminate()
@@ -111,14 +111,14 @@ async def migrate(
 
 async def require_tables(database: Database, folder: Path = PACKAGED) -> None:
     """Makes the tables of an empty database; refuses those of an older or a newer version."""
-    if missing := await missing_migrations(database, folder):
+    if missing := await list_missing_migrations(database, folder):
         if missing[0].version == 1:
             await migrate(database, folder)
             return
         async with database.acquire() as connection:
-            in_use = await others_at_work(connection) > 0
+            in_use = await count_other_processes(connection) > 0
         before = "Stop every part of the older version, then" if in_use else "Make a backup, then"
-        raise Clash(
+        raise Conflict(
             "The tables of this database are those of an older Mainspring: they end with migration "
             f"{missing[0].version - 1}, and this version needs {missing[-1].version}.",
             code="database_older",
@@ -127,30 +127,30 @@ async def require_tables(database: Database, folder: Path = PACKAGED) -> None:
         )
 
 
-async def missing_migrations(database: Database, folder: Path = PACKAGED) -> list[Migration]:
+async def list_missing_migrations(database: Database, folder: Path = PACKAGED) -> list[Migration]:
     """What the database has not had yet; a process that is at it is waited for."""
     async with database.transaction() as tx:
         await tx.execute(_WAIT)
         applied = await read_applied(tx) if await tx.fetchval(_IS_THERE) else []
-    return pending(read_migrations(folder), applied)
+    return list_pending(read_migrations(folder), applied)
 
 
 def refuse_old(major: int) -> None:
     """A server that does not know what our tables are made with."""
     if major < OLDEST:
-        raise Clash(
+        raise Conflict(
             f"This is Postgres {major}, and Mainspring needs {OLDEST} or newer.",
             code="postgres_too_old",
             suggestion="Upgrade that server, or name another one.",
         )
 
 
-async def read_applied(connection: Connection) -> list[Applied]:
+async def read_applied(connection: Connection) -> list[AppliedMigration]:
     """What the database has had, oldest first."""
-    return [Applied(*row) for row in await connection.fetch(_APPLIED)]
+    return [AppliedMigration(*row) for row in await connection.fetch(_APPLIED)]
 
 
-async def tables_version(database: Database) -> int:
+async def read_schema_version(database: Database) -> int:
     """The number of the last migration that the database has had."""
     return int(await database.fetchval("SELECT max(version) FROM schema_migrations") or 0)
 
@@ -162,19 +162,21 @@ def read_migrations(folder: Path) -> list[Migration]:
         if path.name.endswith(DOWN):
             continue
         if (named := _FILE.fullmatch(path.name)) is None:
-            raise Fault(f"The migration file {path.name} is not named like 0001_name.sql.")
+            raise InternalError(f"The migration file {path.name} is not named like 0001_name.sql.")
         # Line ends may change on the way to a machine; what the file says does not.
         sql = path.read_text(encoding="utf-8")
         found.append(Migration(int(named["version"]), named["name"], sql))
     if [migration.version for migration in found] != list(range(1, len(found) + 1)):
-        raise Fault("The numbers of the migration files are not 1, 2, 3 … without a gap.")
+        raise InternalError("The numbers of the migration files are not 1, 2, 3 … without a gap.")
     return found
 
 
-def pending(migrations: Sequence[Migration], applied: Sequence[Applied]) -> list[Migration]:
+def list_pending(
+    migrations: Sequence[Migration], applied: Sequence[AppliedMigration]
+) -> list[Migration]:
     """What is still to do; a database with another past than ours is refused."""
     if len(applied) > len(migrations):
-        raise Clash(
+        raise Conflict(
             f"The database was used by a newer Mainspring: it has {applied[-1].label}, "
             "which this one does not know.",
             code="database_newer",
@@ -182,7 +184,7 @@ def pending(migrations: Sequence[Migration], applied: Sequence[Applied]) -> list
         )
     for ours, theirs in zip(migrations, applied, strict=False):
         if (ours.version, ours.checksum) != (theirs.version, theirs.checksum):
-            raise Clash(
+            raise Conflict(
                 f"The database was built with another text of the migration {theirs.label}.",
                 code="migration_changed",
                 suggestion="Use the version of Mainspring that this database belongs to, or begin "
@@ -191,19 +193,19 @@ def pending(migrations: Sequence[Migration], applied: Sequence[Applied]) -> list
     return list(migrations[len(applied) :])
 
 
-async def _apply(connection: Dedicated, migration: Migration) -> None:
+async def _apply(connection: DedicatedConnection, migration: Migration) -> None:
     try:
         async with connection.transaction():
             before = await connection.fetchval(_TRANSACTION)
             await connection.execute(migration.sql)
             if await connection.fetchval(_TRANSACTION) != before:
-                raise Fault(f"The migration {migration.label} ends its own transaction.")
+                raise InternalError(f"The migration {migration.label} ends its own transaction.")
             await connection.execute(_RECORD, migration.version, migration.name, migration.checksum)
     except asyncpg.PostgresError as error:
         if is_lost_connection(error) or isinstance(error, asyncpg.InsufficientResourcesError):
             raise
         denied = isinstance(error, asyncpg.InsufficientPrivilegeError)
-        raise Fault(
+        raise InternalError(
             f"The migration {migration.label} could not be applied "
             f"(SQLSTATE {error.sqlstate}); nothing of it was kept.",
             code="migration_failed",

@@ -13,17 +13,17 @@ import asyncpg
 
 from mainspring.contracts.errors import (
     NO_SPACE,
-    Clash,
-    Fault,
+    Conflict,
+    DeadlineExceeded,
+    InternalError,
     Invalid,
     Problem,
     StorageFull,
-    TimedOut,
-    Upstream,
+    UpstreamError,
     as_problem,
-    storage_full,
+    storage_full_error,
 )
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 
 log = logging.getLogger(__name__)
 
@@ -71,13 +71,13 @@ def is_collision(error: BaseException) -> bool:
 def is_storage_full(error: BaseException) -> bool:
     """Whether a write failed because there is no space left, here or at the database."""
     if isinstance(error, asyncpg.PostgresError):
-        return isinstance(error, asyncpg.DiskFullError) or _says_no_space(error)
+        return isinstance(error, asyncpg.DiskFullError) or _is_out_of_space(error)
     if isinstance(error, OSError):
         return error.errno in NO_SPACE
     return isinstance(error, StorageFull)
 
 
-def _says_no_space(error: asyncpg.PostgresError) -> bool:
+def _is_out_of_space(error: asyncpg.PostgresError) -> bool:
     state = error.sqlstate or ""
     if state != _INTERNAL_ERROR and not state.startswith(_SYSTEM_ERRORS):
         return False
@@ -86,8 +86,8 @@ def _says_no_space(error: asyncpg.PostgresError) -> bool:
     return any(words in message for words in _NO_SPACE_WORDS)
 
 
-def unavailable() -> Upstream:
-    return Upstream(
+def database_unavailable_error() -> UpstreamError:
+    return UpstreamError(
         "The database cannot be reached right now.",
         code=UNAVAILABLE,
         suggestion="Try again in a moment.",
@@ -95,43 +95,43 @@ def unavailable() -> Upstream:
     )
 
 
-def database_problem(error: BaseException) -> Problem:
+def convert_driver_error(error: BaseException) -> Problem:
     """The one place where an error of the driver becomes a problem."""
     if isinstance(error, Problem):
         return error
     if is_storage_full(error):
-        return storage_full()
+        return storage_full_error()
     if is_lost_connection(error) or isinstance(error, OSError):
-        return unavailable()
+        return database_unavailable_error()
     if is_collision(error):
-        return Clash(
+        return Conflict(
             "Two changes met in the database and this one gave way.",
             code="database_collision",
             retryable=True,
         )
     if isinstance(error, asyncpg.QueryCanceledError):
-        return TimedOut("The database took too long.", code="database_slow")
+        return DeadlineExceeded("The database took too long.", code="database_slow")
     if isinstance(error, (*_REFUSED, asyncpg.InvalidCatalogNameError)):
-        return _refused(error)
+        return _connection_rejected_error(error)
     if isinstance(error, asyncpg.ClientConfigurationError):
-        return _bad_address()
-    return Fault("The database refused a statement.", code="database_error")
+        return _invalid_dsn_error()
+    return InternalError("The database refused a statement.", code="database_error")
 
 
-def logged_problem(error: BaseException) -> Problem:
+def log_and_convert_error(error: BaseException) -> Problem:
     """An error of any kind as a problem; one that nobody foresaw is found in the log by its id."""
     if is_collision(error) or is_storage_full(error):
-        return database_problem(error)
+        return convert_driver_error(error)
     problem = as_problem(error)
-    if problem is error or not isinstance(problem, Fault):
+    if problem is error or not isinstance(problem, InternalError):
         return problem
-    mark = new_id()
-    log.error("Error %s is a %s%s.", mark, type(error).__name__, _place(error))
+    mark = generate_id()
+    log.error("Error %s is a %s%s.", mark, type(error).__name__, _format_raise_location(error))
     problem.suggestion = f"Look for {mark} in the log of the server."
     return problem
 
 
-def _place(error: BaseException) -> str:
+def _format_raise_location(error: BaseException) -> str:
     """Where it was raised; its text may hold a secret and is not looked at."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -142,7 +142,7 @@ def _place(error: BaseException) -> str:
     return f" of {module}, line {trace.tb_lineno}"
 
 
-def _refused(error: BaseException) -> Invalid:
+def _connection_rejected_error(error: BaseException) -> Invalid:
     missing = isinstance(error, asyncpg.InvalidCatalogNameError)
     return Invalid(
         "The database server has no database of that name."
@@ -153,7 +153,7 @@ def _refused(error: BaseException) -> Invalid:
     )
 
 
-def _bad_address() -> Invalid:
+def _invalid_dsn_error() -> Invalid:
     return Invalid(
         "The address of the database cannot be used.",
         code="database_address",

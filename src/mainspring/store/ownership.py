@@ -13,13 +13,13 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 
 IN_USE = "data_folder_in_use"
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class FolderOwner:
     """The process that holds a data folder, and the folder of its server's socket."""
 
     pid: int
@@ -41,7 +41,7 @@ class FolderLock:
         """Becomes the owner, or says who it is; taking it twice changes nothing."""
         if self._file is not None:
             return
-        file = os.open(_path(self._home), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        file = os.open(_get_lock_path(self._home), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             entry = json.dumps({"pid": os.getpid(), "socket": str(socket)}).encode()
@@ -50,7 +50,7 @@ class FolderLock:
             os.ftruncate(file, len(entry))
         except BlockingIOError:
             os.close(file)
-            raise _in_use(self._home) from None
+            raise _folder_in_use_error(self._home) from None
         except OSError:
             os.close(file)
             raise
@@ -62,36 +62,36 @@ class FolderLock:
             self._file = None
 
 
-def read_owner(home: Path) -> Owner | None:
+def read_owner(home: Path) -> FolderOwner | None:
     """Who wrote the lock file last; that it still holds the lock is not said here."""
     try:
-        entry = json.loads(_path(home).read_bytes())
-        return Owner(int(entry["pid"]), Path(entry["socket"]))
+        entry = json.loads(_get_lock_path(home).read_bytes())
+        return FolderOwner(int(entry["pid"]), Path(entry["socket"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def is_in_use(error: BaseException) -> bool:
     """Whether this is the message that another process owns the folder."""
-    return isinstance(error, Clash) and error.code == IN_USE
+    return isinstance(error, Conflict) and error.code == IN_USE
 
 
-def _path(home: Path) -> Path:
+def _get_lock_path(home: Path) -> Path:
     return home / "lock"
 
 
-def _in_use(home: Path) -> Clash:
+def _folder_in_use_error(home: Path) -> Conflict:
     owner = read_owner(home)
     # A process that has died cannot hold the lock: its successor is still writing.
-    who = f" (process {owner.pid})" if owner is not None and lives(owner.pid) else ""
-    return Clash(
+    who = f" (process {owner.pid})" if owner is not None and is_process_alive(owner.pid) else ""
+    return Conflict(
         f"Another Mainspring{who} already uses the data folder {home}.",
         code=IN_USE,
         suggestion="Stop it first, or set MAINSPRING_HOME to another folder.",
     )
 
 
-def lives(pid: int) -> bool:
+def is_process_alive(pid: int) -> bool:
     """Whether a process with this number exists, whoever it belongs to."""
     try:
         os.kill(pid, 0)

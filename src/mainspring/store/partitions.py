@@ -17,8 +17,8 @@ from uuid import UUID
 import asyncpg
 
 from mainspring.contracts.context import Transaction
-from mainspring.contracts.ids import floor_id, moment_of
-from mainspring.store.outage import database_problem
+from mainspring.contracts.ids import get_id_time, get_lowest_id_at
+from mainspring.store.outage import convert_driver_error
 
 if TYPE_CHECKING:
     from mainspring.store.database import Connection, Database
@@ -57,7 +57,7 @@ _OPTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PartitionPeriod:
     """One period: its name and its two ends."""
 
     name: str
@@ -65,13 +65,13 @@ class Span:
     end: datetime
 
 
-def spans(period: Period, now: datetime) -> Iterator[Span]:
+def iterate_periods(period: Period, now: datetime) -> Iterator[PartitionPeriod]:
     """The period that holds ``now`` and the ones after it."""
     start = _start(period, now.astimezone(UTC))
     for _ in range(AHEAD[period] + 1):
         end = _start(period, start + timedelta(days=32 if period == "month" else 7))
         shown = f"{start:%Y_%m}" if period == "month" else f"{start:%G_w%V}"
-        yield Span(shown, start, end)
+        yield PartitionPeriod(shown, start, end)
         start = end
 
 
@@ -95,7 +95,7 @@ async def ensure_partitions(tx: Connection, now: datetime) -> list[str]:
     missing = [
         (table, span)
         for table, period in TABLES.items()
-        for span in spans(period, now)
+        for span in iterate_periods(period, now)
         if f"{table}_{span.name}" not in there
     ]
     if not missing:
@@ -115,23 +115,23 @@ async def ensure_partitions(tx: Connection, now: datetime) -> list[str]:
     return made
 
 
-async def _is_taken(tx: Transaction, table: str, span: Span) -> bool:
+async def _is_taken(tx: Transaction, table: str, span: PartitionPeriod) -> bool:
     # Nobody adds to it between this look and the new partition.
     await tx.execute(f"LOCK TABLE {table}_other IN SHARE ROW EXCLUSIVE MODE")
     row = await tx.fetchrow(
         f"SELECT EXISTS (SELECT 1 FROM {table}_other WHERE {_KEYS[table]} >= $1 "
         f"AND {_KEYS[table]} < $2) AS taken",
-        floor_id(span.start),
-        floor_id(span.end),
+        get_lowest_id_at(span.start),
+        get_lowest_id_at(span.end),
     )
     return bool(row["taken"])
 
 
-def _create(table: str, name: str, span: Span) -> str:
+def _create(table: str, name: str, span: PartitionPeriod) -> str:
     options = _OPTIONS.get(table)
     return (
         f"CREATE TABLE {name} PARTITION OF {table} "
-        f"FOR VALUES FROM ('{floor_id(span.start)}') TO ('{floor_id(span.end)}')"
+        f"FOR VALUES FROM ('{get_lowest_id_at(span.start)}') TO ('{get_lowest_id_at(span.end)}')"
         + (f" WITH ({options})" if options else "")
     )
 
@@ -155,11 +155,11 @@ _STOOD_BACK = (
     asyncpg.DeadlockDetectedError,
 )
 
-Spares = Callable[["Transaction"], Awaitable[bool]]
+KeepPartition = Callable[["Transaction"], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ExpiredPartition:
     """One period of a table that is over: the end of its name, and its two ids."""
 
     name: str
@@ -167,19 +167,23 @@ class Cut:
     end: UUID
 
 
-async def ended(tx: Transaction, table: str, before: datetime) -> list[Cut]:
+async def list_ended_partitions(
+    tx: Transaction, table: str, before: datetime
+) -> list[ExpiredPartition]:
     """The periods of a table that were over at a moment, oldest first."""
-    bound = floor_id(before)
-    found: list[Cut] = []
+    bound = get_lowest_id_at(before)
+    found: list[ExpiredPartition] = []
     for row in await tx.fetch(_ENDED, table):
         ids = _BOUNDS.search(row["bound"])
         if ids is not None and UUID(ids[2]) <= bound:
-            found.append(Cut(row["name"].removeprefix(f"{table}_"), UUID(ids[1]), UUID(ids[2])))
+            found.append(
+                ExpiredPartition(row["name"].removeprefix(f"{table}_"), UUID(ids[1]), UUID(ids[2]))
+            )
     return sorted(found, key=lambda cut: cut.start)
 
 
 @contextlib.asynccontextmanager
-async def alone_in_month(database: Database, made: UUID) -> AsyncIterator[Connection]:
+async def lock_month_exclusive(database: Database, made: UUID) -> AsyncIterator[Connection]:
     """Holds the month of an id for whoever drops it, by a session and not by a transaction.
 
     What is asked over the session's connection lets go of its own locks at once; a transaction
@@ -187,26 +191,26 @@ async def alone_in_month(database: Database, made: UUID) -> AsyncIterator[Connec
     """
     connection = await database.dedicated()
     try:
-        await connection.execute("SELECT pg_advisory_lock(7312, $1)", _month(made))
+        await connection.execute("SELECT pg_advisory_lock(7312, $1)", _get_month(made))
         yield connection
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
-        raise database_problem(error) from error
+        raise convert_driver_error(error) from error
     finally:
         # Ends the session, and with it the lock.
         connection.terminate()
 
 
-async def among_others_in_month(tx: Transaction, made: UUID) -> None:
+async def lock_month_shared(tx: Transaction, made: UUID) -> None:
     """The same to the end of a transaction, for whoever gives new life to one of its rows."""
-    await tx.execute("SELECT pg_advisory_xact_lock_shared(7312, $1)", _month(made))
+    await tx.execute("SELECT pg_advisory_xact_lock_shared(7312, $1)", _get_month(made))
 
 
-def _month(made: UUID) -> int:
-    return int(f"{moment_of(made):%Y%m}")
+def _get_month(made: UUID) -> int:
+    return int(f"{get_id_time(made):%Y%m}")
 
 
 async def drop_cut(
-    database: Database, tables: Sequence[str], cut: Cut, spares: Spares
+    database: Database, tables: Sequence[str], cut: ExpiredPartition, spares: KeepPartition
 ) -> list[str]:
     """Drops one period of some tables whole: history goes without deleting row by row.
 

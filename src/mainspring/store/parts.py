@@ -14,7 +14,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StatementPart:
     """A statement with {} for each of its columns, and what follows its WHERE."""
 
     text: str

@@ -17,24 +17,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 from mainspring.store import leash
-from mainspring.store.account import Account
+from mainspring.store.account import SystemUser
 
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 _POLL_SECONDS = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProgramExit:
     """How a program ended and everything it said."""
 
     code: int
     text: str
 
 
-def spawn(
-    command: Sequence[str | Path], account: Account, *, cwd: Path, output: IO[bytes], feed: bytes
+def spawn_program(
+    command: Sequence[str | Path], account: SystemUser, *, cwd: Path, output: IO[bytes], feed: bytes
 ) -> subprocess.Popen[bytes]:
     """Starts a program as the account; it gets a session of its own.
 
@@ -43,7 +43,7 @@ def spawn(
     """
     if threading.current_thread() is not threading.main_thread():
         # The parent-death signal follows the thread that started the program.
-        raise Fault("The embedded database must be started from the main thread.")
+        raise InternalError("The embedded database must be started from the main thread.")
     uid, gid = (account.uid, account.gid) if account.switched else (-1, -1)
     with tempfile.TemporaryFile() as stdin:
         stdin.write(feed)
@@ -61,22 +61,22 @@ def spawn(
 
 
 async def run(
-    command: Sequence[str | Path], account: Account, *, cwd: Path, feed: bytes = b""
-) -> Ended:
+    command: Sequence[str | Path], account: SystemUser, *, cwd: Path, feed: bytes = b""
+) -> ProgramExit:
     """Runs a program to its end; it is killed when the wait is given up."""
     with tempfile.TemporaryFile() as output:
-        process = spawn(command, account, cwd=cwd, output=output, feed=feed)
+        process = spawn_program(command, account, cwd=cwd, output=output, feed=feed)
         try:
-            code = await until_ended(process)
+            code = await wait_for_exit(process)
         finally:
             if process.poll() is None:
                 process.kill()
                 process.wait()
         output.seek(0)
-        return Ended(code, output.read().decode("utf-8", "replace"))
+        return ProgramExit(code, output.read().decode("utf-8", "replace"))
 
 
-async def until_ended(process: subprocess.Popen[bytes], seconds: float | None = None) -> int:
+async def wait_for_exit(process: subprocess.Popen[bytes], seconds: float | None = None) -> int:
     """Waits for the end without a thread: a wait in a thread could not be given up."""
     async with asyncio.timeout(seconds):
         while (code := process.poll()) is None:

@@ -38,16 +38,16 @@ _VERSIONS = f"""
 """
 
 
-def session_name(name: str) -> str:
-    return f"{name}:{os.getpid()}:{host_mark(platform.node())}:{VERSION}"
+def build_application_name(name: str) -> str:
+    return f"{name}:{os.getpid()}:{hash_host_name(platform.node())}:{VERSION}"
 
 
-def host_mark(host: str) -> str:
+def hash_host_name(host: str) -> str:
     """A machine in few letters."""
     return hashlib.md5(host.encode(), usedforsecurity=False).hexdigest()[:HOST_LETTERS]
 
 
-def launcher_mark() -> str:
+def get_parent_process_id() -> str:
     """The process that started this one, by the boot of its machine, its number and its start.
 
     Two processes with the same mark were started by one that lived through both. Where the system
@@ -57,7 +57,7 @@ def launcher_mark() -> str:
     return _mark(parent, f"/proc/{parent}/stat")
 
 
-def process_mark() -> str:
+def get_process_id() -> str:
     """This process, in the same way: a later one of the same number has another mark."""
     return _mark(os.getpid(), "/proc/self/stat")
 
@@ -65,25 +65,25 @@ def process_mark() -> str:
 def _mark(number: int, stat: str) -> str:
     # The name of the program is in brackets and may hold anything; the start is the 20th field
     # after it. The parent of a container's first process has no such file.
-    fields = _content(stat).rpartition(")")[2].split()
-    boot = _content("/proc/sys/kernel/random/boot_id").strip()
+    fields = _read_file(stat).rpartition(")")[2].split()
+    boot = _read_file("/proc/sys/kernel/random/boot_id").strip()
     return f"{boot}:{number}:{''.join(fields[19:20])}"
 
 
-def _content(path: str) -> str:
+def _read_file(path: str) -> str:
     try:
         return Path(path).read_text()
     except OSError:
         return ""
 
 
-async def others_at_work(tx: Transaction) -> int:
+async def count_other_processes(tx: Transaction) -> int:
     """How many other processes have the database open, on whatever machine."""
     row = await tx.fetchrow(_OTHERS)
     assert row is not None
     return int(row["processes"])
 
 
-async def versions_at_work(tx: Transaction) -> dict[str, int]:
+async def count_processes_by_version(tx: Transaction) -> dict[str, int]:
     """How many processes of each version have the database open; "" is older than that is told."""
     return {row["version"]: row["processes"] for row in await tx.fetch(_VERSIONS)}

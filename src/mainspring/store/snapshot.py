@@ -16,16 +16,16 @@ from typing import Any, Final, Protocol
 
 import asyncpg
 
-from mainspring.contracts.errors import Clash, Missing
-from mainspring.store.asking import Dedicated
+from mainspring.contracts.errors import Conflict, NotFound
+from mainspring.store.asking import DedicatedConnection
 from mainspring.store.database import Database
-from mainspring.store.migrate import Applied, read_applied
-from mainspring.store.outage import database_problem
-from mainspring.store.sessions import others_at_work
+from mainspring.store.migrate import AppliedMigration, read_applied
+from mainspring.store.outage import convert_driver_error
+from mainspring.store.sessions import count_other_processes
 from mainspring.store.tables import (
-    Table,
-    digest_of,
-    quoted,
+    StoredTable,
+    compute_table_digest,
+    quote_identifier,
     read_periods,
     read_sequences,
     read_tables,
@@ -49,11 +49,11 @@ _LIVE = "SELECT name FROM workers WHERE lease_until > now() ORDER BY id LIMIT 1"
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class SnapshotHeader:
     """What must be known before the first row is put anywhere."""
 
-    applied: tuple[Applied, ...]
-    tables: tuple[Table, ...]
+    applied: tuple[AppliedMigration, ...]
+    tables: tuple[StoredTable, ...]
     sequences: Mapping[str, int | None]
     periods: tuple[datetime, ...]
 
@@ -62,21 +62,21 @@ class Heading:
         return self.applied[-1].version if self.applied else 0
 
 
-class Content(Protocol):
+class DatabaseContent(Protocol):
     """Rows on their way: from a file, or from another database."""
 
     @property
-    def heading(self) -> Heading: ...
+    def heading(self) -> SnapshotHeader: ...
 
-    def pieces(self, table: Table) -> AsyncIterator[bytes]:
+    def pieces(self, table: StoredTable) -> AsyncIterator[bytes]:
         """The rows of a table, as Postgres writes them."""
         ...
 
-    def rows(self, table: Table) -> int:
+    def rows(self, table: StoredTable) -> int:
         """How many there were; known once all pieces have been taken."""
         ...
 
-    async def digest(self, table: Table) -> Decimal | None:
+    async def digest(self, table: StoredTable) -> Decimal | None:
         """A number over all of them, if it can be told."""
         ...
 
@@ -85,21 +85,23 @@ class Content(Protocol):
 class Snapshot:
     """One moment of a database."""
 
-    connection: Dedicated
-    heading: Heading
+    connection: DedicatedConnection
+    heading: SnapshotHeader
     taken_at: datetime
     postgres: str
     # The ids of the keys that its secrets are sealed with.
     keys: tuple[str, ...]
     _rows: dict[str, int] = field(default_factory=dict)
 
-    async def copy(self, table: Table, put: Callable[[bytes], Coroutine[Any, Any, None]]) -> int:
+    async def copy(
+        self, table: StoredTable, put: Callable[[bytes], Coroutine[Any, Any, None]]
+    ) -> int:
         """Hands on every row; answers how many there were."""
         said = await self.connection.copy_from_query(table.query, output=put)
-        self._rows[table.name] = rows = _copied(said)
+        self._rows[table.name] = rows = _parse_copy_count(said)
         return rows
 
-    async def pieces(self, table: Table) -> AsyncIterator[bytes]:
+    async def pieces(self, table: StoredTable) -> AsyncIterator[bytes]:
         waiting: asyncio.Queue[bytes | None] = asyncio.Queue(_PIECES)
 
         async def read() -> None:
@@ -117,43 +119,45 @@ class Snapshot:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
 
-    def rows(self, table: Table) -> int:
+    def rows(self, table: StoredTable) -> int:
         return self._rows[table.name]
 
-    async def digest(self, table: Table) -> Decimal | None:
-        return (await digest_of(self.connection, table))[1]
+    async def digest(self, table: StoredTable) -> Decimal | None:
+        return (await compute_table_digest(self.connection, table))[1]
 
 
 @contextlib.asynccontextmanager
-async def snapshot(database: Database, *, still: bool = False) -> AsyncIterator[Snapshot]:
+async def open_snapshot(database: Database, *, still: bool = False) -> AsyncIterator[Snapshot]:
     """The database at this moment. With ``still``, nobody may write while it is read."""
     connection = await database.dedicated(settings=PLAIN_SESSION)
     try:
         tables = await read_tables(connection)
         if "workspaces" not in {table.name for table in tables}:
-            raise nothing_there()
+            raise empty_database_error()
         begin = "BEGIN ISOLATION LEVEL REPEATABLE READ" + ("" if still else " READ ONLY")
         await connection.execute(begin)
-        names = ", ".join(quoted(table.name) for table in tables)
+        names = ", ".join(quote_identifier(table.name) for table in tables)
         # The moment is the one of the first query after this.
-        await connection.execute(f"LOCK TABLE {names} IN {_mode(still)} MODE")
-        yield await _taken(connection, tables)
+        await connection.execute(f"LOCK TABLE {names} IN {_get_lock_mode(still)} MODE")
+        yield await _build_snapshot(connection, tables)
         await connection.execute("COMMIT")
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
-        raise database_problem(error) from error
+        raise convert_driver_error(error) from error
     finally:
         connection.terminate()
 
 
-def _mode(still: bool) -> str:
+def _get_lock_mode(still: bool) -> str:
     return "SHARE" if still else "ACCESS SHARE"
 
 
-async def _taken(connection: Dedicated, tables: Sequence[Table]) -> Snapshot:
+async def _build_snapshot(
+    connection: DedicatedConnection, tables: Sequence[StoredTable]
+) -> Snapshot:
     row: Any = await connection.fetchrow(
         "SELECT now() AS now, current_setting('server_version') AS release"
     )
-    heading = Heading(
+    heading = SnapshotHeader(
         tuple(await read_applied(connection)),
         tuple(tables),
         await read_sequences(connection),
@@ -169,13 +173,13 @@ async def refuse_at_work(database: Database) -> None:
         return
     name = await database.fetchval(_LIVE)
     if name is not None:
-        raise Clash(
+        raise Conflict(
             f"The worker {name} still works on this database, or ended a moment ago.",
             code="still_at_work",
             suggestion="Stop every server and worker of it, wait half a minute and try again.",
         )
-    if count := await others_at_work(database):
-        raise Clash(
+    if count := await count_other_processes(database):
+        raise Conflict(
             f"Mainspring still has this database open: {count} of its processes, on this machine "
             "or on others.",
             code="still_at_work",
@@ -183,14 +187,14 @@ async def refuse_at_work(database: Database) -> None:
         )
 
 
-def nothing_there() -> Missing:
-    return Missing(
+def empty_database_error() -> NotFound:
+    return NotFound(
         "There is no Mainspring in this database yet, so there is nothing to carry.",
         code="nothing_to_carry",
         suggestion="Look at MAINSPRING_HOME and MAINSPRING_DATABASE_URL.",
     )
 
 
-def _copied(said: str) -> int:
+def _parse_copy_count(said: str) -> int:
     """Postgres ends a copy with the words COPY and a number."""
     return int(said.rpartition(" ")[2])

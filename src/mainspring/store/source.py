@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Protocol
 
 from mainspring.contracts.errors import Problem
-from mainspring.store.embedded import EmbeddedServer, answers, dsn_at
-from mainspring.store.outage import unavailable
+from mainspring.store.embedded import EmbeddedServer, build_dsn, is_answering
+from mainspring.store.outage import database_unavailable_error
 from mainspring.store.ownership import is_in_use, read_owner
 
 _GUEST_SECONDS = 60.0
@@ -26,7 +26,7 @@ _WATCH_PAUSE_AFTER_TROUBLE = 5.0
 log = logging.getLogger(__name__)
 
 
-class Source(Protocol):
+class DatabaseSource(Protocol):
     """Knows the address and what can be done when nobody answers there."""
 
     @property
@@ -45,7 +45,7 @@ class Source(Protocol):
     async def close(self) -> None: ...
 
 
-class OutsideSource:
+class ExternalDatabaseSource:
     """Somebody else's server: it comes back when it comes back."""
 
     patience = 0.0
@@ -60,7 +60,7 @@ class OutsideSource:
     async def close(self) -> None: ...
 
 
-class EmbeddedSource:
+class EmbeddedDatabaseSource:
     """Our own server; its owner starts it again whenever it is found dead."""
 
     patience = 30.0
@@ -91,7 +91,7 @@ class EmbeddedSource:
         async with self._one_at_a_time:
             if self._closed:
                 # Somebody still asks after the end; the server must not rise again for it.
-                raise unavailable()
+                raise database_unavailable_error()
             if self._server.alive():
                 return
             if self._attach:
@@ -120,11 +120,11 @@ class EmbeddedSource:
                 self._visited = None
                 return
             owner = read_owner(self._home)
-            if owner is not None and await answers(owner.socket):
-                self._visited = dsn_at(owner.socket)
+            if owner is not None and await is_answering(owner.socket):
+                self._visited = build_dsn(owner.socket)
                 return
             if time.monotonic() > deadline:
-                raise unavailable()
+                raise database_unavailable_error()
             await asyncio.sleep(_GUEST_POLL_SECONDS)
 
     async def _keep_alive(self) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from mainspring.contracts.errors import StorageFull
 
 if TYPE_CHECKING:
-    from mainspring.store.asking import Asking
+    from mainspring.store.asking import QueryExecutor
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ def has_no_room(home: Path) -> bool:
         return False
 
 
-class Storage:
+class DiskSpaceMonitor:
     """What one process knows of the space that its database has."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Storage:
         self._failed_at = time.monotonic()
         self._know(full=True)
 
-    async def is_full(self, database: Asking) -> bool:
+    async def is_full(self, database: QueryExecutor) -> bool:
         """Whether writes fail; asks the database, if it was not asked lately."""
         if time.monotonic() >= self._probe_at:
             await self._probe(database)
@@ -66,12 +66,12 @@ class Storage:
         self._know(full=self._probe_failed or remembered)
         return self._full
 
-    async def _probe(self, database: Asking) -> None:
+    async def _probe(self, database: QueryExecutor) -> None:
         """Callers at the same time share one probe; if it is cancelled, the next one asks."""
         async with self._probing:
             if time.monotonic() < self._probe_at:
                 return
-            failed = await _probe_fails(database)
+            failed = await _is_probe_failing(database)
             self._probe_failed = failed
             self._probe_at = time.monotonic() + (_FULL_SECONDS if failed else _PROBE_SECONDS)
 
@@ -84,7 +84,7 @@ class Storage:
         self._full = full
 
 
-async def _probe_fails(database: Asking) -> bool:
+async def _is_probe_failing(database: QueryExecutor) -> bool:
     try:
         async with database.acquire() as connection, connection.transaction():
             await connection.execute(_LITTLE_MEMORY)

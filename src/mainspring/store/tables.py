@@ -59,7 +59,7 @@ _PERIODS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class StoredTable:
     """A table, and the columns of it that are stored and not computed."""
 
     name: str
@@ -69,38 +69,42 @@ class Table:
     def query(self) -> str:
         """Everything that is kept of it."""
         shown = ", ".join(self._shown(column) for column in self.columns)
-        return f"SELECT {shown} FROM {quoted(self.name)} AS kept"
+        return f"SELECT {shown} FROM {quote_identifier(self.name)} AS kept"
 
     @property
     def digest(self) -> str:
         """A query for one number over all its rows, whatever their order."""
         same = [c for c in self.columns if (self.name, c) not in _TOLD_OTHERWISE]
-        row = ", ".join(f"kept.{quoted(column)}" for column in same)
+        row = ", ".join(f"kept.{quote_identifier(column)}" for column in same)
         return (
             f"SELECT count(*) AS rows, coalesce(sum(hashtextextended(ROW({row})::text, 0)), 0) "
-            f"AS digest FROM {quoted(self.name)} AS kept"
+            f"AS digest FROM {quote_identifier(self.name)} AS kept"
         )
 
     def _shown(self, column: str) -> str:
         told = _TOLD_OTHERWISE.get((self.name, column))
-        return f"kept.{quoted(column)}" if told is None else f"{told} AS {quoted(column)}"
+        return (
+            f"kept.{quote_identifier(column)}"
+            if told is None
+            else f"{told} AS {quote_identifier(column)}"
+        )
 
 
-def quoted(name: str) -> str:
+def quote_identifier(name: str) -> str:
     """A name as SQL wants it, whatever is in it."""
     return '"' + name.replace('"', '""') + '"'
 
 
-async def read_tables(connection: Connection) -> list[Table]:
+async def read_tables(connection: Connection) -> list[StoredTable]:
     """What is carried, each table after those that it points at."""
     rows = await connection.fetch(_TABLES)
-    there = {row["name"]: Table(row["name"], tuple(row["columns"])) for row in rows}
+    there = {row["name"]: StoredTable(row["name"], tuple(row["columns"])) for row in rows}
     pairs = [(row["name"], row["pointed"]) for row in await connection.fetch(_POINTING)]
-    order = in_order(there, pairs)
+    order = sort_by_references(there, pairs)
     return [there[name] for name in order if name not in _LEFT_BEHIND]
 
 
-def in_order(names: Iterable[str], pointing: Sequence[tuple[str, str]]) -> list[str]:
+def sort_by_references(names: Iterable[str], pointing: Sequence[tuple[str, str]]) -> list[str]:
     """The names so that each comes after what it points at; one may point at itself."""
     graph: dict[str, set[str]] = {name: set() for name in sorted(names)}
     for name, pointed in pointing:
@@ -117,16 +121,16 @@ async def read_sequences(connection: Connection) -> dict[str, int | None]:
 async def read_periods(connection: Connection) -> list[datetime]:
     """When each period begins that a table has a partition for."""
     rows = await connection.fetch(_PERIODS)
-    moments = {_moment(UUID(row["first"])) for row in rows if row["first"] is not None}
+    moments = {_decode_id_time(UUID(row["first"])) for row in rows if row["first"] is not None}
     return sorted(moments)
 
 
-async def digest_of(connection: Connection, table: Table) -> tuple[int, Decimal]:
+async def compute_table_digest(connection: Connection, table: StoredTable) -> tuple[int, Decimal]:
     """How many rows a table has, and a number that two equal tables share."""
     row = await connection.fetchrow(table.digest)
     assert row is not None
     return row["rows"], row["digest"]
 
 
-def _moment(first: UUID) -> datetime:
+def _decode_id_time(first: UUID) -> datetime:
     return datetime.fromtimestamp((first.int >> 80) / 1000, UTC)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from mainspring.store.binaries import Binaries
+from mainspring.store.binaries import PostgresBinaries
 
 _LZ4_SINCE = 15
 _IO_METHODS_SINCE = 18
@@ -47,22 +47,24 @@ _SETTINGS = {
 }
 
 
-def server_settings(binaries: Binaries, data: Path, socket: Path) -> dict[str, str]:
+def build_server_settings(binaries: PostgresBinaries, data: Path, socket: Path) -> dict[str, str]:
     """What the server is started with, as far as these programs know it."""
-    chosen = {**_SETTINGS, "unix_socket_directories": _quoted(socket)}
+    chosen = {**_SETTINGS, "unix_socket_directories": _quote_path(socket)}
     if binaries.major >= _IO_METHODS_SINCE:
         # The default keeps three processes for reads that our small tables do not need.
         chosen["io_method"] = "sync"
-    if binaries.major >= _LZ4_SINCE and _takes(binaries, data, "wal_compression", "lz4"):
+    if binaries.major >= _LZ4_SINCE and _is_setting_supported(
+        binaries, data, "wal_compression", "lz4"
+    ):
         chosen["wal_compression"] = "lz4"
     return chosen
 
 
-def _quoted(folder: Path) -> str:
+def _quote_path(folder: Path) -> str:
     return '"' + str(folder).replace('"', '""') + '"'
 
 
-def _takes(binaries: Binaries, data: Path, name: str, value: str) -> bool:
+def _is_setting_supported(binaries: PostgresBinaries, data: Path, name: str, value: str) -> bool:
     """Whether these programs were built with what the value needs."""
     try:
         asked = subprocess.run(  # noqa: S603  (asks the program about a setting)

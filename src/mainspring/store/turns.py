@@ -18,10 +18,10 @@ BATCH = 1_000
 _TURN = "SELECT pg_try_advisory_xact_lock(7311, 2) AS ours"
 
 # Deletes at most so many rows inside the transaction and says how many it deleted.
-Batch = Callable[["Transaction", int], Awaitable[int]]
+DeleteBatch = Callable[["Transaction", int], Awaitable[int]]
 
 
-async def in_batches(database: Database, batch: Batch) -> int:
+async def delete_in_batches(database: Database, batch: DeleteBatch) -> int:
     """Repeats a batch until one is not full; how many rows went."""
     total = 0
     while True:

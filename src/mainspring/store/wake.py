@@ -20,7 +20,7 @@ from typing import Any
 import asyncpg
 
 from mainspring.contracts.errors import Problem
-from mainspring.store.database import Database, Dedicated
+from mainspring.store.database import Database, DedicatedConnection
 
 EVERYTHING = ""
 _MOST_PAYLOADS = 1_000
@@ -43,7 +43,7 @@ _TROUBLE = (
 log = logging.getLogger(__name__)
 
 
-class Waker:
+class WakeupSender:
     """Sends hints. The first goes out at once, those that follow closely go together."""
 
     def __init__(self, database: Database) -> None:
@@ -53,7 +53,7 @@ class Waker:
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._task: asyncio.Task[None] | None = None
-        self._connection: Dedicated | None = None
+        self._connection: DedicatedConnection | None = None
 
     def wake(self, channel: str, payload: str = EVERYTHING) -> None:
         """Notes the hint and returns; call it after the commit."""
@@ -110,17 +110,19 @@ class Waker:
             connection.terminate()
 
 
-class Listener:
+class WakeupListener:
     """Receives the hints of one channel, for one waiting task."""
 
-    def __init__(self, database: Database, channel: str, *, line: Line | None = None) -> None:
-        self._line = line or Line(database, channel)
+    def __init__(
+        self, database: Database, channel: str, *, line: ChannelSubscription | None = None
+    ) -> None:
+        self._line = line or ChannelSubscription(database, channel)
         self._found: set[str] = set()
         self._news = asyncio.Event()
 
-    def beside(self) -> Listener:
+    def beside(self) -> WakeupListener:
         """For another task that waits for the same hints: both hear them over one connection."""
-        return Listener(self._line.database, self._line.channel, line=self._line)
+        return WakeupListener(self._line.database, self._line.channel, line=self._line)
 
     async def wait(self, seconds: float) -> set[str]:
         """The payloads since the last call, as soon as there are any; none in that time: none.
@@ -152,17 +154,17 @@ class Listener:
         await self._line.leave(self)
 
 
-class Line:
+class ChannelSubscription:
     """A connection that listens to one channel, for as long as anybody hears it."""
 
     def __init__(self, database: Database, channel: str) -> None:
         self.database = database
         self.channel = channel
-        self._ears: set[Listener] = set()
+        self._ears: set[WakeupListener] = set()
         self._listens = False
         self._task: asyncio.Task[None] | None = None
 
-    def join(self, ear: Listener) -> None:
+    def join(self, ear: WakeupListener) -> None:
         """Tells this one too from now on, and opens the line if nobody has."""
         if ear not in self._ears:
             self._ears.add(ear)
@@ -171,7 +173,7 @@ class Line:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._listen_for_ever(), name="listener")
 
-    async def leave(self, ear: Listener) -> None:
+    async def leave(self, ear: WakeupListener) -> None:
         self._ears.discard(ear)
         if self._task is not None and not self._ears:
             self._task.cancel()
@@ -189,7 +191,7 @@ class Line:
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    async def _listen(self, connection: Dedicated) -> None:
+    async def _listen(self, connection: DedicatedConnection) -> None:
         """Until the connection breaks."""
         broken = asyncio.Event()
         connection.add_termination_listener(lambda _: broken.set())

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
-from mainspring.store.asking import Asking
-from mainspring.store.audit import Entry, append_audit
+from mainspring.store.asking import QueryExecutor
+from mainspring.store.audit import AuditRecord, append_audit
 
 if TYPE_CHECKING:
     from mainspring.store.database import Connection, Database
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 Work = TypeVar("Work")
 
 
-def _nothing_to_tell() -> Sequence[Entry]:
+def _record_nothing() -> Sequence[AuditRecord]:
     return ()
 
 
 @dataclass(frozen=True, slots=True)
-class Walled(Asking):
+class WorkspaceDatabase(QueryExecutor):
     """One workspace's side of the wall."""
 
     database: Database
     workspace_id: UUID
     # What the audit log is told when a transaction of this object commits.
-    tell: Callable[[], Sequence[Entry]] = _nothing_to_tell
+    tell: Callable[[], Sequence[AuditRecord]] = _record_nothing
 
     @contextlib.asynccontextmanager
     async def acquire(self) -> AsyncIterator[Connection]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
-from mainspring.store.embedded import dsn_at
+from mainspring.store.embedded import build_dsn
 from mainspring.store.outage import UNAVAILABLE
 from mainspring.store.ownership import read_owner
 
@@ -22,12 +22,12 @@ _OF_A_PLACE: Final = (UNAVAILABLE, "database_sign_in", "database_missing")
 _LOOK: Final = "Look at MAINSPRING_DATABASE_URL, and whether that server is running."
 
 
-def placed(problem: Problem, settings: Settings) -> Problem:
+def add_database_location(problem: Problem, settings: Settings) -> Problem:
     """The same problem with the database's place in it, if somebody has named that place."""
     url = settings.database_url
     if url is None or problem.code not in _OF_A_PLACE or _is_own(url, settings):
         return problem
-    where = whereabouts(url)
+    where = describe_database_location(url)
     return type(problem)(
         problem.detail if where is None else f"{problem.detail} That is {where}.",
         code=problem.code,
@@ -39,14 +39,14 @@ def placed(problem: Problem, settings: Settings) -> Problem:
 def _is_own(url: str, settings: Settings) -> bool:
     """``up`` hands its parts the address of the embedded server, which is nobody's setting."""
     owner = read_owner(settings.home)
-    return owner is not None and url == dsn_at(owner.socket)
+    return owner is not None and url == build_dsn(owner.socket)
 
 
-def whereabouts(url: str) -> str | None:
+def describe_database_location(url: str) -> str | None:
     """Name, host and port of a database; None where a password might be taken for one of them."""
     try:
         parts = urlsplit(url)
-        host, port = _door(parts)
+        host, port = _split_host_port(parts)
     except ValueError:
         return None
     # A / ? or # in a password that is not escaped ends the host too early: what is left of the
@@ -60,7 +60,7 @@ def whereabouts(url: str) -> str | None:
     return " at ".join(told) or None
 
 
-def _door(parts: SplitResult) -> tuple[str | None, str]:
+def _split_host_port(parts: SplitResult) -> tuple[str | None, str]:
     asked = parse_qs(parts.query)
     host = parts.hostname or asked.get("host", [None])[0]
     port = parts.port or asked.get("port", [_POSTGRES])[0]

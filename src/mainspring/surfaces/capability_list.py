@@ -10,15 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.capability import Audience
-from mainspring.gate.pinned import Offer, schema_for
+from mainspring.gate.pinned import CapabilityOffer, schema_for
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import Capability
-    from mainspring.gate.direct import Visitor
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.gate.direct import CapabilityCaller
+    from mainspring.surfaces.rooms import ApplicationServices
 
 
-async def shown_to(rooms: Rooms, visitor: Visitor, *, everything: bool = False) -> list[Offer]:
+async def list_offers(
+    rooms: ApplicationServices, visitor: CapabilityCaller, *, everything: bool = False
+) -> list[CapabilityOffer]:
     """What a visitor may call, by name; with ``everything``, what runs alone may call too."""
     found = await rooms.gate.offers(visitor)
     if not everything:
@@ -26,22 +28,24 @@ async def shown_to(rooms: Rooms, visitor: Visitor, *, everything: bool = False) 
     known = {offer.capability.id for offer in found}
     words = await rooms.registry.of(visitor.actor.workspace_id)
     more = [
-        Offer(one, one.input_schema)
+        CapabilityOffer(one, one.input_schema)
         for one in words.capabilities.values()
         if one.id not in known and _for_runs(one, visitor)
     ]
     return sorted((*found, *more), key=lambda offer: offer.capability.id)
 
 
-async def found_by(rooms: Rooms, visitor: Visitor, name: str) -> Offer | None:
+async def find_offer(
+    rooms: ApplicationServices, visitor: CapabilityCaller, name: str
+) -> CapabilityOffer | None:
     """One capability, as far as this visitor may know of it."""
     found = await rooms.gate.find(visitor.actor.workspace_id, name)
     if found is None or not (visitor.sees(found) or _for_runs(found, visitor)):
         return None
-    return Offer(found, schema_for(found, visitor))
+    return CapabilityOffer(found, schema_for(found, visitor))
 
 
-def as_dict(offer: Offer) -> dict[str, Any]:
+def as_dict(offer: CapabilityOffer) -> dict[str, Any]:
     """All that is told of a capability."""
     capability = offer.capability
     return {
@@ -58,6 +62,6 @@ def as_dict(offer: Offer) -> dict[str, Any]:
     }
 
 
-def _for_runs(capability: Capability, visitor: Visitor) -> bool:
+def _for_runs(capability: Capability, visitor: CapabilityCaller) -> bool:
     unbound = visitor.held is None and visitor.capabilities is None
     return unbound and capability.annotations.audience is Audience.RUNS

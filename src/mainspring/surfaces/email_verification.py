@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 from mainspring.workspace.people.users import User, read_user
 from mainspring.workspace.people.verification import (
-    Code,
-    Verified,
+    VerificationCode,
+    VerifiedUser,
     count_code,
     count_try,
     mail_change,
@@ -22,13 +22,15 @@ from mainspring.workspace.people.verification import (
 if TYPE_CHECKING:
     from mainspring.contracts.context import Mailer
     from mainspring.store.database import Connection
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 # Writes the entry of the audit log in the transaction of the change.
 Note = Callable[["Connection"], Awaitable[None]]
 
 
-async def send_code(rooms: Rooms, user_id: UUID, address: str, note: Note) -> tuple[Code, User]:
+async def send_code(
+    rooms: ApplicationServices, user_id: UUID, address: str, note: Note
+) -> tuple[VerificationCode, User]:
     """Mails a new code to the address that is not verified yet; ``address`` is the server's."""
     mailer = mailer_of(rooms)
     await count_code(rooms.database, user_id)
@@ -40,7 +42,9 @@ async def send_code(rooms: Rooms, user_id: UUID, address: str, note: Note) -> tu
     return code, user
 
 
-async def verify_code(rooms: Rooms, user_id: UUID, code: str, note: Note) -> Verified:
+async def verify_code(
+    rooms: ApplicationServices, user_id: UUID, code: str, note: Note
+) -> VerifiedUser:
     """Verifies the address that the code was mailed to, and notifies the one it replaces."""
     await count_try(rooms.database, user_id)
     async with rooms.database.transaction() as tx:
@@ -51,10 +55,10 @@ async def verify_code(rooms: Rooms, user_id: UUID, code: str, note: Note) -> Ver
     return done
 
 
-def mailer_of(rooms: Rooms) -> Mailer:
+def mailer_of(rooms: ApplicationServices) -> Mailer:
     """What sends mail here; refuses where no mail server is set."""
     if rooms.mailer is None:
-        raise Clash(
+        raise Conflict(
             "Mail is not set up here, so no address can be verified.",
             code="mail_not_set_up",
             suggestion="An operator sets MAINSPRING_SMTP_URL to smtp://user:password@host:587.",

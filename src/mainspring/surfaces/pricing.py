@@ -8,20 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mainspring.authoring.forecast.forecasting import Parts, forecast
+from mainspring.authoring.forecast.forecasting import ForecastDependencies, forecast
 from mainspring.workspace.automations import read_grants
-from mainspring.workspace.judging_here import words_for
+from mainspring.workspace.judging_here import load_vocabulary
 
 if TYPE_CHECKING:
-    from mainspring.authoring.forecast.answer import Forecast
-    from mainspring.store.walls import Walled
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.authoring.forecast.answer import CostForecast
+    from mainspring.store.walls import WorkspaceDatabase
+    from mainspring.surfaces.rooms import ApplicationServices
 
 
-async def price_of(rooms: Rooms, walled: Walled, found: Mapping[str, Any]) -> Forecast:
+async def price_of(
+    rooms: ApplicationServices, walled: WorkspaceDatabase, found: Mapping[str, Any]
+) -> CostForecast:
     """The forecast of an automation as it was read."""
     space, document = walled.workspace_id, found["definition"]
-    words = await words_for(rooms.registry, space, document)
-    parts = Parts(walled, rooms.gate.models, rooms.clock, rooms.limits)
+    words = await load_vocabulary(rooms.registry, space, document)
+    parts = ForecastDependencies(walled, rooms.gate.models, rooms.clock, rooms.limits)
     grants = read_grants(found["grants"])
     return await forecast(parts, space, document, grants, words, automation_id=found["id"])

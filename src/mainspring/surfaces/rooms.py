@@ -10,33 +10,33 @@ if TYPE_CHECKING:
     import asyncio
     from uuid import UUID
 
-    from mainspring.actions.script.workshop import Workshop
+    from mainspring.actions.script.workshop import ScriptRunner
     from mainspring.contracts.clock import Clock
     from mainspring.contracts.context import Mailer
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Registry
     from mainspring.gate.artifacts.blobs import BlobStore
-    from mainspring.gate.artifacts.links import Links
+    from mainspring.gate.artifacts.links import LinkSigner
     from mainspring.gate.call import Gate
-    from mainspring.gate.connected.reception import Reception
-    from mainspring.gate.outside.switchboard import Switchboard
+    from mainspring.gate.connected.reception import AccountConnectionService
+    from mainspring.gate.outside.switchboard import McpConnectionService
     from mainspring.gate.prompting.interactions import InteractionReceiver
-    from mainspring.gate.telemetry import TelemetryLine
+    from mainspring.gate.telemetry import TelemetryExporter
     from mainspring.gate.web_push import PushSender
-    from mainspring.runs.control import Control
+    from mainspring.runs.control import RunControl
     from mainspring.runs.dispatch import Dispatcher
     from mainspring.runs.watch import Watcher
     from mainspring.runs.worker import Worker
     from mainspring.settings import Settings
     from mainspring.store.database import Database
-    from mainspring.store.wake import Waker
-    from mainspring.triggers.desk import WebhookDesk
-    from mainspring.workspace.people.passwords import Passwords
+    from mainspring.store.wake import WakeupSender
+    from mainspring.triggers.desk import WebhookReceiver
+    from mainspring.workspace.people.passwords import PasswordVerifier
     from mainspring.workspace.vault import Vault
 
 
 @dataclass(frozen=True, slots=True)
-class Rooms:
+class ApplicationServices:
     """The open house, as far as a surface may use it."""
 
     settings: Settings
@@ -46,31 +46,31 @@ class Rooms:
     clock: Clock
     gate: Gate
     vault: Vault
-    passwords: Passwords
+    passwords: PasswordVerifier
     # Where notifications to browsers are sent.
     push: PushSender
-    waker: Waker
+    waker: WakeupSender
     dispatcher: Dispatcher
     # Where webhooks are taken in; whoever opens it for calls closes it.
-    desk: WebhookDesk
-    control: Control
+    desk: WebhookReceiver
+    control: RunControl
     # Where the servers of tools are connected.
-    switchboard: Switchboard
+    switchboard: McpConnectionService
     # Where members connect their accounts.
-    reception: Reception
+    reception: AccountConnectionService
     # Where a chat provider tells of buttons and commands.
     interactions: InteractionReceiver
     blobs: BlobStore
-    links: Links
+    links: LinkSigner
     workspace_id: UUID
     # Everything beside the workers that a running server does, until the event is set.
     watch: Callable[[asyncio.Event], Awaitable[None]]
     # A worker over this house; it works once its run is awaited.
     hire: Callable[[Watcher], Worker]
     # Where scripts are built when they are saved; none in a house that only judges them.
-    workshop: Workshop | None = None
+    workshop: ScriptRunner | None = None
     # Where traces and metrics go, if anywhere.
-    telemetry: TelemetryLine | None = None
+    telemetry: TelemetryExporter | None = None
     # Whether a program gave the command that opened this: it agrees to nothing.
     by_program: bool = False
     # The operator's mail server; none where no mail can be sent.

@@ -12,56 +12,63 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Finding, Missing, Problem
-from mainspring.contracts.preflight import Whose
+from mainspring.contracts.errors import Finding, NotFound, Problem
+from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.runs.replay import replay
 from mainspring.store.database import is_lost_connection
 from mainspring.triggers.changing import change
 from mainspring.triggers.missed_runs import runs_to_make_up_for
 from mainspring.workspace.automations import read_grants
-from mainspring.workspace.judging_here import doubts_here, words_for
+from mainspring.workspace.judging_here import find_missing_dependencies, load_vocabulary
 from mainspring.workspace.leavers import list_leavers
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.states import activate
-from mainspring.workspace.takeover import Estate, LeftAutomation, estate_of, take_over
+from mainspring.workspace.takeover import (
+    UnownedAutomation,
+    UnownedResources,
+    load_unowned_resources,
+    take_over,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.store.access import Access
+    from mainspring.store.access import DatabaseAccess
     from mainspring.store.database import Connection
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 # Without these a run fails, so it is not activated.
 _NEEDED: Final = frozenset({"not_connected"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
+class _TakeoverContext:
     """What is known about an automation before anything is held."""
 
     words: Vocabulary
     doubts: tuple[Finding, ...]
 
 
-async def show_estate(
-    rooms: Rooms, database: Access, actor: Actor, member_id: UUID
+async def show_departed_member(
+    rooms: ApplicationServices, database: DatabaseAccess, actor: Actor, member_id: UUID
 ) -> dict[str, Any]:
     """What a member left: what each automation may do, and what the actor would have to set."""
     async with database.acquire() as connection:
         leavers = await list_leavers(connection, actor.workspace_id)
-        estate = await estate_of(connection, actor, member_id)
+        estate = await load_unowned_resources(connection, actor, member_id)
     prepared = await _prepare(rooms, database, actor, estate)
     who = next((one for one in leavers if one["id"] == member_id), None)
     if who is None and not estate.automations and not estate.webhooks:
-        raise Missing("This member left nothing to take over.", code="nothing_left")
+        raise NotFound("This member left nothing to take over.", code="nothing_left")
     return {
         "member": {
             "id": member_id,
             "email": "" if who is None else who["email"],
             "name": "" if who is None else who["name"],
         },
-        "automations": [_shown(one, prepared[one.id]) for one in estate.automations],
+        "automations": [
+            _describe_left_automation(one, prepared[one.id]) for one in estate.automations
+        ],
         "webhooks": [
             {"automation_id": one.automation_id, "automation": one.automation, "slug": one.slug}
             for one in estate.webhooks
@@ -71,8 +78,8 @@ async def show_estate(
 
 
 async def take(
-    rooms: Rooms,
-    database: Access,
+    rooms: ApplicationServices,
+    database: DatabaseAccess,
     actor: Actor,
     member_id: UUID,
     digest: str,
@@ -85,14 +92,14 @@ async def take(
     ``replays`` also starts the missed runs that the triggers make up for.
     """
     async with database.acquire() as connection:
-        estate = await estate_of(connection, actor, member_id)
+        estate = await load_unowned_resources(connection, actor, member_id)
     prepared = await _prepare(rooms, database, actor, estate)
 
     async def work(tx: Connection) -> dict[str, Any]:
         taken = await take_over(tx, actor, member_id, digest, wanted)
         return {
             "automations": [
-                await _resumed(rooms, tx, actor.workspace_id, one, prepared[one.id])
+                await _resume_automation(rooms, tx, actor.workspace_id, one, prepared[one.id])
                 for one in taken.automations
             ],
             "webhooks": len(taken.webhooks),
@@ -107,7 +114,7 @@ async def take(
 
 
 async def replay_missed(
-    rooms: Rooms, database: Access, actor: Actor, taken: dict[str, Any]
+    rooms: ApplicationServices, database: DatabaseAccess, actor: Actor, taken: dict[str, Any]
 ) -> dict[str, Any]:
     """Starts the missed runs of what was taken over, as the policies of its triggers say.
 
@@ -136,7 +143,7 @@ async def replay_missed(
 
 
 async def _to_make_up_for(
-    rooms: Rooms, database: Access, workspace_id: UUID, one: Mapping[str, Any]
+    rooms: ApplicationServices, database: DatabaseAccess, workspace_id: UUID, one: Mapping[str, Any]
 ) -> list[UUID]:
     """The missed runs of one automation; what is not active makes up for nothing yet."""
     if one["state"] != "active" or not one["missed"]:
@@ -147,29 +154,33 @@ async def _to_make_up_for(
 
 
 async def _prepare(
-    rooms: Rooms, database: Access, actor: Actor, estate: Estate
-) -> Mapping[UUID, _Prepared]:
-    found: dict[UUID, _Prepared] = {}
+    rooms: ApplicationServices, database: DatabaseAccess, actor: Actor, estate: UnownedResources
+) -> Mapping[UUID, _TakeoverContext]:
+    found: dict[UUID, _TakeoverContext] = {}
     space = actor.workspace_id
     for one in estate.automations:
         async with database.acquire() as connection:
             there = await read_automation(connection, space, one.id)
         document = there["definition"]
-        words = await words_for(rooms.registry, space, document)
-        doubts = await doubts_here(
+        words = await load_vocabulary(rooms.registry, space, document)
+        doubts = await find_missing_dependencies(
             document,
             read_grants(there["grants"]),
             words,
             rooms.gate.models,
             rooms.gate.preflight,
-            Whose(space, author_id=actor.id),
+            DefinitionOwner(space, author_id=actor.id),
         )
-        found[one.id] = _Prepared(words, doubts)
+        found[one.id] = _TakeoverContext(words, doubts)
     return found
 
 
-async def _resumed(
-    rooms: Rooms, tx: Connection, workspace_id: UUID, one: LeftAutomation, prepared: _Prepared
+async def _resume_automation(
+    rooms: ApplicationServices,
+    tx: Connection,
+    workspace_id: UUID,
+    one: UnownedAutomation,
+    prepared: _TakeoverContext,
 ) -> dict[str, Any]:
     """The automation after the takeover; what keeps it from being active is said."""
     state, problem = one.state, None
@@ -184,11 +195,11 @@ async def _resumed(
             if is_lost_connection(caught):
                 raise
             problem = caught.as_dict()
-    shown = _shown(one, prepared)
+    shown = _describe_left_automation(one, prepared)
     return {**shown, "state": state, "problem": problem}
 
 
-def _shown(one: LeftAutomation, prepared: _Prepared) -> dict[str, Any]:
+def _describe_left_automation(one: UnownedAutomation, prepared: _TakeoverContext) -> dict[str, Any]:
     missing = [finding.as_dict() for finding in (*one.missing, *prepared.doubts)]
     return {
         "id": one.id,

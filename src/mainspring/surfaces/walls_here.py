@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mainspring.actions.script.sandbox.walls import Walls
+    from mainspring.actions.script.sandbox.walls import Isolation
 
 
-async def walls_here() -> Walls:
+async def probe_sandbox() -> Isolation:
     """What holds, tried and not guessed; a ``Problem`` where no script can run at all."""
-    from mainspring.actions.script.sandbox.pool import Sandboxes
+    from mainspring.actions.script.sandbox.pool import SandboxPool
 
-    async with Sandboxes(warm=0, most=1) as sandboxes:
+    async with SandboxPool(warm=0, most=1) as sandboxes:
         return await sandboxes.walls()

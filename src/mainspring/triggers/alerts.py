@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.context import Mail, Mailer
-from mainspring.contracts.errors import Problem, for_log
+from mainspring.contracts.errors import Problem, describe_for_log
 from mainspring.contracts.event import Event
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.runs.events import EVENTS, FAILED
 from mainspring.runs.story import next_moves
@@ -33,23 +33,23 @@ from mainspring.triggers.changing import record_overtaken
 from mainspring.workspace.alerts import (
     MOST_COUNTED,
     Alert,
-    Letter,
-    failed_runs,
-    failures_in_row,
-    failures_since,
-    gather_in,
+    AlertMail,
+    append_failure,
+    count_consecutive_failures,
+    count_failures_since,
+    find_recent_alert,
     give_up_mail,
     hold_failing,
+    list_failed_runs,
     post_alert,
-    recent_alert,
     set_failures,
     set_mailed,
     take_mail,
 )
 from mainspring.workspace.automations import set_state
-from mainspring.workspace.people.addresses import address_of_maker
+from mainspring.workspace.people.addresses import find_author_address
 from mainspring.workspace.push_subscriptions import queue_failure
-from mainspring.workspace.schedules import waiting
+from mainspring.workspace.schedules import list_waiting_schedules
 from mainspring.workspace.triggers import hold_triggers
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def mails(settings: Settings) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stop:
+class _FailingAutomation:
     """An automation that failed often enough, and the failure that was one too many."""
 
     automation: Mapping[str, Any]
@@ -85,7 +85,7 @@ class _Stop:
     in_row: int
 
 
-class Alerts:
+class FailureAlerts:
     """The consumer of the log that watches how runs end."""
 
     def __init__(self, limits: Limits, *, mail: bool) -> None:
@@ -97,7 +97,7 @@ class Alerts:
         ended = [event for event in events if event.type in _TYPES and event.replay_of is None]
         failed = {_run_of(event): event.id for event in ended if event.type == FAILED.type}
         failed.pop(None, None)
-        rows = await failed_runs(tx, [pair for pair in failed if pair]) if failed else []
+        rows = await list_failed_runs(tx, [pair for pair in failed if pair]) if failed else []
         by_automation: dict[Pair, list[dict[str, Any]]] = defaultdict(list)
         for row in rows:
             row["event_id"] = failed[row["workspace_id"], row["id"]]
@@ -110,17 +110,17 @@ class Alerts:
                 [
                     stop
                     for found in held
-                    if (stop := await self._look_at(tx, found, by_automation[_pair(found)]))
+                    if (stop := await self._check_failures(tx, found, by_automation[_pair(found)]))
                 ],
             )
         return None
 
-    async def _look_at(
+    async def _check_failures(
         self, tx: Transaction, automation: dict[str, Any], failures: list[dict[str, Any]]
-    ) -> _Stop | None:
+    ) -> _FailingAutomation | None:
         """Tells of the failures of one automation; answers whether it is to be paused."""
         workspace_id, automation_id = _pair(automation)
-        in_row = await failures_in_row(
+        in_row = await count_consecutive_failures(
             tx,
             workspace_id,
             automation_id,
@@ -133,16 +133,16 @@ class Alerts:
             return None
         await self._tell(tx, automation, failures)
         if in_row >= self._limits.failures_in_row and automation["state"] == "active":
-            return _Stop(automation, failures[-1], in_row)
+            return _FailingAutomation(automation, failures[-1], in_row)
         return None
 
-    async def _pause(self, tx: Transaction, stops: Sequence[_Stop]) -> None:
+    async def _pause(self, tx: Transaction, stops: Sequence[_FailingAutomation]) -> None:
         """The triggers of all of them are held before the first is changed."""
         pairs = [_pair(stop.automation) for stop in stops]
         if not pairs:
             return
         await hold_triggers(tx, pairs)
-        before = await waiting(tx, pairs)
+        before = await list_waiting_schedules(tx, pairs)
         for (workspace_id, automation_id), stop in zip(pairs, stops, strict=True):
             await set_state(tx, workspace_id, automation_id, "paused", PAUSED_REASON)
             alert = self._pause_alert(stop.automation, stop.last, stop.in_row)
@@ -164,11 +164,11 @@ class Alerts:
         if automation["acknowledged_at"] is not None:
             # What was acknowledged is over; what comes after it is news.
             since = max(since, automation["acknowledged_at"])
-        there = await recent_alert(tx, workspace_id, automation_id, since)
+        there = await find_recent_alert(tx, workspace_id, automation_id, since)
         last = failures[-1]
         if there is None:
             first = min(failure["id"] for failure in failures)
-            count = await failures_since(tx, workspace_id, automation_id, first)
+            count = await count_failures_since(tx, workspace_id, automation_id, first)
             await post_alert(
                 tx,
                 Alert(
@@ -185,8 +185,8 @@ class Alerts:
             if unattended:
                 await queue_failure(tx, workspace_id, automation_id, last["event_id"], last["id"])
             return
-        count = await failures_since(tx, workspace_id, automation_id, there["run_id"])
-        await gather_in(tx, workspace_id, there["id"], _message(last, count), mail=mail)
+        count = await count_failures_since(tx, workspace_id, automation_id, there["run_id"])
+        await append_failure(tx, workspace_id, there["id"], _message(last, count), mail=mail)
         if unattended:
             await queue_failure(tx, workspace_id, automation_id, there["id"], last["id"])
 
@@ -200,7 +200,7 @@ class Alerts:
             f"The latest run: mainspring logs {last['id']}"
         )
         return Alert(
-            new_id(),
+            generate_id(),
             automation["workspace_id"],
             automation["id"],
             last["id"],
@@ -211,7 +211,7 @@ class Alerts:
         )
 
 
-class Postman:
+class AlertMailer:
     """Brings alerts to the owners of automations; many may be on the way at once."""
 
     def __init__(
@@ -236,7 +236,7 @@ class Postman:
             try:
                 brought = await self.once()
             except Exception as error:
-                log.warning("The mail of alerts waits: %s", for_log(error))
+                log.warning("The mail of alerts waits: %s", describe_for_log(error))
                 brought = False
             if not brought:
                 with contextlib.suppress(TimeoutError):
@@ -253,14 +253,16 @@ class Postman:
             letter = await take_mail(tx, self._first_pause, _LONGEST_PAUSE)
             if letter is None:
                 return False
-            to = await address_of_maker(tx, letter.workspace_id, letter.automation_id, self._first)
+            to = await find_author_address(
+                tx, letter.workspace_id, letter.automation_id, self._first
+            )
             if to is None:
                 await give_up_mail(tx, letter)
         if to is not None:
             await self._bring(letter, to)
         return True
 
-    async def _bring(self, letter: Letter, to: str) -> None:
+    async def _bring(self, letter: AlertMail, to: str) -> None:
         mail = Mail(
             to=(to,),
             subject=letter.title,
@@ -276,7 +278,7 @@ class Postman:
         async with self._database.transaction() as tx:
             await set_mailed(tx, letter)
 
-    async def _not_taken(self, letter: Letter, problem: Problem) -> None:
+    async def _not_taken(self, letter: AlertMail, problem: Problem) -> None:
         if letter.tries < TRIES:
             log.info("The alert %s could not be mailed yet: %s", letter.id, problem.detail)
             return

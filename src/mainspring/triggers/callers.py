@@ -18,8 +18,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from mainspring.store.database import Database, database_problem
-from mainspring.workspace.webhooks import Webhook, find_by_name, find_by_token
+from mainspring.store.database import Database, convert_driver_error
+from mainspring.workspace.webhooks import WebhookTrigger, find_by_name, find_by_token
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -34,13 +34,13 @@ _PATIENCE_SECONDS: Final = 30.0
 Source = bytes | tuple[UUID, str]
 
 
-class Callers:
+class WebhookCache:
     """Webhooks by what their callers show."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._kept: OrderedDict[Source, tuple[Webhook, float]] = OrderedDict()
-        self._asked: dict[Source, asyncio.Future[Webhook | None]] = {}
+        self._kept: OrderedDict[Source, tuple[WebhookTrigger, float]] = OrderedDict()
+        self._asked: dict[Source, asyncio.Future[WebhookTrigger | None]] = {}
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -48,7 +48,7 @@ class Callers:
         """Callers that nobody has begun to look up."""
         return len(self._asked)
 
-    async def find(self, source: Source) -> Webhook | None:
+    async def find(self, source: Source) -> WebhookTrigger | None:
         """As it is now, or was a moment ago."""
         webhook, since = self._kept.get(source, (None, 0.0))
         age = time.monotonic() - since
@@ -57,18 +57,18 @@ class Callers:
         # Whatever else was true a moment ago, the time was not.
         return replace(webhook, now=webhook.now + timedelta(seconds=age))
 
-    async def look(self, source: Source) -> Webhook | None:
+    async def look(self, source: Source) -> WebhookTrigger | None:
         """As it is now."""
         asked = self._asked.get(source)
         if asked is None:
             asked = self._asked[source] = asyncio.get_running_loop().create_future()
-            asked.add_done_callback(_seen)
+            asked.add_done_callback(_consume_exception)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._answer(), name="look-up-callers")
         # Whoever waits may be cancelled; the others still want the answer.
         return await asyncio.shield(asked)
 
-    def keep(self, source: Source, webhook: Webhook | None) -> None:
+    def keep(self, source: Source, webhook: WebhookTrigger | None) -> None:
         """For whoever has just looked; one that is not there is forgotten."""
         if webhook is None:
             self._kept.pop(source, None)
@@ -97,7 +97,7 @@ class Callers:
                 raise
             except Exception as error:
                 for asked in taken.values():
-                    asked.set_exception(database_problem(error))
+                    asked.set_exception(convert_driver_error(error))
                 continue
             for source, asked in taken.items():
                 webhook = found.get(source)
@@ -107,12 +107,12 @@ class Callers:
 
 async def find_all(
     tx: Transaction, sources: Iterable[Source], *, hold: bool
-) -> dict[Source, Webhook]:
+) -> dict[Source, WebhookTrigger]:
     """The webhooks of these sources; held, they stay as they are until the commit."""
     wanted = set(sources)
     digests = {source for source in wanted if isinstance(source, bytes)}
     names = {source for source in wanted if isinstance(source, tuple)}
-    found: dict[Source, Webhook] = {}
+    found: dict[Source, WebhookTrigger] = {}
     if digests:
         found.update((await find_by_token(tx, digests, hold=hold)).items())
     if names:
@@ -120,7 +120,7 @@ async def find_all(
     return found
 
 
-def _seen(asked: asyncio.Future[Webhook | None]) -> None:
+def _consume_exception(asked: asyncio.Future[WebhookTrigger | None]) -> None:
     """An answer that nobody waits for any more is no news for the log."""
     if not asked.cancelled():
         asked.exception()

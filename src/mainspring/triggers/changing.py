@@ -19,15 +19,15 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
-from mainspring.runs.missed import MissedMoment, record_missed
-from mainspring.store.access import Access
-from mainspring.store.database import Connection, database_problem
+from mainspring.runs.missed import MissedFireTime, record_missed
+from mainspring.store.access import DatabaseAccess
+from mainspring.store.database import Connection, convert_driver_error
 from mainspring.store.outage import is_collision
-from mainspring.triggers.moments import Missed, Overtaking, overtaken
+from mainspring.triggers.moments import MissedFiring, Overtaking, overtaken
 from mainspring.triggers.schedule import key_of, read_schedule
 from mainspring.workspace import schedules
-from mainspring.workspace.automations import hold_all, hold_names, ids_of
-from mainspring.workspace.schedules import Overtaken, Waiting
+from mainspring.workspace.automations import find_automation_ids, hold_all, hold_names
+from mainspring.workspace.schedules import SupersededSchedule, WaitingSchedule
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -39,7 +39,7 @@ Made = TypeVar("Made")
 
 
 async def change(
-    database: Access,
+    database: DatabaseAccess,
     limits: Limits,
     workspace_id: UUID,
     work: Callable[[Connection], Awaitable[Made]],
@@ -58,9 +58,11 @@ async def change(
                 held = list(automations)
                 if names is not None:
                     await hold_names(tx, workspace_id)
-                    held += await ids_of(tx, workspace_id, names)
+                    held += await find_automation_ids(tx, workspace_id, names)
                 await hold_all(tx, workspace_id, held)
-                before = await schedules.waiting(tx, [(workspace_id, one) for one in held])
+                before = await schedules.list_waiting_schedules(
+                    tx, [(workspace_id, one) for one in held]
+                )
                 made = await work(tx)
                 await record_overtaken(tx, before, limits)
             return made
@@ -68,23 +70,25 @@ async def change(
             if not is_collision(error):
                 raise
             if not left:
-                raise database_problem(error) from error
+                raise convert_driver_error(error) from error
         await asyncio.sleep(_PAUSE * random.uniform(0.5, 1.0))
     raise AssertionError("unreachable")
 
 
-async def record_overtaken(tx: Transaction, before: Sequence[Waiting], limits: Limits) -> None:
+async def record_overtaken(
+    tx: Transaction, before: Sequence[WaitingSchedule], limits: Limits
+) -> None:
     """Records the moments that schedules waited for and that nobody will fire."""
     if not before:
         return
-    found = await schedules.overtaken(tx, before)
+    found = await schedules.list_superseded_schedules(tx, before)
     await record_missed(tx, [record for one in found for record in _records(one, limits)])
 
 
-def _records(one: Overtaken, limits: Limits) -> Iterator[MissedMoment]:
+def _records(one: SupersededSchedule, limits: Limits) -> Iterator[MissedFireTime]:
     schedule = one.schedule
-    for missed in _moments(one, limits):
-        yield MissedMoment(
+    for missed in _missed_fire_times(one, limits):
+        yield MissedFireTime(
             schedule.workspace_id,
             schedule.trigger_id,
             key_of(missed.moment),
@@ -93,11 +97,11 @@ def _records(one: Overtaken, limits: Limits) -> Iterator[MissedMoment]:
         )
 
 
-def _moments(one: Overtaken, limits: Limits) -> Sequence[Missed]:
+def _missed_fire_times(one: SupersededSchedule, limits: Limits) -> Sequence[MissedFiring]:
     reason: Overtaking = "missed_paused" if one.resting else "missed_edited"
     due = one.schedule.due_at
     try:
         read = read_schedule(one.schedule.config)
     except Problem:
-        return [Missed(due, reason)]
+        return [MissedFiring(due, reason)]
     return overtaken(read.cron, read.zone, due, one.until, reason, limits)

@@ -25,7 +25,9 @@ _CONSUMED = """
 """
 
 
-async def consumed_by(tx: Transaction, workspace_id: UUID, event_id: UUID) -> list[dict[str, Any]]:
+async def list_event_consumers(
+    tx: Transaction, workspace_id: UUID, event_id: UUID
+) -> list[dict[str, Any]]:
     """The triggers that went off on an event, each with its run and why it may not have run."""
     rows = await tx.fetch(_CONSUMED, workspace_id, event_key(event_id))
     return [dict(row) for row in rows]

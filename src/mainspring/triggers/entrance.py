@@ -12,61 +12,65 @@ from typing import Final
 
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
-from mainspring.gate.rates import Rate
+from mainspring.gate.rates import RateLimiter
 from mainspring.store.database import Database
-from mainspring.triggers.callers import Callers, Source
-from mainspring.triggers.knock import Knock, unknown_webhook
-from mainspring.triggers.neighbours import Neighbours
-from mainspring.triggers.patience import SECONDS, patiently, too_late
-from mainspring.triggers.room import too_many
+from mainspring.triggers.callers import Source, WebhookCache
+from mainspring.triggers.knock import WebhookRequest, unknown_webhook
+from mainspring.triggers.neighbours import FairRateLimiter
+from mainspring.triggers.patience import (
+    RECEIPT_SECONDS,
+    receipt_timeout_error,
+    retry_lost_connection,
+)
+from mainspring.triggers.room import too_many_requests_error
 from mainspring.triggers.signature import is_genuine
-from mainspring.triggers.signing_keys import SigningKeys
-from mainspring.workspace.vault import Drawer, Vault
-from mainspring.workspace.webhooks import Webhook
+from mainspring.triggers.signing_keys import SigningKeyCache
+from mainspring.workspace.vault import SecretScope, Vault
+from mainspring.workspace.webhooks import WebhookTrigger
 
 _TOO_OFTEN: Final = "This webhook was called more often than it may be."
 
 
-class Entrance:
+class WebhookAuthenticator:
     """Finds the webhook of a call, or refuses whoever calls."""
 
     def __init__(self, database: Database, vault: Vault, limits: Limits) -> None:
-        self._rate = Rate(limits.webhook_burst, limits.webhook_per_second)
-        self._neighbours = Neighbours(
+        self._rate = RateLimiter(limits.webhook_burst, limits.webhook_per_second)
+        self._neighbours = FairRateLimiter(
             min(limits.webhook_beside_per_second, limits.webhook_per_second),
             max(limits.webhook_waiting // 2, 1),
         )
         # Buckets of their own: nobody spends the limit of a webhook who may not call it.
-        self._strangers = Rate(limits.webhook_burst, limits.webhook_per_second)
-        self._callers = Callers(database)
-        self._signing = SigningKeys(vault)
+        self._strangers = RateLimiter(limits.webhook_burst, limits.webhook_per_second)
+        self._callers = WebhookCache(database)
+        self._signing = SigningKeyCache(vault)
 
     @property
     def waiting(self) -> int:
         """Calls whose webhook nobody has begun to look up."""
         return self._callers.waiting
 
-    async def find(self, knock: Knock, *, fresh: bool = False) -> Webhook:
+    async def find(self, knock: WebhookRequest, *, fresh: bool = False) -> WebhookTrigger:
         """The webhook that is called, as it is now or, unless it must be fresh, was just now."""
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(RECEIPT_SECONDS):
                 webhook = None if fresh else await self._callers.find(knock.source)
                 if webhook is None or not knock.may_be_for(webhook):
                     # What was remembered lets in, and never keeps out.
                     webhook = await self._callers.look(knock.source)
         except TimeoutError:
-            raise too_late() from None
+            raise receipt_timeout_error() from None
         if webhook is None or not knock.may_be_for(webhook):
             raise self._refused(knock)
         return webhook
 
-    async def again(self, knock: Knock) -> Knock:
+    async def again(self, knock: WebhookRequest) -> WebhookRequest:
         """The same call for the webhook as it is now."""
         webhook = await self.find(knock, fresh=True)
         await self.check_signature(knock, webhook)
         return replace(knock, webhook=webhook)
 
-    async def check_signature(self, knock: Knock, webhook: Webhook) -> None:
+    async def check_signature(self, knock: WebhookRequest, webhook: WebhookTrigger) -> None:
         """Refuses a call that is not signed as its webhook asks; the body is there now."""
         if await self._is_signed(knock, webhook):
             return
@@ -74,17 +78,19 @@ class Entrance:
         if not await self._is_signed(knock, await self.find(knock, fresh=True)):
             raise self._refused(knock)
 
-    async def _is_signed(self, knock: Knock, webhook: Webhook) -> bool:
+    async def _is_signed(self, knock: WebhookRequest, webhook: WebhookTrigger) -> bool:
         secret = webhook.signing_secret
         if secret is None:
             return True
-        name = (Drawer(webhook.workspace_id, webhook.owner_id), secret)
-        key = await patiently(lambda: self._signing.read(name, of_leaver=webhook.suspended))
+        name = (SecretScope(webhook.workspace_id, webhook.owner_id), secret)
+        key = await retry_lost_connection(
+            lambda: self._signing.read(name, of_leaver=webhook.suspended)
+        )
         if key is None or knock.seal is None:
             return False
         return is_genuine(knock.seal, knock.raw, key, webhook.now)
 
-    async def charge(self, webhook: Webhook) -> None:
+    async def charge(self, webhook: WebhookTrigger) -> None:
         """Counts a call against the limits of its webhook; it may have to wait for its turn."""
         seconds = self._rate.closed_for(webhook.id)
         seconds = seconds or await self._neighbours.let_in(webhook.workspace_id, webhook.id)
@@ -92,22 +98,22 @@ class Entrance:
         if seconds:
             raise too_often(seconds)
 
-    def closed_for(self, webhook: Webhook) -> float:
+    def closed_for(self, webhook: WebhookTrigger) -> float:
         """Seconds until this webhook may be called again; mostly none."""
         return max(self._neighbours.closed_for(webhook.id), self._rate.closed_for(webhook.id))
 
-    def is_flooded(self, webhook: Webhook) -> bool:
+    def is_flooded(self, webhook: WebhookTrigger) -> bool:
         """Whether this webhook is called as often as it may be."""
         return self._neighbours.is_behind(webhook.id) or self._rate.closed_for(webhook.id) > 0
 
-    def keep(self, source: Source, webhook: Webhook | None) -> None:
+    def keep(self, source: Source, webhook: WebhookTrigger | None) -> None:
         """Remembers a webhook for a moment, or that there is none, for whoever has just looked."""
         self._callers.keep(source, webhook)
 
     async def aclose(self) -> None:
         await self._callers.aclose()
 
-    def _refused(self, knock: Knock) -> Problem:
+    def _refused(self, knock: WebhookRequest) -> Problem:
         """The answer to whoever may not come in, and to a flood of them."""
         seconds = self._strangers.take(knock.source)
         return too_often(seconds) if seconds else unknown_webhook()
@@ -115,7 +121,7 @@ class Entrance:
 
 def too_often(seconds: float) -> Problem:
     """The answer to whoever calls more often than the limits of a webhook allow."""
-    return too_many(_TOO_OFTEN, seconds)
+    return too_many_requests_error(_TOO_OFTEN, seconds)
 
 
 def is_too_often(problem: Problem) -> bool:

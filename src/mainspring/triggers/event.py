@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mainspring.contracts.event import EVENT_TYPE_PATTERN, EVENT_TYPE_SAYS, LONGEST_EVENT_TYPE
-from mainspring.contracts.trigger import Trigger
+from mainspring.contracts.trigger import TriggerKind
 from mainspring.definition.filters import FILTER_SCHEMA
 
 CONFIG_SCHEMA: Final[dict[str, Any]] = {
@@ -55,7 +55,7 @@ PAYLOAD_SCHEMA: Final[dict[str, Any]] = {
     "examples": [{"file_id": "f-1", "name": "report.pdf"}],
 }
 
-TRIGGER: Final = Trigger(
+TRIGGER: Final = TriggerKind(
     type="event",
     description="Goes off when an event of its type passes its filter.",
     config_schema=CONFIG_SCHEMA,

@@ -10,14 +10,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.event import Place
+from mainspring.contracts.event import EventPosition
 from mainspring.store.database import Database
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 _ZERO = UUID(int=0)
-_BEGINNING: Place = ("0", _ZERO)
+_BEGINNING: EventPosition = ("0", _ZERO)
 
 _NOW = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid"
 _BEGIN = """
@@ -49,9 +49,9 @@ class EventCursor:
         self._consumer = consumer
         self._from_beginning = from_beginning
         # Where it was when last seen; another reader may have moved it on.
-        self.place: Place | None = None
+        self.place: EventPosition | None = None
 
-    async def begin(self) -> Place:
+    async def begin(self) -> EventPosition:
         """Makes sure that there is a cursor: what happens from here on will be read."""
         async with self._database.transaction() as tx:
             now = str(await tx.fetchval(_NOW))
@@ -63,7 +63,7 @@ class EventCursor:
         self.place = place = (row["xid"], row["id"])
         return place
 
-    async def look(self, tx: Transaction) -> tuple[Place, datetime] | None:
+    async def look(self, tx: Transaction) -> tuple[EventPosition, datetime] | None:
         """Where it is and since when the server has been up; nothing is held."""
         row = await tx.fetchrow(_WHERE, self._consumer)
         if row is None:
@@ -71,7 +71,7 @@ class EventCursor:
         self.place = place = (row["xid"], row["id"])
         return place, row["server"]
 
-    async def hold(self, tx: Transaction) -> Place | None:
+    async def hold(self, tx: Transaction) -> EventPosition | None:
         """Where it is, kept there until the transaction ends; None if another holds it."""
         row = await tx.fetchrow(_HOLD, self._consumer)
         if row is None:
@@ -79,6 +79,6 @@ class EventCursor:
         self.place = (row["xid"], row["id"])
         return self.place
 
-    async def move(self, tx: Transaction, place: Place) -> None:
+    async def move(self, tx: Transaction, place: EventPosition) -> None:
         """To where it is once the transaction is committed."""
         await tx.execute(_MOVE, self._consumer, *place)

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.filters import compile_filter, filter_findings, too_costly
-from mainspring.definition.pointers import under
+from mainspring.definition.filters import compile_filter, filter_cost_error, filter_findings
+from mainspring.definition.pointers import join_pointer
 
 Predicate = Callable[[Mapping[str, Any]], bool]
 
@@ -40,7 +40,7 @@ def unmet_in(
             return predicate(payload)
         except Invalid as problem:
             if problem.code == "filter_too_costly":
-                raise too_costly(at) from None
+                raise filter_cost_error(at) from None
             raise _within(problem, at) from None
 
     return [
@@ -72,9 +72,9 @@ def _parts(written: Mapping[str, Any], at: str) -> Iterator[tuple[str, Mapping[s
     for key, value in written.items():
         if key == "$and":
             for number, member in enumerate(value):
-                yield from _parts(member, under(at, key, number))
+                yield from _parts(member, join_pointer(at, key, number))
         elif not key.startswith("$") and isinstance(value, Mapping):
             for name, operand in value.items():
-                yield under(at, key, name), {key: {name: operand}}
+                yield join_pointer(at, key, name), {key: {name: operand}}
         else:
-            yield under(at, key), {key: value}
+            yield join_pointer(at, key), {key: value}

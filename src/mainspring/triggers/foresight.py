@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from mainspring.contracts.errors import Problem
-from mainspring.runs.versions import Versions
-from mainspring.workspace.schedules import coming
+from mainspring.runs.versions import VersionCache
+from mainspring.workspace.schedules import list_coming_schedules
 
 if TYPE_CHECKING:
     from mainspring.store.database import Database
@@ -26,10 +26,10 @@ MOST = 5_000
 _QUIET_SECONDS = 0.1
 
 
-class Foresight:
+class VersionPrefetcher:
     """Makes ready the versions that schedules are about to run."""
 
-    def __init__(self, database: Database, versions: Versions) -> None:
+    def __init__(self, database: Database, versions: VersionCache) -> None:
         self._database = database
         self._versions = versions
 
@@ -40,7 +40,7 @@ class Foresight:
         if loop.time() >= end:
             return
         async with self._database.acquire() as connection:
-            found = await coming(connection, now, now + AHEAD, MOST)
+            found = await list_coming_schedules(connection, now, now + AHEAD, MOST)
         for workspace_id, automation_id, version in found:
             if loop.time() >= end:
                 return

@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from mainspring.contracts.errors import for_log
+from mainspring.contracts.errors import describe_for_log
 from mainspring.gate.artifacts.expiry import expire_artifacts, sweep_orphans
 from mainspring.gate.forget import expire_direct_calls, expire_leftovers, expire_usage
 from mainspring.runs.retention import expire_firings, expire_runs
@@ -43,7 +43,7 @@ _MESSAGE_DAYS = 90
 
 
 @dataclass(slots=True)
-class Removed:
+class CleanupReport:
     """What one round took away, and which chores failed."""
 
     runs: int = 0
@@ -79,7 +79,7 @@ class Housekeeper:
     async def run(self, stop: asyncio.Event) -> None:
         """Keeps house until it is stopped; a batch under way is then undone."""
         pause = random.uniform(*_FIRST_SECONDS)
-        while not await _set_within(stop, pause):
+        while not await _is_set_within(stop, pause):
             round_ = asyncio.create_task(self.once(self._clock.now()))
             ending = asyncio.create_task(stop.wait())
             await asyncio.wait({round_, ending}, return_when=asyncio.FIRST_COMPLETED)
@@ -88,21 +88,21 @@ class Housekeeper:
             await asyncio.gather(round_, ending, return_exceptions=True)
             pause = HOUR * random.uniform(0.9, 1.1)
 
-    async def once(self, now: datetime) -> Removed:
+    async def once(self, now: datetime) -> CleanupReport:
         """One round of every chore, told in one line when it removed anything."""
-        removed = Removed()
+        removed = CleanupReport()
         for name, chore in self._chores(now, removed):
             try:
                 await chore()
             except Exception as error:
                 removed.failed += (name,)
-                log.warning("Housekeeping of %s failed: %s", name, for_log(error))
+                log.warning("Housekeeping of %s failed: %s", name, describe_for_log(error))
         if removed.sentence():
             log.info("Housekeeping removed: %s", removed.sentence())
         return removed
 
     def _chores(
-        self, now: datetime, removed: Removed
+        self, now: datetime, removed: CleanupReport
     ) -> list[tuple[str, Callable[[], Awaitable[None]]]]:
         async def runs() -> None:
             removed.runs, dropped = await expire_runs(self._database, now)
@@ -156,15 +156,15 @@ class Housekeeper:
             ("proposals", lambda: self._proposals(now, removed)),
         ]
 
-    async def _sign_ins(self, now: datetime, removed: Removed) -> None:
+    async def _sign_ins(self, now: datetime, removed: CleanupReport) -> None:
         removed.sign_ins = await expire_sign_ins(self._database, now)
         removed.sign_ins += await expire_account_sign_ins(self._database, now)
 
-    async def _proposals(self, now: datetime, removed: Removed) -> None:
+    async def _proposals(self, now: datetime, removed: CleanupReport) -> None:
         removed.proposals = await expire_proposals(self._database, now)
 
 
-async def _set_within(stop: asyncio.Event, seconds: float) -> bool:
+async def _is_set_within(stop: asyncio.Event, seconds: float) -> bool:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await stop.wait()

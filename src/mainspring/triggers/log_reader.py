@@ -22,15 +22,15 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault, Problem
-from mainspring.contracts.event import Entry, Event, EventLog, Place
+from mainspring.contracts.errors import InternalError, Problem
+from mainspring.contracts.event import Event, EventLog, EventLogEntry, EventPosition
 from mainspring.contracts.limits import Limits
-from mainspring.store.database import Database, database_problem
+from mainspring.store.database import Database, convert_driver_error
 from mainspring.store.events import EventTable
-from mainspring.store.outage import logged_problem
-from mainspring.store.wake import Listener
+from mainspring.store.outage import log_and_convert_error
+from mainspring.store.wake import WakeupListener
 from mainspring.triggers.event_cursor import EventCursor
-from mainspring.triggers.portions import Batch, Portions
+from mainspring.triggers.portions import EventBatch, EventBatchSizer
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -41,24 +41,24 @@ AfterCommit = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Partly:
+class PartialBatch:
     """The answer of a handler that took the first events of a batch, one at least."""
 
     taken: int
     after: AfterCommit | None = None
 
 
-class Outdated(Exception):
+class StalePreparation(Exception):
     """Raised by a handler: what was prepared no longer holds, so it is prepared anew."""
 
 
 # Acts on events inside the transaction that moves the cursor; what it answers is called
 # after the commit.
-Handle = Callable[["Transaction", Sequence[Event]], Awaitable[Partly | AfterCommit | None]]
+Handle = Callable[["Transaction", Sequence[Event]], Awaitable[PartialBatch | AfterCommit | None]]
 # Does what takes long before any transaction begins, and answers how to act on the events.
 Prepare = Callable[[Sequence[Event]], Awaitable[Handle]]
 # Leaves a record of an event that could not be handled, in the transaction that passes it.
-PassedOver = Callable[["Transaction", Entry, Problem], Awaitable[None]]
+PassedOver = Callable[["Transaction", EventLogEntry, Problem], Awaitable[None]]
 Hook = Callable[[str], None]
 
 MOST = 500
@@ -75,7 +75,7 @@ _PASSING = frozenset(
 )
 
 
-async def only_log(tx: Transaction, entry: Entry, problem: Problem) -> None:
+async def only_log(tx: Transaction, entry: EventLogEntry, problem: Problem) -> None:
     """For consumers whose missed events are nobody's to read of."""
     del tx, entry, problem
 
@@ -84,7 +84,7 @@ def no_hook(point: str) -> None:
     del point
 
 
-class LogReader:
+class EventLogReader:
     """One consumer's way through the log.
 
     A consumer that never read before begins with what happens from now on, or with the
@@ -99,7 +99,7 @@ class LogReader:
         *,
         prepare: Prepare | None = None,
         events: EventLog | None = None,
-        listener: Listener | None = None,
+        listener: WakeupListener | None = None,
         passed_over: PassedOver = only_log,
         from_beginning: bool = False,
         most: int = MOST,
@@ -115,7 +115,7 @@ class LogReader:
         self._listener = listener
         self._passed_over = passed_over
         self._hook = hook
-        self._portions = Portions(most)
+        self._portions = EventBatchSizer(most)
         self._unsettled = False
         # Events come in crowds: from one hint that is followed to the next it is this long.
         self._spacing = spacing
@@ -131,7 +131,7 @@ class LogReader:
                     passed = await self.once()
                 except Exception as error:
                     self._cursor.place = None
-                    problem = database_problem(error)
+                    problem = convert_driver_error(error)
                     log.debug("The reader %r waits: %s", self._consumer, problem.detail)
                     await self._sleep(stop, pause)
                     pause = min(pause * 2, _LONGEST_PAUSE)
@@ -168,11 +168,11 @@ class LogReader:
             if passed is not None:
                 return passed
 
-    async def _tried(self, batch: Batch) -> int | None:
+    async def _tried(self, batch: EventBatch) -> int | None:
         """How many events were passed; None if less of it is to be tried, or once more."""
         try:
             passed = await self._pass(batch)
-        except Outdated:
+        except StalePreparation:
             # The less there is to prepare, the sooner it is done and the longer it holds.
             self._portions.halve()
             return None
@@ -188,7 +188,7 @@ class LogReader:
             self._portions.passed()
         return passed
 
-    async def _read(self) -> Batch | None:
+    async def _read(self) -> EventBatch | None:
         """What comes after the cursor; nothing is held."""
         async with self._database.acquire() as connection:
             found = await self._cursor.look(connection)
@@ -196,9 +196,9 @@ class LogReader:
                 return None
             place, server = found
             entries = await self._events.read(connection, place, self._portions.size)
-        return self._portions.lighter(Batch(place, server, entries)) if entries else None
+        return self._portions.lighter(EventBatch(place, server, entries)) if entries else None
 
-    async def _pass(self, batch: Batch) -> int:
+    async def _pass(self, batch: EventBatch) -> int:
         """One batch: its effects and the new place of the cursor, or nothing at all."""
         self._portions.begin(None)
         handle = await self._prepared(batch.events)
@@ -223,12 +223,12 @@ class LogReader:
         return await self._prepare(events)
 
     async def _act(
-        self, tx: Transaction, handle: Handle | None, batch: Batch
-    ) -> tuple[Sequence[Entry], AfterCommit | None]:
+        self, tx: Transaction, handle: Handle | None, batch: EventBatch
+    ) -> tuple[Sequence[EventLogEntry], AfterCommit | None]:
         """The entries that were dealt with, and what is to be done after the commit."""
         entries, events = batch.entries, batch.events
         after = await handle(tx, events) if events and handle is not None else None
-        if isinstance(after, Partly):
+        if isinstance(after, PartialBatch):
             entries, after = _until(entries, events[after.taken].id), after.after
         for entry in entries:
             if entry.event is None:
@@ -240,13 +240,13 @@ class LogReader:
         log.error("The reader %r passes an event over.", self._consumer, exc_info=error)
         failed_at = self._cursor.place
         try:
-            return await self._step_over(failed_at, logged_problem(error))
+            return await self._step_over(failed_at, log_and_convert_error(error))
         except Exception as second:
             if _is_passing(second):
                 raise
         return await self._step_over(failed_at, None)
 
-    async def _step_over(self, failed_at: Place | None, problem: Problem | None) -> int:
+    async def _step_over(self, failed_at: EventPosition | None, problem: Problem | None) -> int:
         """Moves the cursor past one event, unless another reader has moved it already."""
         async with self._database.transaction() as tx:
             place = await self._cursor.hold(tx)
@@ -260,7 +260,7 @@ class LogReader:
             await self._cursor.move(tx, coming[0].place)
         return 1
 
-    async def _leave_record(self, tx: Transaction, entry: Entry, problem: Problem) -> None:
+    async def _leave_record(self, tx: Transaction, entry: EventLogEntry, problem: Problem) -> None:
         log.warning(
             "The reader %r could not handle event %s: %s",
             self._consumer,
@@ -293,17 +293,17 @@ class LogReader:
             self._listener.nudge()
 
 
-def _until(entries: Sequence[Entry], event_id: UUID) -> Sequence[Entry]:
+def _until(entries: Sequence[EventLogEntry], event_id: UUID) -> Sequence[EventLogEntry]:
     """The entries before an event."""
     return list(takewhile(lambda entry: entry.place[1] != event_id, entries))
 
 
 def _is_passing(error: Exception) -> bool:
-    return database_problem(error).code in _PASSING
+    return convert_driver_error(error).code in _PASSING
 
 
 def _breaks_off() -> Problem:
-    return Fault(
+    return InternalError(
         "The connection to the database was lost each time this event was handled.",
         code="event_breaks_off",
         retryable=False,
@@ -311,4 +311,4 @@ def _breaks_off() -> Problem:
 
 
 def _unreadable() -> Problem:
-    return Fault("The event cannot be read.", code="event_unreadable", retryable=False)
+    return InternalError("The event cannot be read.", code="event_unreadable", retryable=False)

@@ -16,20 +16,20 @@ from typing import Any, Final
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.inputs import map_payload
-from mainspring.definition.path_walk import Meter, TooCostly
+from mainspring.definition.path_walk import PathCostExceeded, PathMeter
 from mainspring.definition.paths import MOST_STEPS, parse_path
-from mainspring.triggers.room import too_many
+from mainspring.triggers.room import too_many_requests_error
 
 SMALL_BYTES: Final = 16_384
 FEW_PATHS: Final = 16
-SECONDS: Final = 0.2
+MAPPING_SECONDS: Final = 0.2
 THREADS: Final = 2
 MOST_WAITING: Final = 64
 # The clock is looked at after so many steps.
 _STEPS_BETWEEN: Final = 500
 
 
-class Mapper:
+class WebhookInputMapper:
     """Maps the bodies of one process."""
 
     def __init__(self, limits: Limits) -> None:
@@ -37,12 +37,12 @@ class Mapper:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="webhook-mapping")
         self._under_way = 0
 
-    async def mapped(self, mapping: Mapping[str, str], value: Any, size: int) -> dict[str, Any]:
+    async def map_inputs(self, mapping: Mapping[str, str], value: Any, size: int) -> dict[str, Any]:
         """The inputs; ``Invalid`` if they cannot be had, ``Exhausted`` if too many wait."""
         if self._is_small(mapping, size):
             return map_payload(mapping, value, self._limits)
         if self._under_way >= MOST_WAITING:
-            raise too_many("Too many calls wait to be mapped to inputs.", 1.0)
+            raise too_many_requests_error("Too many calls wait to be mapped to inputs.", 1.0)
         self._under_way += 1
         loop = asyncio.get_running_loop()
         work = loop.run_in_executor(self._threads, _map_within, mapping, value, self._limits)
@@ -63,7 +63,7 @@ class Mapper:
         return all(parse_path(text, self._limits).singular for text in mapping.values())
 
 
-class _Clocked(Meter):
+class _TimedMeter(PathMeter):
     """A meter that runs out with the time of its own thread, too: a busy machine is no cost."""
 
     __slots__ = ("_ends", "_next")
@@ -78,11 +78,11 @@ class _Clocked(Meter):
         if self.left < self._next:
             self._next = self.left - _STEPS_BETWEEN
             if time.thread_time() > self._ends:
-                raise TooCostly
+                raise PathCostExceeded
 
 
 def _map_within(mapping: Mapping[str, str], value: Any, limits: Limits) -> dict[str, Any]:
-    found = map_payload(mapping, value, limits, _Clocked(MOST_STEPS, SECONDS))
+    found = map_payload(mapping, value, limits, _TimedMeter(MOST_STEPS, MAPPING_SECONDS))
     if _is_larger(found, limits.payload_bytes):
         detail = f"The inputs must not be larger than {limits.payload_bytes} bytes."
         raise Invalid(detail, code="payload_too_large")

@@ -23,16 +23,23 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault, Problem, for_log
-from mainspring.contracts.event import Entry, Event, EventLog
+from mainspring.contracts.errors import InternalError, Problem, describe_for_log
+from mainspring.contracts.event import Event, EventLog, EventLogEntry
 from mainspring.contracts.limits import Limits
 from mainspring.definition.filters import FilterIndex
 from mainspring.runs.admission import trials_among
-from mainspring.runs.arrivals import Request
-from mainspring.runs.dispatch import Dispatched, Dispatcher
+from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.dispatch import Dispatcher, DispatchResult
 from mainspring.store.database import Database
-from mainspring.store.wake import Listener
-from mainspring.triggers.log_reader import Handle, Hook, LogReader, Outdated, Partly, no_hook
+from mainspring.store.wake import WakeupListener
+from mainspring.triggers.log_reader import (
+    EventLogReader,
+    Handle,
+    Hook,
+    PartialBatch,
+    StalePreparation,
+    no_hook,
+)
 from mainspring.triggers.presets import listens_to
 from mainspring.workspace.events import note_fired, note_passed_over
 
@@ -58,7 +65,7 @@ _ARMED = """
 
 
 @dataclass(frozen=True, slots=True)
-class Armed:
+class ArmedTrigger:
     """An event trigger, or a preset over one, that is listening."""
 
     id: UUID
@@ -71,36 +78,36 @@ class Armed:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class TriggerMatch:
     """A trigger that an event is for, or that could not say whether it is."""
 
-    trigger: Armed
+    trigger: ArmedTrigger
     event: Event
     problem: Problem | None = None
 
 
 @dataclass(slots=True)
-class Listening:
+class WorkspaceTriggers:
     """The event triggers of one workspace, as of one epoch."""
 
     limits: Limits
     epoch: int = 0
-    triggers: dict[UUID, Armed] = field(default_factory=dict)
+    triggers: dict[UUID, ArmedTrigger] = field(default_factory=dict)
     index: FilterIndex[UUID] = field(init=False)
 
     def __post_init__(self) -> None:
         self.index = FilterIndex(self.limits)
 
-    def add(self, trigger: Armed) -> None:
+    def add(self, trigger: ArmedTrigger) -> None:
         """Keeps a trigger; one whose filter cannot be read listens to nothing."""
         try:
             self.index.add(trigger.id, trigger.event_type, trigger.filters)
         except Exception as error:
-            log.warning("Trigger %s cannot listen: %s", trigger.id, for_log(error))
+            log.warning("Trigger %s cannot listen: %s", trigger.id, describe_for_log(error))
         else:
             self.triggers[trigger.id] = trigger
 
-    def match(self, event: Event) -> list[Match]:
+    def match(self, event: Event) -> list[TriggerMatch]:
         """Every trigger that the event sets off; it was told after they were armed.
 
         An event is as old as the transaction that told of it: one that had begun before a
@@ -110,25 +117,26 @@ class Listening:
             return []
         broken: dict[UUID, Exception] = {}
         keys = self.index.match(event.type, event.payload, broken)
-        found = [Match(self.triggers[key], event) for key in keys]
+        found = [TriggerMatch(self.triggers[key], event) for key in keys]
         # A filter that breaks on an event is the trouble of its own trigger only.
         found += [
-            Match(self.triggers[key], event, _broken(key, error)) for key, error in broken.items()
+            TriggerMatch(self.triggers[key], event, _broken(key, error))
+            for key, error in broken.items()
         ]
         return [match for match in found if match.trigger.armed_at <= event.created_at]
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class MatchedBatch:
     """What the first events of a batch set off, as of the epochs of their workspaces."""
 
     epochs: Mapping[UUID, int]
-    found: Mapping[UUID, Sequence[Match]]
+    found: Mapping[UUID, Sequence[TriggerMatch]]
     # How many events that covers.
     done: int
 
 
-class Matcher:
+class EventMatcher:
     """Follows the log and fires event triggers; any number of processes may do so."""
 
     def __init__(
@@ -138,23 +146,23 @@ class Matcher:
         dispatcher: Dispatcher,
         limits: Limits,
         *,
-        listener: Listener | None = None,
+        listener: WakeupListener | None = None,
         hook: Hook = no_hook,
     ) -> None:
         self._database = database
         self._dispatcher = dispatcher
         self._limits = limits
         self._kept = timedelta(days=limits.event_days + 1)
-        self._listening: dict[UUID, Listening] = {}
+        self._listening: dict[UUID, WorkspaceTriggers] = {}
         # From the beginning: a trigger may have been armed before anybody ever read, and
         # what happened before it was armed does not set it off.
-        self.reader = LogReader(
+        self.reader = EventLogReader(
             database,
             CONSUMER,
             prepare=self.prepare,
             events=events,
             listener=listener,
-            passed_over=_passed_over,
+            passed_over=_record_passed_over,
             from_beginning=True,
             hook=hook,
         )
@@ -164,15 +172,15 @@ class Matcher:
         spaces = {event.workspace_id for event in events}
         async with self._database.acquire() as connection:
             listening = await self._refresh(connection, spaces)
-        return partial(self._fire, await asyncio.to_thread(_matched, events, listening))
+        return partial(self._fire, await asyncio.to_thread(_match_events, events, listening))
 
     async def _fire(
-        self, matched: Matched, tx: Transaction, events: Sequence[Event]
-    ) -> Partly | Callable[[], None] | None:
+        self, matched: MatchedBatch, tx: Transaction, events: Sequence[Event]
+    ) -> PartialBatch | Callable[[], None] | None:
         """Fires what a batch sets off, in the batch's own transaction."""
         if await _epochs(tx, {event.workspace_id for event in events}) != matched.epochs:
-            raise Outdated
-        made: list[Dispatched | Problem] = []
+            raise StalePreparation
+        made: list[DispatchResult | Problem] = []
         fired = {
             space: await self._requests(tx, space, found)
             for space, found in sorted(matched.found.items())
@@ -185,11 +193,11 @@ class Matcher:
             if isinstance(problem, Problem):
                 log.warning("An event could not be fired: %s", problem.detail)
         wake = partial(self._dispatcher.wake, made) if made else None
-        return wake if matched.done == len(events) else Partly(matched.done, wake)
+        return wake if matched.done == len(events) else PartialBatch(matched.done, wake)
 
     async def _requests(
-        self, tx: Transaction, workspace_id: UUID, matches: Iterable[Match]
-    ) -> list[Request]:
+        self, tx: Transaction, workspace_id: UUID, matches: Iterable[TriggerMatch]
+    ) -> list[RunRequest]:
         found = list(matches)
         if not found:
             return []
@@ -197,7 +205,7 @@ class Matcher:
         trials = await trials_among(tx, workspace_id, causes)
         meant = {match.trigger.id for match in found if match.event.run_id not in trials}
         times = await note_fired(tx, workspace_id, {match.trigger.id for match in found}, meant)
-        requests: list[Request] = []
+        requests: list[RunRequest] = []
         for match in found:
             if match.trigger.id in times:
                 before, now = times[match.trigger.id]
@@ -206,9 +214,9 @@ class Matcher:
                 requests.append(self._request(match, before))
         return requests
 
-    def _request(self, match: Match, before: datetime | None) -> Request:
+    def _request(self, match: TriggerMatch, before: datetime | None) -> RunRequest:
         event, trigger = match.event, match.trigger
-        return Request(
+        return RunRequest(
             workspace_id=event.workspace_id,
             automation_id=trigger.automation_id,
             trigger_type=trigger.type,
@@ -223,9 +231,9 @@ class Matcher:
             problem=match.problem,
         )
 
-    async def _refresh(self, tx: Transaction, spaces: set[UUID]) -> dict[UUID, Listening]:
+    async def _refresh(self, tx: Transaction, spaces: set[UUID]) -> dict[UUID, WorkspaceTriggers]:
         """Who listens in each workspace; the triggers are read where the epoch has moved."""
-        found: dict[UUID, Listening] = {}
+        found: dict[UUID, WorkspaceTriggers] = {}
         for space, epoch in (await _epochs(tx, spaces)).items():
             known = self._listening.get(space)
             if known is None or known.epoch != epoch:
@@ -233,12 +241,12 @@ class Matcher:
             found[space] = known
         return found
 
-    async def _read(self, tx: Transaction, workspace_id: UUID, epoch: int) -> Listening:
-        listening = Listening(self._limits, epoch)
+    async def _read(self, tx: Transaction, workspace_id: UUID, epoch: int) -> WorkspaceTriggers:
+        listening = WorkspaceTriggers(self._limits, epoch)
         for row in await tx.fetch(_ARMED, workspace_id):
             event_type, filters = listens_to(row["type"], row["config"])
             listening.add(
-                Armed(
+                ArmedTrigger(
                     row["id"],
                     row["automation_id"],
                     row["type"],
@@ -261,34 +269,36 @@ async def _epochs(tx: Transaction, spaces: set[UUID]) -> dict[UUID, int]:
     return {row["workspace_id"]: row["epoch"] for row in rows}
 
 
-def _matched(events: Sequence[Event], listening: Mapping[UUID, Listening]) -> Matched:
+def _match_events(
+    events: Sequence[Event], listening: Mapping[UUID, WorkspaceTriggers]
+) -> MatchedBatch:
     """What the events set off, as far as there is time and room for it."""
     epochs = {space: known.epoch for space, known in listening.items()}
-    found: dict[UUID, list[Match]] = defaultdict(list)
+    found: dict[UUID, list[TriggerMatch]] = defaultdict(list)
     total, deadline = 0, time.monotonic() + MOST_SECONDS
     for number, event in enumerate(events):
         if number and time.monotonic() > deadline:
-            return Matched(epochs, found, number)
+            return MatchedBatch(epochs, found, number)
         if event.workspace_id not in listening:
             continue
         matches = listening[event.workspace_id].match(event)
         if matches and number and total + len(matches) > MOST_FIRINGS:
-            return Matched(epochs, found, number)
+            return MatchedBatch(epochs, found, number)
         found[event.workspace_id] += matches
         total += len(matches)
-    return Matched(epochs, found, len(events))
+    return MatchedBatch(epochs, found, len(events))
 
 
 def _broken(trigger_id: UUID, error: Exception) -> Problem:
     if isinstance(error, Problem):
         return error
     log.warning("The filter of trigger %s broke.", trigger_id, exc_info=error)
-    return Fault(
+    return InternalError(
         "The filter of this trigger could not be applied to the event.",
         code="filter_broke",
         retryable=False,
     )
 
 
-async def _passed_over(tx: Transaction, entry: Entry, problem: Problem) -> None:
+async def _record_passed_over(tx: Transaction, entry: EventLogEntry, problem: Problem) -> None:
     await note_passed_over(tx, entry.workspace_id, entry.place[1], problem)

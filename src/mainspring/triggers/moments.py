@@ -40,7 +40,7 @@ _IN_WINDOW: dict[Misfire, Reason] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class MissedFiring:
     """A moment that does not fire; or several in a row, of which it is the first."""
 
     moment: datetime
@@ -49,16 +49,16 @@ class Missed:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FirePlan:
     """What is to be done now, and the moment to wait for next."""
 
     fire: tuple[datetime, ...]
-    missed: tuple[Missed, ...]
+    missed: tuple[MissedFiring, ...]
     next_due: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _FirePlanInputs:
     """Everything a plan depends on."""
 
     cron: Cron
@@ -87,38 +87,38 @@ def plan(
     misfire: Misfire,
     catch_up: timedelta,
     limits: Limits,
-) -> Plan:
+) -> FirePlan:
     """The plan for a schedule that waits for ``due``.
 
     That moment was promised when it was stored, so it counts even if the rules of its zone
     have changed meanwhile. When the clock was set back it lies ahead, and nothing happens.
     """
     if due > now:
-        return Plan((), (), due)
-    case = _Case(cron, zone, due, now, misfire, catch_up)
+        return FirePlan((), (), due)
+    case = _FirePlanInputs(cron, zone, due, now, misfire, catch_up)
     following = cron.after(due, zone)
     if following is None or following > now:
         newest: Sequence[datetime] = [due]
     else:
         newest = _newest(case, limits.missed_moments + limits.missed_records + 1)
         following = cron.after(now, zone)
-    fire = _fired(case, newest, limits.missed_moments)
+    fire = _find_fire_times(case, newest, limits.missed_moments)
     unfired = newest[: len(newest) - len(fire)]
-    return Plan(tuple(fire), tuple(_missed(case, unfired, fire, limits)), following)
+    return FirePlan(tuple(fire), tuple(_find_missed(case, unfired, fire, limits)), following)
 
 
 def overtaken(
     cron: Cron, zone: str, due: datetime, until: datetime, reason: Overtaking, limits: Limits
-) -> tuple[Missed, ...]:
+) -> tuple[MissedFiring, ...]:
     """The moments from the promised one on and before another instant, which nobody fires any
     more, because somebody changed the schedule first.
     """
-    case = _Case(cron, zone, due, until - TICK, "skip", timedelta(0))
+    case = _FirePlanInputs(cron, zone, due, until - TICK, "skip", timedelta(0))
     newest = _newest(case, limits.missed_records)
-    return tuple(replace(one, reason=reason) for one in _missed(case, newest, (), limits))
+    return tuple(replace(one, reason=reason) for one in _find_missed(case, newest, (), limits))
 
 
-def _newest(case: _Case, most: int) -> list[datetime]:
+def _newest(case: _FirePlanInputs, most: int) -> list[datetime]:
     """The last moments up to now, the oldest of them first."""
     # Twice as far back each time, until enough of them lie within reach.
     span, until = timedelta(hours=1), case.now + TICK
@@ -131,7 +131,9 @@ def _newest(case: _Case, most: int) -> list[datetime]:
     return list(found)
 
 
-def _fired(case: _Case, newest: Sequence[datetime], most: int) -> list[datetime]:
+def _find_fire_times(
+    case: _FirePlanInputs, newest: Sequence[datetime], most: int
+) -> list[datetime]:
     on_time = [moment for moment in newest if case.now - moment < ON_TIME]
     late = newest[: len(newest) - len(on_time)]
     in_window = [moment for moment in late if moment >= case.edge]
@@ -144,18 +146,18 @@ def _fired(case: _Case, newest: Sequence[datetime], most: int) -> list[datetime]
             return in_window[max(len(in_window) - most, 0) :] + on_time
 
 
-def _missed(
-    case: _Case, unfired: Sequence[datetime], fire: Sequence[datetime], limits: Limits
-) -> Iterator[Missed]:
+def _find_missed(
+    case: _FirePlanInputs, unfired: Sequence[datetime], fire: Sequence[datetime], limits: Limits
+) -> Iterator[MissedFiring]:
     """Everything before the first that fires."""
     single = unfired[max(len(unfired) - limits.missed_records, 0) :]
     cut = single[0] if single else fire[0] if fire else case.now + TICK
     yield from _together(case, cut)
     for moment in single:
-        yield Missed(moment, case.reason(moment))
+        yield MissedFiring(moment, case.reason(moment))
 
 
-def _together(case: _Case, until: datetime) -> Iterator[Missed]:
+def _together(case: _FirePlanInputs, until: datetime) -> Iterator[MissedFiring]:
     """Moments too many to name, in one record for each reason."""
     edge = case.due if case.misfire == "skip" else max(case.edge, case.due)
     for first, end in ((case.due, min(edge, until)), (edge, until)):
@@ -167,4 +169,4 @@ def _together(case: _Case, until: datetime) -> Iterator[Missed]:
         moments = count(case.cron, case.zone, begin, end) + promised
         if moments:
             named = first if promised else next(between(case.cron, case.zone, begin, end))
-            yield Missed(named, case.reason(named), moments)
+            yield MissedFiring(named, case.reason(named), moments)

@@ -24,7 +24,7 @@ _COMPANY_SECONDS: Final = 15.0
 LINE_SECONDS: Final = 0.4
 
 
-class Neighbours:
+class FairRateLimiter:
     """Lets in the calls of webhooks, and minds who else is there."""
 
     def __init__(
@@ -63,7 +63,7 @@ class Neighbours:
         # Calls without company count too: who has just sent a flood has used up its share.
         self._count(webhook_id, now + ahead + self._apart)
         if waits:
-            await self._stand_in_line(workspace_id, webhook_id, ahead)
+            await self._wait_in_queue(workspace_id, webhook_id, ahead)
         return 0.0
 
     def closed_for(self, webhook_id: UUID) -> float:
@@ -93,7 +93,7 @@ class Neighbours:
         own = self._spaces[workspace_id]
         return own >= self._most // 2 or (own > 0 and self._spaces.total() >= self._most)
 
-    async def _stand_in_line(self, workspace_id: UUID, webhook_id: UUID, seconds: float) -> None:
+    async def _wait_in_queue(self, workspace_id: UUID, webhook_id: UUID, seconds: float) -> None:
         self._lines[webhook_id] += 1
         self._spaces[workspace_id] += 1
         try:

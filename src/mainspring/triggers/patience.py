@@ -7,18 +7,18 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
-from mainspring.contracts.errors import Problem, TimedOut
+from mainspring.contracts.errors import DeadlineExceeded, Problem
 from mainspring.store.database import is_lost_connection
 
 # A call that is not on record by then is told so; it may be there a moment later.
-SECONDS: Final = 30.0
+RECEIPT_SECONDS: Final = 30.0
 
 Found = TypeVar("Found")
 
 
-async def patiently(work: Callable[[], Awaitable[Found]]) -> Found:
+async def retry_lost_connection(work: Callable[[], Awaitable[Found]]) -> Found:
     """A database that is away is waited for as long as a caller waits."""
-    ends, pause = time.monotonic() + SECONDS, 0.02
+    ends, pause = time.monotonic() + RECEIPT_SECONDS, 0.02
     while True:
         try:
             return await work()
@@ -29,8 +29,8 @@ async def patiently(work: Callable[[], Awaitable[Found]]) -> Found:
         pause = min(pause * 2, 0.5)
 
 
-def too_late() -> TimedOut:
-    return TimedOut(
+def receipt_timeout_error() -> DeadlineExceeded:
+    return DeadlineExceeded(
         "The call could not be recorded in time; it may still be.",
         code="not_recorded",
         suggestion="Send it again with the same idempotency key.",

@@ -11,27 +11,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from mainspring.contracts.event import Entry, Event, Place
-from mainspring.store.database import database_problem, is_lost_connection
+from mainspring.contracts.event import Event, EventLogEntry, EventPosition
+from mainspring.store.database import convert_driver_error, is_lost_connection
 
 # How often one event alone may lose the connection to a server that is still there.
 _MOST_LOST = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class EventBatch:
     """The next entries, where the cursor stood when they were read, and in which server."""
 
-    place: Place
+    place: EventPosition
     server: datetime
-    entries: Sequence[Entry]
+    entries: Sequence[EventLogEntry]
 
     @property
     def events(self) -> list[Event]:
         return [entry.event for entry in self.entries if entry.event is not None]
 
 
-class Portions:
+class EventBatchSizer:
     """The size of the next batch, from what became of the ones before."""
 
     def __init__(self, most: int) -> None:
@@ -39,11 +39,11 @@ class Portions:
         self.size = most
         # The batch that is being handled, the one that could not be, and how often the
         # connection was lost over one event.
-        self._under_way: Batch | None = None
-        self._lost: Batch | None = None
+        self._under_way: EventBatch | None = None
+        self._lost: EventBatch | None = None
         self._lost_alone = 0
 
-    def begin(self, batch: Batch | None) -> None:
+    def begin(self, batch: EventBatch | None) -> None:
         """Lost from here on, the connection may have been lost because of this batch."""
         self._under_way = batch
 
@@ -53,7 +53,7 @@ class Portions:
     def halve(self) -> None:
         self.size = max(self.size // 2, 1)
 
-    def lighter(self, batch: Batch) -> Batch:
+    def lighter(self, batch: EventBatch) -> EventBatch:
         """Half of what could not be handled before, if the same server is still there."""
         lost, self._lost = self._lost, None
         if lost is None or (lost.place, lost.server) != (batch.place, batch.server):
@@ -66,7 +66,7 @@ class Portions:
         """Remembers what was being handled; a full disk or a collision is never its fault."""
         self._lost = self._under_way
         alone = self._lost is not None and len(self._lost.entries) == 1
-        if alone and is_lost_connection(database_problem(error)):
+        if alone and is_lost_connection(convert_driver_error(error)):
             self._lost_alone += 1
 
     def takes_blame(self) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from mainspring.contracts.trigger import Trigger
+from mainspring.contracts.trigger import TriggerKind
 from mainspring.definition.filters import FILTER_SCHEMA
 from mainspring.workspace.boards.events import BOARD_CHANGED, CHANGES
 
@@ -142,13 +142,13 @@ def _of_page(config: Mapping[str, Any]) -> Filter:
     return {path: {"equals": config[name]} for name, path in names.items() if name in config}
 
 
-BOARD_CHANGE: Final = Trigger(
+BOARD_CHANGE: Final = TriggerKind(
     type="board_change",
     description="Goes off when rows or parts of a board change.",
     config_schema=_BOARD_CHANGE,
     payload_schema=BOARD_CHANGED.payload_schema,
 )
-PAGE_INGESTED_TRIGGER: Final = Trigger(
+PAGE_INGESTED_TRIGGER: Final = TriggerKind(
     type="page_ingested",
     description="Goes off when a page is written, new or known.",
     config_schema=_PAGE_CONFIG,

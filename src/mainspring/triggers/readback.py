@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import NotFound
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -38,7 +38,7 @@ _LAST = """
 """
 
 
-async def list_moments(
+async def list_fire_times(
     tx: Transaction, workspace_id: UUID, trigger: dict[str, Any], *, before: str | None, most: int
 ) -> list[dict[str, Any]]:
     """The newest first, fired or not; ``key`` is where the next page begins."""
@@ -57,7 +57,7 @@ async def last_payload(
     """What came in last, for whoever writes templates about it."""
     row = await tx.fetchrow(_LAST, workspace_id, trigger["automation_id"], trigger["id"])
     if row is None:
-        raise Missing("Nothing has come in for this trigger yet.", code="no_payload")
+        raise NotFound("Nothing has come in for this trigger yet.", code="no_payload")
     # An empty payload is kept as none.
     return {**dict(row), "payload": {} if row["payload"] is None else row["payload"]}
 

@@ -15,18 +15,18 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Missing, Problem, from_dict
-from mainspring.definition.json_values import same
+from mainspring.contracts.errors import Conflict, NotFound, Problem, problem_from_dict
+from mainspring.definition.json_values import is_same_value
 from mainspring.runs.admission import LEFT
-from mainspring.runs.arrivals import KEY_LIFE, Request
-from mainspring.runs.dispatch import Dispatched, Dispatcher
+from mainspring.runs.arrivals import KEY_LIFE, RunRequest
+from mainspring.runs.dispatch import Dispatcher, DispatchResult
 from mainspring.triggers.callers import Source, find_all
-from mainspring.triggers.knock import Knock, unknown_webhook
-from mainspring.workspace.webhooks import FIRED_SECONDS, Webhook, note_fired
+from mainspring.triggers.knock import WebhookRequest, unknown_webhook
+from mainspring.workspace.webhooks import FIRED_SECONDS, WebhookTrigger, note_fired
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.store.database import Dedicated
+    from mainspring.store.database import DedicatedConnection
 
 # How much later the last firing may have been than the one that a call was prepared with.
 _LATEST: Final = timedelta(seconds=2)
@@ -35,7 +35,7 @@ _ERRORS = "SELECT id, error FROM runs WHERE workspace_id = $1 AND id = ANY($2::u
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class WebhookReceipt:
     """The run that stands for a call."""
 
     run_id: UUID
@@ -48,31 +48,33 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class PreparedWebhook:
     """A knock that may come in, prepared for the webhook as it was found."""
 
-    knock: Knock
-    webhook: Webhook
-    request: Request
+    knock: WebhookRequest
+    webhook: WebhookTrigger
+    request: RunRequest
 
 
-class Changed:
+class WebhookChanged:
     """The webhook is not what the call was prepared for."""
 
 
-Answer = Accepted | Problem | Changed
+Answer = WebhookReceipt | Problem | WebhookChanged
 
 
-class MomentRecorder:
+class WebhookRecorder:
     """Writes groups of moments; it is told who keeps what was seen of their webhooks."""
 
     def __init__(
-        self, dispatcher: Dispatcher, keep: Callable[[Source, Webhook | None], None]
+        self, dispatcher: Dispatcher, keep: Callable[[Source, WebhookTrigger | None], None]
     ) -> None:
         self._dispatcher = dispatcher
         self._keep = keep
 
-    async def flush(self, connection: Dedicated, moments: Sequence[Moment]) -> Sequence[Answer]:
+    async def flush(
+        self, connection: DedicatedConnection, moments: Sequence[PreparedWebhook]
+    ) -> Sequence[Answer]:
         """What became of each; a group whose commit was lost from sight finds its own."""
         asked = [(one.request, one.webhook.mark) for one in moments]
         made = await self._dispatcher.express(connection, asked)
@@ -80,17 +82,19 @@ class MomentRecorder:
         rest = [one for one in moments if one.knock.run_id not in made]
         judged = await self._judge(connection, rest) if rest else {}
         return [
-            _accepted(made[run_id]) if run_id in made else judged[run_id]
+            _to_receipt(made[run_id]) if run_id in made else judged[run_id]
             for run_id in (one.knock.run_id for one in moments)
         ]
 
-    async def _judge(self, connection: Dedicated, moments: Sequence[Moment]) -> dict[UUID, Answer]:
+    async def _judge(
+        self, connection: DedicatedConnection, moments: Sequence[PreparedWebhook]
+    ) -> dict[UUID, Answer]:
         """The long way: the webhooks are looked up once more, and held."""
         async with connection.transaction():
             sources = {one.knock.source for one in moments}
             found = await find_all(connection, sources, hold=True)
-            judged = [_judged(one, found.get(one.knock.source)) for one in moments]
-            good = [one for one in judged if isinstance(one, Moment)]
+            judged = [_validate_prepared(one, found.get(one.knock.source)) for one in moments]
+            good = [one for one in judged if isinstance(one, PreparedWebhook)]
             taken, problems = await self._taken(connection, good)
         self._dispatcher.wake(list(taken.values()))
         for source in sources:
@@ -99,12 +103,14 @@ class MomentRecorder:
             await self._note(connection, good, good[0].webhook.now)
         return {
             moment.knock.run_id: _answer(one, taken[one.knock.run_id], problems)
-            if isinstance(one, Moment)
+            if isinstance(one, PreparedWebhook)
             else one
             for moment, one in zip(moments, judged, strict=True)
         }
 
-    async def _note(self, tx: Transaction, moments: Sequence[Moment], at: datetime) -> None:
+    async def _note(
+        self, tx: Transaction, moments: Sequence[PreparedWebhook], at: datetime
+    ) -> None:
         """Best effort, after the commit: the runs are there, whatever becomes of this."""
         late = timedelta(seconds=FIRED_SECONDS)
         due = {
@@ -122,16 +128,16 @@ class MomentRecorder:
                     self._keep(one.knock.source, replace(one.webhook, last_fired_at=last, now=last))
 
     async def _taken(
-        self, tx: Transaction, moments: Sequence[Moment]
-    ) -> tuple[dict[UUID, Dispatched | Problem], dict[UUID, Problem]]:
+        self, tx: Transaction, moments: Sequence[PreparedWebhook]
+    ) -> tuple[dict[UUID, DispatchResult | Problem], dict[UUID, Problem]]:
         """What became of each moment, by the knock's own key, and what is wrong with which run.
 
         Workspaces are taken one after another, in one order everywhere.
         """
-        groups: dict[UUID, list[Moment]] = defaultdict(list)
+        groups: dict[UUID, list[PreparedWebhook]] = defaultdict(list)
         for one in moments:
             groups[one.webhook.workspace_id].append(one)
-        made: dict[UUID, Dispatched | Problem] = {}
+        made: dict[UUID, DispatchResult | Problem] = {}
         problems: dict[UUID, Problem] = {}
         for workspace_id in sorted(groups):
             group = groups[workspace_id]
@@ -141,26 +147,28 @@ class MomentRecorder:
         return made, problems
 
 
-def _judged(moment: Moment, webhook: Webhook | None) -> Moment | Problem | Changed:
+def _validate_prepared(
+    moment: PreparedWebhook, webhook: WebhookTrigger | None
+) -> PreparedWebhook | Problem | WebhookChanged:
     """The moment with what is known of its webhook now, if that is what it was made for."""
     if webhook is None or not moment.knock.may_be_for(webhook):
         return unknown_webhook()
     before = moment.webhook
-    if webhook.id != before.id or not same(webhook.config, before.config):
-        return Changed()
-    if not same(webhook.inputs, before.inputs):
-        return Changed()
+    if webhook.id != before.id or not is_same_value(webhook.config, before.config):
+        return WebhookChanged()
+    if not is_same_value(webhook.inputs, before.inputs):
+        return WebhookChanged()
     if _is_late(moment.request, webhook):
-        return Changed()
+        return WebhookChanged()
     request = replace(
         moment.request,
         key_expires_at=webhook.now + KEY_LIFE,
         last_fired_at=webhook.last_fired_at,
     )
-    return Moment(moment.knock, webhook, request)
+    return PreparedWebhook(moment.knock, webhook, request)
 
 
-def _is_late(request: Request, webhook: Webhook) -> bool:
+def _is_late(request: RunRequest, webhook: WebhookTrigger) -> bool:
     """Whether it was prepared with the moment of a firing that was not the last one."""
     given, last = request.prepared, webhook.last_fired_at
     if given is None or not given.timed or last is None:
@@ -169,38 +177,41 @@ def _is_late(request: Request, webhook: Webhook) -> bool:
 
 
 async def _input_problems(
-    tx: Transaction, workspace_id: UUID, taken: Sequence[Dispatched | Problem]
+    tx: Transaction, workspace_id: UUID, taken: Sequence[DispatchResult | Problem]
 ) -> dict[UUID, Problem]:
     """What was wrong with the inputs of runs that failed before they began."""
     failed = {
         one.run_id
         for one in taken
-        if isinstance(one, Dispatched) and (one.status, one.reason) == ("failed", "invalid_inputs")
+        if isinstance(one, DispatchResult)
+        and (one.status, one.reason) == ("failed", "invalid_inputs")
     }
     if not failed:
         return {}
     rows = await tx.fetch(_ERRORS, workspace_id, sorted(failed))
-    return {row["id"]: from_dict(row["error"]) for row in rows if row["error"]}
+    return {row["id"]: problem_from_dict(row["error"]) for row in rows if row["error"]}
 
 
-def _accepted(made: Dispatched) -> Accepted:
-    return Accepted(made.run_id, made.status, made.reason)
+def _to_receipt(made: DispatchResult) -> WebhookReceipt:
+    return WebhookReceipt(made.run_id, made.status, made.reason)
 
 
-def _answer(one: Moment, made: Dispatched | Problem, problems: Mapping[UUID, Problem]) -> Answer:
-    if isinstance(made, Missing):
+def _answer(
+    one: PreparedWebhook, made: DispatchResult | Problem, problems: Mapping[UUID, Problem]
+) -> Answer:
+    if isinstance(made, NotFound):
         # Archived in between: like a token that is gone.
         return unknown_webhook()
     if isinstance(made, Problem):
         return made
     problem = problems.get(made.run_id)
     if made.reason == LEFT.reason and one.webhook.suspended:
-        problem = _stopped()
-    return Accepted(made.run_id, made.status, made.reason, made.existed, problem)
+        problem = _suspended_webhook_error()
+    return WebhookReceipt(made.run_id, made.status, made.reason, made.existed, problem)
 
 
-def _stopped() -> Problem:
-    return Clash(
+def _suspended_webhook_error() -> Problem:
+    return Conflict(
         "This webhook is stopped until somebody takes it over; the call is kept for then.",
         code=LEFT.reason,
         suggestion="Do not send it again: the run that this answer names can be replayed.",

@@ -7,13 +7,13 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from mainspring.contracts.errors import Exhausted
+from mainspring.contracts.errors import LimitExceeded
 
 MOST_BYTES: Final = 33_554_432
 SHARE_BYTES: Final = 8_388_608
 
 
-class Room:
+class BodyMemoryLimiter:
     """Counts bytes, all together and by source; the largest body fits into either."""
 
     def __init__(self, largest: int, *, most: int, share: int) -> None:
@@ -31,7 +31,7 @@ class Room:
         """Counts these bytes, or refuses them; ``give`` must follow what was counted."""
         own = self._by_source[source]
         if self._taken + size > self._most or own + size > self._share:
-            raise too_many("Too many calls wait to be recorded.", 1.0)
+            raise too_many_requests_error("Too many calls wait to be recorded.", 1.0)
         self._taken += size
         self._by_source[source] += size
 
@@ -57,9 +57,9 @@ class Room:
             self.give(source, size)
 
 
-def too_many(detail: str, seconds: float) -> Exhausted:
+def too_many_requests_error(detail: str, seconds: float) -> LimitExceeded:
     """The answer to a call for which there is no room now."""
-    return Exhausted(
+    return LimitExceeded(
         detail,
         code="too_many_calls",
         suggestion="Send it again after Retry-After seconds, and the next ones further apart.",

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, get_args
 
 from mainspring.contracts.errors import Invalid
-from mainspring.contracts.trigger import Trigger
+from mainspring.contracts.trigger import TriggerKind
 from mainspring.definition.cron import Cron, parse_cron
 from mainspring.triggers.moments import Misfire
 
@@ -106,7 +106,7 @@ PAYLOAD_SCHEMA: Final[dict[str, Any]] = {
     ],
 }
 
-TRIGGER: Final = Trigger(
+TRIGGER: Final = TriggerKind(
     type="schedule",
     description="Goes off at the moments that a cron expression names in a time zone.",
     config_schema=CONFIG_SCHEMA,
@@ -115,7 +115,7 @@ TRIGGER: Final = Trigger(
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class ScheduleConfig:
     """The config of a schedule, read."""
 
     cron: Cron
@@ -124,20 +124,20 @@ class Schedule:
     catch_up: timedelta
 
 
-def read_schedule(config: Any) -> Schedule:
+def read_schedule(config: Any) -> ScheduleConfig:
     """A stored config, or ``Invalid``: it was judged when it was saved, perhaps elsewhere."""
     if not isinstance(config, Mapping):
-        raise _damaged("is not an object")
+        raise _damaged_config_error("is not an object")
     cron, zone = config.get("cron"), config.get("timezone")
     misfire = config.get("misfire", "fire_once")
     seconds = config.get("catch_up_seconds", CATCH_UP_SECONDS)
     if not isinstance(cron, str) or not isinstance(zone, str):
-        raise _damaged("lacks its cron expression or its time zone")
+        raise _damaged_config_error("lacks its cron expression or its time zone")
     if misfire not in get_args(Misfire):
-        raise _damaged("has a policy for missed moments that does not exist")
+        raise _damaged_config_error("has a policy for missed moments that does not exist")
     if type(seconds) is not int or not 0 <= seconds <= LONGEST_CATCH_UP_SECONDS:
-        raise _damaged("has a catch-up window that is not possible")
-    return Schedule(parse_cron(cron), zone, misfire, timedelta(seconds=seconds))
+        raise _damaged_config_error("has a catch-up window that is not possible")
+    return ScheduleConfig(parse_cron(cron), zone, misfire, timedelta(seconds=seconds))
 
 
 def key_of(moment: datetime) -> str:
@@ -158,7 +158,7 @@ def rfc3339(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _damaged(what: str) -> Invalid:
+def _damaged_config_error(what: str) -> Invalid:
     return Invalid(
         f"The stored schedule {what}.",
         code="unreadable",

@@ -23,19 +23,19 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import Invalid, Problem, for_log
+from mainspring.contracts.errors import Invalid, Problem, describe_for_log
 from mainspring.contracts.limits import Limits
-from mainspring.runs.arrivals import Request
-from mainspring.runs.dispatch import Dispatched, Dispatcher
-from mainspring.runs.missed import KEPT, MissedMoment, record_missed
+from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.dispatch import Dispatcher, DispatchResult
+from mainspring.runs.missed import KEPT, MissedFireTime, record_missed
 from mainspring.runs.watch import Hook, no_hook
 from mainspring.store.database import Database, is_lost_connection
 from mainspring.store.outage import is_collision, is_storage_full
-from mainspring.triggers.foresight import Foresight
-from mainspring.triggers.moments import Plan, plan
+from mainspring.triggers.foresight import VersionPrefetcher
+from mainspring.triggers.moments import FirePlan, plan
 from mainspring.triggers.schedule import key_of, payload_of, read_schedule
 from mainspring.workspace import schedules
-from mainspring.workspace.schedules import DueSchedule, Move
+from mainspring.workspace.schedules import DueSchedule, ScheduleAdvance
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -69,13 +69,13 @@ async def database_time(tx: Transaction) -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class _Decision:
+class _ScheduleDecision:
     """A schedule that is due and what is done about it."""
 
     schedule: DueSchedule
-    plan: Plan
-    requests: list[Request]
-    missed: list[MissedMoment]
+    plan: FirePlan
+    requests: list[RunRequest]
+    missed: list[MissedFireTime]
 
     @property
     def rows(self) -> int:
@@ -96,7 +96,7 @@ class Scheduler:
         dispatcher: Dispatcher,
         limits: Limits,
         *,
-        foresight: Foresight | None = None,
+        foresight: VersionPrefetcher | None = None,
         time: Time = database_time,
         poll: float = POLL_SECONDS,
         hook: Hook = no_hook,
@@ -126,7 +126,7 @@ class Scheduler:
         except Exception as error:
             if _is_passing(error):
                 raise
-            log.exception("A batch of schedules failed: %s", for_log(error))
+            log.exception("A batch of schedules failed: %s", describe_for_log(error))
         return await self._one_by_one(now)
 
     async def _round(self) -> float:
@@ -139,12 +139,12 @@ class Scheduler:
         except Exception as error:
             # The storage check reports a full disk once.
             if not is_lost_connection(error) and not is_storage_full(error):
-                log.exception("The scheduler stumbled: %s", for_log(error))
+                log.exception("The scheduler stumbled: %s", describe_for_log(error))
             return _AWAY_SECONDS
 
     async def _until_due(self) -> float:
         async with self._database.acquire() as connection:
-            first = await schedules.next_due(connection, self._left_alone())
+            first = await schedules.load_next_due(connection, self._skipped_schedules())
             now = await self._time(connection)
         began = _steady()
         if first is None:
@@ -172,10 +172,10 @@ class Scheduler:
         return fired
 
     async def _batch(self, now: datetime | None, most: int, held: list[UUID] | None = None) -> int:
-        made: list[Dispatched | Problem] = []
+        made: list[DispatchResult | Problem] = []
         async with self._database.transaction() as tx:
             moment = now or await self._time(tx)
-            due = await schedules.due(tx, moment, most, self._left_alone())
+            due = await schedules.claim_due_schedules(tx, moment, most, self._skipped_schedules())
             if held is not None:
                 held += [schedule.trigger_id for schedule in due]
             decisions = [one async for one in self._affordable(due, moment)]
@@ -191,7 +191,7 @@ class Scheduler:
             for _, group in groupby(requests, key=attrgetter("workspace_id")):
                 asked = list(group)
                 answers = await self._dispatcher.take(tx, asked)
-                missed += _refused(asked, answers)
+                missed += _record_refused(asked, answers)
                 made += answers
             self._hook("fired")
             await record_missed(tx, missed)
@@ -203,7 +203,7 @@ class Scheduler:
 
     async def _affordable(
         self, due: Sequence[DueSchedule], now: datetime
-    ) -> AsyncIterator[_Decision]:
+    ) -> AsyncIterator[_ScheduleDecision]:
         """What one transaction can bear; the rest is still due after it."""
         rows, end = 0, _steady() + _MOST_SECONDS
         for schedule in due:
@@ -214,7 +214,7 @@ class Scheduler:
             if rows >= _MOST_ROWS or _steady() >= end:
                 return
 
-    def _decide(self, schedule: DueSchedule, now: datetime) -> _Decision:
+    def _decide(self, schedule: DueSchedule, now: datetime) -> _ScheduleDecision:
         try:
             return _decision(schedule, now, self._plan(schedule, now))
         except Problem as problem:
@@ -223,10 +223,10 @@ class Scheduler:
                 schedule.trigger_id,
                 problem.detail,
             )
-            record = _missed(schedule, schedule.due_at, "unreadable")
-            return _Decision(schedule, Plan((), (), None), [], [record])
+            record = _to_missed_fire_time(schedule, schedule.due_at, "unreadable")
+            return _ScheduleDecision(schedule, FirePlan((), (), None), [], [record])
 
-    def _plan(self, schedule: DueSchedule, now: datetime) -> Plan:
+    def _plan(self, schedule: DueSchedule, now: datetime) -> FirePlan:
         read = read_schedule(schedule.config)
         if not isinstance(schedule.inputs, Mapping):
             raise Invalid("The stored inputs are not an object.", code="unreadable")
@@ -234,21 +234,23 @@ class Scheduler:
             read.cron, read.zone, schedule.due_at, now, read.misfire, read.catch_up, self._limits
         )
 
-    def _left_alone(self) -> list[UUID]:
+    def _skipped_schedules(self) -> list[UUID]:
         now = _steady()
         self._aside = {one: until for one, until in self._aside.items() if until > now}
         return list(self._aside)
 
 
-def _decision(schedule: DueSchedule, now: datetime, made: Plan) -> _Decision:
+def _decision(schedule: DueSchedule, now: datetime, made: FirePlan) -> _ScheduleDecision:
     requests = [_request(schedule, moment, now) for moment in made.fire]
-    missed = [_missed(schedule, one.moment, one.reason, one.moments) for one in made.missed]
-    return _Decision(schedule, made, requests, missed)
+    missed = [
+        _to_missed_fire_time(schedule, one.moment, one.reason, one.moments) for one in made.missed
+    ]
+    return _ScheduleDecision(schedule, made, requests, missed)
 
 
-def _request(schedule: DueSchedule, moment: datetime, now: datetime) -> Request:
+def _request(schedule: DueSchedule, moment: datetime, now: datetime) -> RunRequest:
     last = schedule.last_fired_at
-    return Request(
+    return RunRequest(
         schedule.workspace_id,
         schedule.automation_id,
         trigger_type="schedule",
@@ -262,25 +264,27 @@ def _request(schedule: DueSchedule, moment: datetime, now: datetime) -> Request:
     )
 
 
-def _missed(schedule: DueSchedule, moment: datetime, reason: str, moments: int = 1) -> MissedMoment:
+def _to_missed_fire_time(
+    schedule: DueSchedule, moment: datetime, reason: str, moments: int = 1
+) -> MissedFireTime:
     key = key_of(moment)
-    return MissedMoment(schedule.workspace_id, schedule.trigger_id, key, reason, moments)
+    return MissedFireTime(schedule.workspace_id, schedule.trigger_id, key, reason, moments)
 
 
-def _refused(
-    asked: Sequence[Request], answers: Sequence[Dispatched | Problem]
-) -> list[MissedMoment]:
+def _record_refused(
+    asked: Sequence[RunRequest], answers: Sequence[DispatchResult | Problem]
+) -> list[MissedFireTime]:
     """Moments that could not even become a failed run leave a record too."""
     return [
-        MissedMoment(request.workspace_id, request.source_id, request.key or "", answer.code)
+        MissedFireTime(request.workspace_id, request.source_id, request.key or "", answer.code)
         for request, answer in zip(asked, answers, strict=True)
         if isinstance(answer, Problem)
     ]
 
 
-def _move(decision: _Decision) -> Move:
+def _move(decision: _ScheduleDecision) -> ScheduleAdvance:
     fire = decision.plan.fire
-    return Move(decision.schedule, decision.plan.next_due, fire[-1] if fire else None)
+    return ScheduleAdvance(decision.schedule, decision.plan.next_due, fire[-1] if fire else None)
 
 
 def _steady() -> float:

@@ -27,7 +27,7 @@ _MOST_SIGNATURES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
+class WebhookSignature:
     """The three headers of a signed call."""
 
     id: str
@@ -45,7 +45,7 @@ def read_secret(text: str) -> bytes | None:
     return key or None
 
 
-def is_genuine(seal: Seal, body: bytes, key: bytes, now: datetime) -> bool:
+def is_genuine(seal: WebhookSignature, body: bytes, key: bytes, now: datetime) -> bool:
     """Whether the holder of the key sent this body, and not long ago."""
     if not _ID.fullmatch(seal.id) or not _TIMESTAMP.fullmatch(seal.timestamp):
         return False

@@ -15,17 +15,17 @@ from typing import Final
 from mainspring.contracts.errors import Problem
 from mainspring.store.database import is_lost_connection
 from mainspring.triggers.signature import read_secret
-from mainspring.workspace.vault import Drawer, Vault
+from mainspring.workspace.vault import SecretScope, Vault
 
 SECONDS: Final = 5.0
 _MOST: Final = 1_000
 
-Name = tuple[Drawer, str]
+Name = tuple[SecretScope, str]
 
 _logger = logging.getLogger(__name__)
 
 
-class SigningKeys:
+class SigningKeyCache:
     """Keys by owner and name of the secret; None where there is no usable one."""
 
     def __init__(self, vault: Vault) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-from mainspring.contracts.ids import moment_of
+from mainspring.contracts.ids import get_id_time
 from mainspring.runs.retention import DEFAULT_DAYS
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ _OLDEST = """
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableSize:
     """What Postgres knows of one table, its partitions counted in."""
 
     name: str
@@ -111,7 +111,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Ages:
+class TableAges:
     """When what is there began, and what goes next by itself."""
 
     now: datetime
@@ -122,7 +122,7 @@ class Ages:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class TableGroup:
     """Tables that grow together."""
 
     name: str
@@ -137,7 +137,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Disk:
+class DiskSpace:
     """The disk that the database grows on."""
 
     bytes: int
@@ -145,13 +145,13 @@ class Disk:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class StorageReport:
     """The whole report."""
 
     database_bytes: int
     measured_since: datetime | None
-    groups: tuple[Group, ...]
-    disk: Disk | None
+    groups: tuple[TableGroup, ...]
+    disk: DiskSpace | None
 
     @property
     def bytes_per_day(self) -> int | None:
@@ -170,7 +170,7 @@ class Size:
         return {
             "database_bytes": self.database_bytes,
             "bytes_per_day": self.bytes_per_day,
-            "measured_since": _shown(self.measured_since),
+            "measured_since": _format_time(self.measured_since),
             "disk": None
             if self.disk is None
             else {"bytes": self.disk.bytes, "free_bytes": self.disk.free_bytes},
@@ -180,10 +180,10 @@ class Size:
                     "name": group.name,
                     "bytes": group.bytes,
                     "rows": group.rows,
-                    "oldest_at": _shown(group.oldest_at),
+                    "oldest_at": _format_time(group.oldest_at),
                     "bytes_per_day": group.bytes_per_day,
                     "kept_days": group.kept_days,
-                    "removal_at": _shown(group.removal_at),
+                    "removal_at": _format_time(group.removal_at),
                 }
                 for group in self.groups
             ],
@@ -196,13 +196,13 @@ def own_disk(settings: Settings) -> Path | None:
     return settings.home if url is None or str(settings.home) in unquote(url) else None
 
 
-async def read_size(database: Database, limits: Limits, home: Path | None) -> Size:
+async def read_size(database: Database, limits: Limits, home: Path | None) -> StorageReport:
     """The report; ``home`` is the data folder where the database lives in it."""
-    tables = [Table(**dict(row)) for row in await database.fetch(_TABLES)]
+    tables = [TableSize(**dict(row)) for row in await database.fetch(_TABLES)]
     row = await database.fetchrow(_OLDEST)
     assert row is not None
     oldest = {
-        group: moment_of(row[source])
+        group: get_id_time(row[source])
         for group, source in (
             ("runs", "runs"),
             ("steps", "runs"),
@@ -214,7 +214,7 @@ async def read_size(database: Database, limits: Limits, home: Path | None) -> Si
     }
     until = {"artifacts": row["artifacts_until"], "firings": row["firings_until"]}
     removals = {name: moment for name, moment in until.items() if moment is not None}
-    ages = Ages(row["now"], row["since"], oldest, removals)
+    ages = TableAges(row["now"], row["since"], oldest, removals)
     kept = {
         "runs": DEFAULT_DAYS,
         "steps": DEFAULT_DAYS,
@@ -222,28 +222,30 @@ async def read_size(database: Database, limits: Limits, home: Path | None) -> Si
         "events": limits.event_days,
         "usage": limits.usage_days,
     }
-    return Size(row["bytes"], row["since"], gathered(tables, ages, kept), _disk(home))
+    return StorageReport(row["bytes"], row["since"], group_tables(tables, ages, kept), _disk(home))
 
 
-def gathered(tables: Sequence[Table], ages: Ages, kept: Mapping[str, int]) -> tuple[Group, ...]:
+def group_tables(
+    tables: Sequence[TableSize], ages: TableAges, kept: Mapping[str, int]
+) -> tuple[TableGroup, ...]:
     """Tables as groups, the largest first."""
-    by_group: dict[str, list[Table]] = {}
+    by_group: dict[str, list[TableSize]] = {}
     for table in tables:
         by_group.setdefault(_GROUP_OF.get(table.name, _REST), []).append(table)
     found = [_group(name, some, ages, kept.get(name)) for name, some in by_group.items()]
     return tuple(sorted(found, key=lambda group: (-group.bytes, group.name)))
 
 
-def _group(name: str, tables: Sequence[Table], ages: Ages, days: int | None) -> Group:
+def _group(name: str, tables: Sequence[TableSize], ages: TableAges, days: int | None) -> TableGroup:
     oldest = ages.oldest.get(name)
     removal = ages.removals.get(name)
     if removal is None and oldest is not None and days is not None:
         removal = max(oldest + timedelta(days=days), ages.now)
     size, rows = sum(table.bytes for table in tables), sum(table.rows for table in tables)
-    return Group(name, size, rows, oldest, _pace(tables, ages, oldest), days, removal)
+    return TableGroup(name, size, rows, oldest, _pace(tables, ages, oldest), days, removal)
 
 
-def _pace(tables: Sequence[Table], ages: Ages, oldest: datetime | None) -> int | None:
+def _pace(tables: Sequence[TableSize], ages: TableAges, oldest: datetime | None) -> int | None:
     """Rows that came and stayed, at what a row of the table takes now."""
     if ages.since is None:
         return None
@@ -257,15 +259,15 @@ def _pace(tables: Sequence[Table], ages: Ages, oldest: datetime | None) -> int |
     return round(grown / days)
 
 
-def _disk(home: Path | None) -> Disk | None:
+def _disk(home: Path | None) -> DiskSpace | None:
     if home is None:
         return None
     try:
         found = shutil.disk_usage(home)
     except OSError:
         return None
-    return Disk(found.total, found.free)
+    return DiskSpace(found.total, found.free)
 
 
-def _shown(moment: datetime | None) -> str | None:
+def _format_time(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()

@@ -10,10 +10,10 @@ from mainspring.contracts.capability import (
     Annotations,
     Audience,
     Capability,
-    capability_of,
-    there,
+    build_capability,
+    require_part,
 )
-from mainspring.contracts.object_schema import object_schema, plain_object
+from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.contracts.roles import Permission
 from mainspring.triggers.size import read_size
 
@@ -29,7 +29,7 @@ _PACE: Final = {
     "type": ["integer", "null"],
     "description": "What it grows by on a day, what was deleted taken off; null: not known yet.",
 }
-_GROUP: Final = plain_object(
+_GROUP: Final = build_object_part(
     {
         "name": {"type": "string"},
         "bytes": {**_BYTES, "description": "With indexes."},
@@ -52,13 +52,13 @@ _RUNS: Final = {
     "kept_days": 90,
     "removal_at": "2026-11-30T00:00:10+00:00",
 }
-_SIZE: Final = object_schema(
+_SIZE: Final = build_object_schema(
     {
         "database_bytes": _BYTES,
         "bytes_per_day": _PACE,
         "measured_since": _MOMENT,
         "disk": {
-            "anyOf": [plain_object({"bytes": _BYTES, "free_bytes": _BYTES}), {"type": "null"}],
+            "anyOf": [build_object_part({"bytes": _BYTES, "free_bytes": _BYTES}), {"type": "null"}],
             "description": "The disk of the embedded database; null: the database is elsewhere.",
         },
         "days_until_full": {"type": ["integer", "null"], "minimum": 0},
@@ -77,7 +77,9 @@ _SIZE: Final = object_schema(
     ],
     [({"database_bytes": 1}, "the groups are missing")],
 )
-_NOTHING: Final = object_schema({}, [], [{}], [({"table": "runs"}, "it is all of it or nothing")])
+_NOTHING: Final = build_object_schema(
+    {}, [], [{}], [({"table": "runs"}, "it is all of it or nothing")]
+)
 
 
 def size_capabilities(
@@ -87,10 +89,10 @@ def size_capabilities(
 
     async def show_size(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         del ctx, given
-        return (await read_size(there(database), limits, home)).as_dict()
+        return (await read_size(require_part(database), limits, home)).as_dict()
 
     return (
-        capability_of(
+        build_capability(
             "admin_show_size",
             "Show how large the installation is",
             "By what is kept: how large, how old, how fast it grows and what is deleted when.",

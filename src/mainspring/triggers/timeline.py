@@ -26,7 +26,7 @@ _LONGEST_CHANGE = timedelta(hours=26)
 
 
 @dataclass(frozen=True, slots=True)
-class _Stretch:
+class _OffsetInterval:
     """From one instant to another; without an offset, the clocks change in it."""
 
     first: datetime
@@ -35,14 +35,14 @@ class _Stretch:
 
     def walls(self, offset: timedelta) -> tuple[datetime, datetime]:
         """Its two ends as clocks on the wall show them."""
-        return _wall(self.first + offset), _wall(self.until + offset)
+        return _wall_clock(self.first + offset), _wall_clock(self.until + offset)
 
 
 def between(cron: Cron, zone: str, first: datetime, until: datetime) -> Iterator[datetime]:
     """Every moment from one instant on and before another, the oldest first."""
     for stretch in _stretches(ZoneInfo(zone), first, until):
         if stretch.offset is None:
-            yield from _asked(cron, zone, stretch)
+            yield from _iterate_cron(cron, zone, stretch)
         else:
             for wall in _steady(cron, *stretch.walls(stretch.offset)):
                 yield wall.replace(tzinfo=UTC) - stretch.offset
@@ -51,14 +51,14 @@ def between(cron: Cron, zone: str, first: datetime, until: datetime) -> Iterator
 def count(cron: Cron, zone: str, first: datetime, until: datetime) -> int:
     """How many moments ``between`` would name."""
     return sum(
-        sum(1 for _ in _asked(cron, zone, stretch))
+        sum(1 for _ in _iterate_cron(cron, zone, stretch))
         if stretch.offset is None
-        else _counted(cron, *stretch.walls(stretch.offset))
+        else _count_cron(cron, *stretch.walls(stretch.offset))
         for stretch in _stretches(ZoneInfo(zone), first, until)
     )
 
 
-def _asked(cron: Cron, zone: str, stretch: _Stretch) -> Iterator[datetime]:
+def _iterate_cron(cron: Cron, zone: str, stretch: _OffsetInterval) -> Iterator[datetime]:
     moment = cron.after(stretch.first - TICK, zone)
     while moment is not None and moment < stretch.until:
         yield moment
@@ -81,7 +81,7 @@ def _steady(cron: Cron, first: datetime, until: datetime) -> Iterator[datetime]:
                     yield wall
 
 
-def _counted(cron: Cron, first: datetime, until: datetime) -> int:
+def _count_cron(cron: Cron, first: datetime, until: datetime) -> int:
     minutes, hours = cron.hands
     days = sum(1 for day in _days(first.date(), until.date()) if cron.fires_on(day))
     return days * len(minutes) * len(hours) + _before(cron, until) - _before(cron, first)
@@ -102,18 +102,18 @@ def _days(first: date, until: date) -> Iterator[date]:
         yield first + _DAY * number
 
 
-def _stretches(place: ZoneInfo, first: datetime, until: datetime) -> Iterator[_Stretch]:
+def _stretches(place: ZoneInfo, first: datetime, until: datetime) -> Iterator[_OffsetInterval]:
     at = first
     for change, size in _changes(place, first - _LONGEST_CHANGE, until):
         begin, end = max(change, at), min(change + size, until)
         if end <= begin:
             continue
         if at < begin:
-            yield _Stretch(at, begin, _offset(place, at))
-        yield _Stretch(begin, end, None)
+            yield _OffsetInterval(at, begin, _offset(place, at))
+        yield _OffsetInterval(begin, end, None)
         at = end
     if at < until:
-        yield _Stretch(at, until, _offset(place, at))
+        yield _OffsetInterval(at, until, _offset(place, at))
 
 
 def _changes(
@@ -149,5 +149,5 @@ def _offset(place: ZoneInfo, instant: datetime) -> timedelta:
     return offset
 
 
-def _wall(moment: datetime) -> datetime:
+def _wall_clock(moment: datetime) -> datetime:
     return moment.astimezone(UTC).replace(tzinfo=None)

@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class _Line:
+class _SourceQueue:
     under_way: int = 0
     waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
 
 
-class Turns:
+class SourceConcurrencyLimiter:
     """So many turns for each source, handed on in the order of asking."""
 
     def __init__(self, share: int) -> None:
         self._share = share
-        self._lines: dict[Hashable, _Line] = {}
+        self._lines: dict[Hashable, _SourceQueue] = {}
         self._waiting = 0
 
     def __len__(self) -> int:
@@ -42,13 +42,13 @@ class Turns:
 
     def begin(self, source: Hashable) -> bool:
         """Whether a call's turn begins at once. If so, ``end`` must follow."""
-        line = self._lines.setdefault(source, _Line())
+        line = self._lines.setdefault(source, _SourceQueue())
         if line.under_way >= self._share:
             return False
         line.under_way += 1
         return True
 
-    async def stand_in_line(self, source: Hashable) -> None:
+    async def wait_for_slot(self, source: Hashable) -> None:
         """For a call whose turn did not begin at once: returns when it has."""
         line = self._lines[source]
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mainspring.contracts.trigger import Trigger
+from mainspring.contracts.trigger import TriggerKind
 
 CONFIG_SCHEMA: Final[dict[str, Any]] = {
     "title": "Webhook",
@@ -66,7 +66,7 @@ PAYLOAD_SCHEMA: Final[dict[str, Any]] = {
     "examples": [{"ref": "refs/heads/main", "commits": []}],
 }
 
-TRIGGER: Final = Trigger(
+TRIGGER: Final = TriggerKind(
     type="webhook",
     description="Goes off when its address is called with its token, or with a signature.",
     config_schema=CONFIG_SCHEMA,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import PersonNeeded
+from mainspring.contracts.errors import PersonRequired
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
@@ -48,7 +48,7 @@ async def check_changes_account(
     rows = await tx.fetch(_USERS, space, owner_id, list(capabilities), _MOST_NAMED)
     if rows:
         names = ", ".join(row["name"] for row in rows)
-        raise PersonNeeded(
+        raise PersonRequired(
             f"A person changes the account or the model that agreed automations use ({names}); "
             "a program cannot.",
             suggestion="Change it on the page, where you are signed in, or with a command at a "

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.capability import Capability, Effect
-from mainspring.contracts.errors import PersonNeeded
+from mainspring.contracts.errors import PersonRequired
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.approval import AGENTS
-from mainspring.definition.secret_use import secret_uses
-from mainspring.definition.traits import sending_steps
+from mainspring.definition.secret_use import find_secret_uses
+from mainspring.definition.traits import find_sending_steps
 from mainspring.definition.upgrade import upgrade
 from mainspring.workspace.automations import read_grants
 from mainspring.workspace.consents import may_agree
@@ -53,10 +53,10 @@ def writes_with_secret(name: str) -> WritesWith:
     def test(document: Mapping[str, Any], grants: Sequence[Grant], words: Vocabulary) -> bool:
         if any(name in route.secrets for route in _routes(grants, words)):
             return True
-        uses = [one for one in secret_uses(document, Limits()) if one.secret == name]
+        uses = [one for one in find_secret_uses(document, Limits()) if one.secret == name]
         if not uses:
             return False
-        sending = tuple(f"{pointer}/" for pointer in sending_steps(document, words))
+        sending = tuple(f"{pointer}/" for pointer in find_sending_steps(document, words))
         return any(one.action in AGENTS or one.pointer.startswith(sending) for one in uses)
 
     return test
@@ -100,7 +100,7 @@ async def check_may_replace(
         if await asyncio.to_thread(writes_with, document, grants, known):
             found[row["id"]] = row["name"]
     if found:
-        raise PersonNeeded(
+        raise PersonRequired(
             f"{detail} decides which account {_named(found.values())} writes with. A person "
             "replaces it; a program cannot.",
             url=page,

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from mainspring.contracts.errors import Denied, Finding
+from mainspring.contracts.errors import Finding, PermissionDenied
 from mainspring.contracts.grant import Grant
-from mainspring.definition.json_values import canonical
-from mainspring.definition.pointers import under
+from mainspring.definition.json_values import encode_canonical
+from mainspring.definition.pointers import join_pointer
 
 # What these call is decided while they run, by words or by code that somebody wrote.
 _DECIDE_THEMSELVES: Final = frozenset({"agent.run", "agent_task", "script"})
@@ -40,18 +40,18 @@ def check_accounts(
         for grant in widened
         if grant.capability in lent
     ]
-    known = {_said(step) for _, step in _steps(before)}
+    known = {_hash_step(step) for _, step in _iterate_steps(before)}
     findings += [
         Finding(
             pointer,
             f"The step {step.get('step_id')} would use the owner's accounts in another way.",
             "account_used_anew",
         )
-        for pointer, step in _steps(after)
-        if step.get("action") in lent | _DECIDE_THEMSELVES and _said(step) not in known
+        for pointer, step in _iterate_steps(after)
+        if step.get("action") in lent | _DECIDE_THEMSELVES and _hash_step(step) not in known
     ]
     if findings:
-        raise Denied(
+        raise PermissionDenied(
             "This automation goes over its owner's accounts, and this version would use them in "
             "another way.",
             code="accounts_used_anew",
@@ -60,25 +60,25 @@ def check_accounts(
         )
 
 
-def _said(step: Mapping[str, Any]) -> bytes:
+def _hash_step(step: Mapping[str, Any]) -> bytes:
     """What a step does, apart from its name and place."""
     kept = {key: step.get(key) for key in ("action", "config", "when")}
-    return canonical(kept)
+    return encode_canonical(kept)
 
 
-def _steps(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _iterate_steps(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every step of a definition with its pointer, nested ones and last words included."""
-    yield from _listed(document.get("plan"), "/plan")
+    yield from _iterate_listed_steps(document.get("plan"), "/plan")
     last = (document.get("execution") or {}).get("on_failure")
-    yield from _listed(last, "/execution/on_failure")
+    yield from _iterate_listed_steps(last, "/execution/on_failure")
 
 
-def _listed(steps: Any, at: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _iterate_listed_steps(steps: Any, at: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for number, step in enumerate(steps if isinstance(steps, list) else ()):
         if not isinstance(step, Mapping):
             continue
-        here = under(at, number)
+        here = join_pointer(at, number)
         yield here, step
         config = step.get("config")
         if isinstance(config, Mapping):
-            yield from _listed(config.get("steps"), f"{here}/config/steps")
+            yield from _iterate_listed_steps(config.get("steps"), f"{here}/config/steps")

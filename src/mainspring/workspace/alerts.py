@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.ids import floor_id
+from mainspring.contracts.ids import get_lowest_id_at
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -122,7 +122,7 @@ class Alert:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class AlertMail:
     """An alert on its way out."""
 
     workspace_id: UUID
@@ -133,7 +133,9 @@ class Letter:
     tries: int
 
 
-async def failed_runs(tx: Transaction, runs: Sequence[tuple[UUID, UUID]]) -> list[dict[str, Any]]:
+async def list_failed_runs(
+    tx: Transaction, runs: Sequence[tuple[UUID, UUID]]
+) -> list[dict[str, Any]]:
     """Those of the runs that are failed now, in the order they ended."""
     rows = await tx.fetch(
         _FAILURES, [space for space, _ in runs], [run for _, run in runs], list(FAILED)
@@ -154,7 +156,7 @@ async def hold_failing(
     return [dict(row) for row in rows]
 
 
-async def failures_in_row(
+async def count_consecutive_failures(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, since: datetime | None, most: int
 ) -> int:
     """How many of its latest runs failed, one after the other, counted up to a number."""
@@ -170,16 +172,16 @@ async def set_failures(
     await tx.execute(_SET_FAILURES, workspace_id, automation_id, failures)
 
 
-async def recent_alert(
+async def find_recent_alert(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, since: datetime
 ) -> dict[str, Any] | None:
     """The alert that later failures are gathered in; None when the next one is a new one."""
-    first = floor_id(since - _SLACK)
+    first = get_lowest_id_at(since - _SLACK)
     row = await tx.fetchrow(_RECENT, workspace_id, automation_id, first, since)
     return None if row is None else dict(row)
 
 
-async def failures_since(
+async def count_failures_since(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, run_id: UUID
 ) -> int:
     """How many runs failed from one run on, that one included."""
@@ -204,19 +206,19 @@ async def post_alert(tx: Transaction, alert: Alert) -> None:
     )
 
 
-async def gather_in(
+async def append_failure(
     tx: Transaction, workspace_id: UUID, alert_id: UUID, message: str, *, mail: bool
 ) -> None:
     """One more failure in an alert that is there."""
     await tx.execute(_GATHER, workspace_id, alert_id, message, mail)
 
 
-async def take_mail(tx: Transaction, first_pause: float, longest_pause: float) -> Letter | None:
+async def take_mail(tx: Transaction, first_pause: float, longest_pause: float) -> AlertMail | None:
     """The letter that has been due for longest; nobody else takes it until its next moment."""
     row = await tx.fetchrow(_TAKE_MAIL, first_pause, longest_pause)
     if row is None:
         return None
-    return Letter(
+    return AlertMail(
         row["workspace_id"],
         row["id"],
         row["automation_id"],
@@ -226,10 +228,10 @@ async def take_mail(tx: Transaction, first_pause: float, longest_pause: float) -
     )
 
 
-async def set_mailed(tx: Transaction, letter: Letter) -> None:
+async def set_mailed(tx: Transaction, letter: AlertMail) -> None:
     await tx.execute(_MAILED, letter.workspace_id, letter.id)
 
 
-async def give_up_mail(tx: Transaction, letter: Letter) -> None:
+async def give_up_mail(tx: Transaction, letter: AlertMail) -> None:
     """It stays in the inbox and is not tried again."""
     await tx.execute(_GIVE_UP, letter.workspace_id, letter.id)

@@ -13,8 +13,8 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Finding, Invalid, PersonNeeded
-from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.errors import Finding, Invalid, PersonRequired
+from mainspring.contracts.object_schema import build_object_schema
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission, Role
 
@@ -67,7 +67,7 @@ class ApprovalPolicy:
         }
 
 
-def policy_from(told: Mapping[str, Any]) -> ApprovalPolicy:
+def parse_approval_policy(told: Mapping[str, Any]) -> ApprovalPolicy:
     """The policy that a workspace keeps; what it does not say is as it usually is."""
     return ApprovalPolicy(
         int(told.get("approvers", 1)),
@@ -76,13 +76,13 @@ def policy_from(told: Mapping[str, Any]) -> ApprovalPolicy:
     )
 
 
-async def approval_policy(tx: Transaction, workspace_id: UUID) -> ApprovalPolicy:
+async def load_approval_policy(tx: Transaction, workspace_id: UUID) -> ApprovalPolicy:
     """Who may approve in a workspace."""
     row = await tx.fetchrow(_READ, workspace_id)
-    return policy_from({} if row is None else row["approval_policy"])
+    return parse_approval_policy({} if row is None else row["approval_policy"])
 
 
-def lockout(policy: ApprovalPolicy, roles: Iterable[str]) -> str | None:
+def explain_lockout(policy: ApprovalPolicy, roles: Iterable[str]) -> str | None:
     """Why nobody could approve anything here under a policy; None when enough people could.
 
     Where an author may not approve, any one of those who approve may be the author.
@@ -102,17 +102,17 @@ def lockout(policy: ApprovalPolicy, roles: Iterable[str]) -> str | None:
 async def _get(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
     del arguments
     row = await ctx.tx.fetchrow(_READ, ctx.actor.workspace_id)
-    return _told(row)
+    return _format_policy(row)
 
 
 async def _set(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
     space = ctx.actor.workspace_id
     row = await ctx.tx.fetchrow(_HOLD, space)
-    before = _told(row)
+    before = _format_policy(row)
     wanted = {**before, **arguments}
-    policy = policy_from(wanted)
+    policy = parse_approval_policy(wanted)
     people = await ctx.tx.fetch(_PEOPLE, space)
-    reason = lockout(policy, [one["role"] for one in people])
+    reason = explain_lockout(policy, [one["role"] for one in people])
     if reason is not None:
         raise Invalid(
             reason,
@@ -125,7 +125,7 @@ async def _set(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
     if after == before:
         return Unchanged(after)
     if not ctx.actor.is_person:
-        raise PersonNeeded(
+        raise PersonRequired(
             "A person decides who approves in a workspace; a program cannot.",
             url="/inbox",
         )
@@ -133,10 +133,10 @@ async def _set(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
     return after
 
 
-def _told(row: Any) -> dict[str, Any]:
+def _format_policy(row: Any) -> dict[str, Any]:
     kept = {} if row is None else row["approval_policy"]
     times = {name: None if row is None else row[name] for name in _TIMES}
-    return {**policy_from(kept).as_dict(), **times}
+    return {**parse_approval_policy(kept).as_dict(), **times}
 
 
 _FIELDS: Final[dict[str, Any]] = {
@@ -180,7 +180,7 @@ _STRICT: Final = {
     "draft_seconds": 28_800,
     "held_seconds": 259_200,
 }
-_OUTPUT: Final = object_schema(
+_OUTPUT: Final = build_object_schema(
     _FIELDS, tuple(_FIELDS), [_USUAL, _STRICT], [({"approvers": 1}, "the whole policy is told")]
 )
 
@@ -189,7 +189,7 @@ GET_APPROVAL_POLICY: Final = Capability(
     description="Read who may approve drafts\n\n"
     "How many people must agree, of which roles, whether an author may, and how long a draft "
     "waits.",
-    input_schema=object_schema({}, (), [{}], [({"workspace": "x"}, "it is about this one")]),
+    input_schema=build_object_schema({}, (), [{}], [({"workspace": "x"}, "it is about this one")]),
     output_schema=_OUTPUT,
     handler=_get,
     annotations=Annotations(
@@ -201,7 +201,7 @@ SET_APPROVAL_POLICY: Final = Capability(
     description="Say who may approve drafts\n\n"
     "For owners. What is left out stays as it is. A policy that nobody here could fulfil is "
     "refused. It holds for drafts that wait already, too.",
-    input_schema=object_schema(
+    input_schema=build_object_schema(
         _FIELDS,
         (),
         [{"approvers": 1}, _STRICT],

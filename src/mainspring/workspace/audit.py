@@ -14,7 +14,7 @@ from uuid import UUID
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.workspace.automations import Saved
+    from mainspring.workspace.automations import SavedAutomation
 
 _LIST = """
     SELECT a.id, a.at, a.actor_kind, a.actor_id, a.token_id, a.action, a.subject, a.detail,
@@ -31,7 +31,7 @@ _LIST = """
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class AuditQuery:
     """Which entries; what is left out does not matter."""
 
     action: str | None = None
@@ -43,7 +43,7 @@ class Sought:
 async def read_audit(
     tx: Transaction,
     workspace_id: UUID,
-    sought: Sought,
+    sought: AuditQuery,
     *,
     after: UUID | None = None,
     most: int = 50,
@@ -55,7 +55,7 @@ async def read_audit(
     return [dict(row) for row in rows]
 
 
-def tell_saved(saved: Saved, name: str) -> dict[str, Any]:
+def tell_saved(saved: SavedAutomation, name: str) -> dict[str, Any]:
     """What is told of a save: which version, and what it may do that it might not before."""
     return {
         "automation_id": str(saved.automation_id),
@@ -66,6 +66,6 @@ def tell_saved(saved: Saved, name: str) -> dict[str, Any]:
     }
 
 
-def is_idle(saved: Saved) -> bool:
+def is_idle(saved: SavedAutomation) -> bool:
     """Whether a save left everything as it was, so that there is nothing to tell of."""
     return not saved.changed and not saved.switched_back

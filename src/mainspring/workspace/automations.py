@@ -13,25 +13,25 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Finding, Missing
+from mainspring.contracts.errors import Conflict, Finding, NotFound
 from mainspring.contracts.grant import Grant
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.plain_names import check_plain_name, name_findings, refuse_names
-from mainspring.definition.grants import missing
-from mainspring.definition.json_text import content_hash
+from mainspring.definition.grants import find_missing_grants
+from mainspring.definition.json_text import hash_content
 from mainspring.definition.model import Definition
-from mainspring.definition.traits import UNDECLARED, Traits
+from mainspring.definition.traits import UNDECLARED, DefinitionTraits
 from mainspring.workspace.account_use import check_accounts
-from mainspring.workspace.consent_rows import Via, keep_agreed, renew
-from mainspring.workspace.secret_use import check_not_widened, missing_secrets
+from mainspring.workspace.consent_rows import ConsentChannel, keep_agreed, renew_consent
+from mainspring.workspace.secret_use import check_not_widened, find_missing_secrets
 from mainspring.workspace.stored_triggers import agree
 from mainspring.workspace.triggers import arm, hold_triggers, keep_triggers, list_triggers
-from mainspring.workspace.watched_boards import missing_boards
+from mainspring.workspace.watched_boards import find_missing_boards
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-State = Literal["active", "paused", "archived"]
+AutomationStatus = Literal["active", "paused", "archived"]
 
 _HOLD_NAMES = "SELECT pg_advisory_xact_lock(hashtextextended('automation names ' || $1, 0))"
 _KEEP_DEFINITION = """
@@ -108,13 +108,13 @@ FIRST_MEMBER = UUID("01900000-0000-7000-8000-000000000002")
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedAutomation:
     """An automation and the version that is in force."""
 
     automation_id: UUID
     version: int
     changed: bool
-    state: State = "paused"
+    state: AutomationStatus = "paused"
     # What its runs may do that those of the version before might not.
     widened: tuple[Grant, ...] = ()
     # There is no new version, yet triggers that were switched are what it says again.
@@ -124,14 +124,14 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class VersionContent:
     """What a version is made of: a definition under its hash, and the grants beside it."""
 
     definition: Definition
     digest: bytes
     grants: list[dict[str, Any]]
     # What the vocabulary declares about them.
-    traits: Traits = UNDECLARED
+    traits: DefinitionTraits = UNDECLARED
 
 
 async def ensure_workspace(tx: Transaction, workspace_id: UUID, name: str) -> None:
@@ -145,10 +145,10 @@ async def save(
     definition: Definition,
     grants: Sequence[Grant],
     author: UUID,
-    traits: Traits | None = None,
+    traits: DefinitionTraits | None = None,
     *,
-    via: Via | None = None,
-) -> Saved:
+    via: ConsentChannel | None = None,
+) -> SavedAutomation:
     """Keeps a definition under its name; a changed one becomes a new version.
 
     ``via`` says how a person agreed to it with that; None: the caller decides that.
@@ -157,7 +157,7 @@ async def save(
     content = await keep_content(tx, workspace_id, definition, grants, traits)
     named = await tx.fetchrow(_HOLD_NAMED, workspace_id, definition.name)
     if named is None:
-        saved = await _first(tx, workspace_id, content, author)
+        saved = await _save_first_version(tx, workspace_id, content, author)
     else:
         found = await tx.fetchrow(_BY_ID, workspace_id, named["id"])
         saved = await put_version(tx, workspace_id, found, content, author)
@@ -173,13 +173,13 @@ async def create(
     grants: Sequence[Grant],
     author: UUID,
     *,
-    via: Via | None = None,
-) -> Saved:
+    via: ConsentChannel | None = None,
+) -> SavedAutomation:
     """Keeps a definition as a new automation; a name that is taken is refused."""
     await hold_names(tx, workspace_id)
     await check_name(tx, workspace_id, definition.name, _NOBODY)
     content = await keep_content(tx, workspace_id, definition, grants)
-    saved = await _first(tx, workspace_id, content, author)
+    saved = await _save_first_version(tx, workspace_id, content, author)
     if via is not None:
         await keep_agreed(tx, workspace_id, saved.automation_id, author, via)
     return saved
@@ -195,9 +195,9 @@ async def update(
     *,
     expected_version: int | None = None,
     archived: bool = False,
-    traits: Traits | None = None,
-    via: Via | None = None,
-) -> Saved:
+    traits: DefinitionTraits | None = None,
+    via: ConsentChannel | None = None,
+) -> SavedAutomation:
     """Keeps a definition as the next version of an automation, perhaps under a new name.
 
     Its triggers are what the definition says afterwards, also when it says nothing new.
@@ -205,7 +205,7 @@ async def update(
     await hold_names(tx, workspace_id)
     row = await hold(tx, workspace_id, automation_id, archived=archived)
     if expected_version is not None and row["version"] != expected_version:
-        raise Clash(
+        raise Conflict(
             f"Version {row['version']} is in force, and this change was made to "
             f"version {expected_version}.",
             code="version_changed",
@@ -227,16 +227,18 @@ async def put_version(
     tx: Transaction,
     workspace_id: UUID,
     row: Any,
-    content: Content,
+    content: VersionContent,
     author: UUID,
     rollback_of: int | None = None,
-) -> Saved:
+) -> SavedAutomation:
     """The next version of an automation whose row is held; none when it would say the same."""
     automation_id, state, owner = row["id"], row["state"], row["created_by"]
     document = content.definition.as_dict()
-    lacking = await _doubts(tx, workspace_id, owner, document)
+    lacking = await _find_warnings(tx, workspace_id, owner, document)
     if row["definition_hash"] == content.digest and row["grants"] == content.grants:
-        return Saved(automation_id, row["version"], changed=False, state=state, warnings=lacking)
+        return SavedAutomation(
+            automation_id, row["version"], changed=False, state=state, warnings=lacking
+        )
     if rollback_of is None:
         if content.definition.name != row["name"]:
             check_plain_name(content.definition.name)
@@ -254,7 +256,7 @@ async def put_version(
         author,
         rollback_of,
     )
-    await renew(
+    await renew_consent(
         tx,
         workspace_id,
         automation_id,
@@ -265,23 +267,28 @@ async def put_version(
         content.traits,
     )
     await _follow(tx, workspace_id, automation_id, content.definition, state)
-    return Saved(
+    return SavedAutomation(
         automation_id, version, changed=True, state=state, widened=widened, warnings=lacking
     )
 
 
 async def put_in_force(
-    tx: Transaction, workspace_id: UUID, row: Any, version: int, content: Content, author: UUID
-) -> Saved:
+    tx: Transaction,
+    workspace_id: UUID,
+    row: Any,
+    version: int,
+    content: VersionContent,
+    author: UUID,
+) -> SavedAutomation:
     """An earlier version in force again, as it is kept, for an automation whose row is held."""
     automation_id, state, owner = row["id"], row["state"], row["created_by"]
     document = content.definition.as_dict()
-    lacking = await _doubts(tx, workspace_id, owner, document)
+    lacking = await _find_warnings(tx, workspace_id, owner, document)
     if row["version"] == version:
-        return Saved(automation_id, version, changed=False, state=state, warnings=lacking)
+        return SavedAutomation(automation_id, version, changed=False, state=state, warnings=lacking)
     widened = await _check_change(tx, workspace_id, row, content, author)
     await tx.execute(_BUMP, workspace_id, automation_id, version, content.definition.name)
-    await renew(
+    await renew_consent(
         tx,
         workspace_id,
         automation_id,
@@ -292,20 +299,20 @@ async def put_in_force(
         content.traits,
     )
     await _follow(tx, workspace_id, automation_id, content.definition, state)
-    return Saved(
+    return SavedAutomation(
         automation_id, version, changed=True, state=state, widened=widened, warnings=lacking
     )
 
 
 async def _check_change(
-    tx: Transaction, workspace_id: UUID, row: Any, content: Content, author: UUID
+    tx: Transaction, workspace_id: UUID, row: Any, content: VersionContent, author: UUID
 ) -> tuple[Grant, ...]:
     """Refuses what this author may not put in force; answers what runs may do now and could not.
 
     Whoever is not the owner may not let the owner's secrets go further, nor use the owner's
     accounts in another way.
     """
-    widened = missing(read_grants(content.grants), read_grants(row["grants"]))
+    widened = find_missing_grants(read_grants(content.grants), read_grants(row["grants"]))
     if author != row["created_by"]:
         document = content.definition.as_dict()
         check_not_widened(row["document"], document, widened)
@@ -324,9 +331,11 @@ async def hold(
     await tx.execute(_HOLD, workspace_id, [automation_id])
     row = await tx.fetchrow(_BY_ID, workspace_id, automation_id)
     if row is None:
-        raise no_automation()
+        raise no_automation_error()
     if row["state"] == "archived" and not archived:
-        raise Clash("The automation is archived.", code="archived", suggestion="Restore it first.")
+        raise Conflict(
+            "The automation is archived.", code="archived", suggestion="Restore it first."
+        )
     return row
 
 
@@ -338,7 +347,9 @@ async def hold_all(tx: Transaction, workspace_id: UUID, automations: Sequence[UU
     await hold_triggers(tx, [(workspace_id, one) for one in automations])
 
 
-async def ids_of(tx: Transaction, workspace_id: UUID, names: Sequence[str]) -> list[UUID]:
+async def find_automation_ids(
+    tx: Transaction, workspace_id: UUID, names: Sequence[str]
+) -> list[UUID]:
     """The automations that have these names now."""
     return [row["id"] for row in await tx.fetch(_NAMED, workspace_id, list(names))]
 
@@ -352,7 +363,7 @@ async def check_name(tx: Transaction, workspace_id: UUID, name: str, automation_
     """Refuses a name that another automation has; the names are held."""
     if await tx.fetchrow(_TAKEN, workspace_id, name, automation_id) is not None:
         detail = f"There is an automation called {name!r} already."
-        raise Clash(
+        raise Conflict(
             detail,
             code="name_taken",
             findings=[Finding("/name", detail, "name_taken")],
@@ -364,29 +375,29 @@ async def set_state(
     tx: Transaction,
     workspace_id: UUID,
     automation_id: UUID,
-    state: State,
+    state: AutomationStatus,
     reason: str | None = None,
-) -> State:
+) -> AutomationStatus:
     """Activates, pauses or archives; answers the state before. Its triggers follow."""
     row = await tx.fetchrow(_STATE, workspace_id, automation_id)
     if row is None:
-        raise no_automation()
-    before: State = row["state"]
+        raise no_automation_error()
+    before: AutomationStatus = row["state"]
     await tx.execute(_SET_STATE, workspace_id, automation_id, state, reason)
     await arm(tx, workspace_id, automation_id, active=state == "active")
     return before
 
 
-async def current_version(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> int:
+async def load_current_version(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> int:
     """The number of the version in force."""
     row: Any = await tx.fetchrow(_CURRENT, workspace_id, automation_id)
     if row is None:
-        raise no_automation()
+        raise no_automation_error()
     return int(row["version"])
 
 
-def no_automation() -> Missing:
-    return Missing("There is no such automation.", code="no_automation")
+def no_automation_error() -> NotFound:
+    return NotFound("There is no such automation.", code="no_automation")
 
 
 def read_grants(kept: Sequence[dict[str, Any]]) -> tuple[Grant, ...]:
@@ -399,15 +410,15 @@ async def keep_content(
     workspace_id: UUID,
     definition: Definition,
     grants: Sequence[Grant],
-    traits: Traits | None = None,
-) -> Content:
+    traits: DefinitionTraits | None = None,
+) -> VersionContent:
     """Keeps a definition by its hash, and answers all that a version is made of."""
     document = definition.as_dict()
-    digest = content_hash(document)
+    digest = hash_content(document)
     await tx.execute(_KEEP_DEFINITION, workspace_id, digest, document)
     if traits is None:
-        traits = Traits(frozenset(grant.capability for grant in grants if grant.lent))
-    return Content(definition, digest, [grant.as_dict() for grant in grants], traits)
+        traits = DefinitionTraits(frozenset(grant.capability for grant in grants if grant.lent))
+    return VersionContent(definition, digest, [grant.as_dict() for grant in grants], traits)
 
 
 def _check_tags(definition: Definition, stored: Sequence[str] = ()) -> None:
@@ -418,32 +429,38 @@ def _check_tags(definition: Definition, stored: Sequence[str] = ()) -> None:
     )
 
 
-async def _first(tx: Transaction, workspace_id: UUID, content: Content, author: UUID) -> Saved:
+async def _save_first_version(
+    tx: Transaction, workspace_id: UUID, content: VersionContent, author: UUID
+) -> SavedAutomation:
     check_plain_name(content.definition.name)
     _check_tags(content.definition)
-    automation_id = new_id()
+    automation_id = generate_id()
     await tx.execute(_CREATE, workspace_id, automation_id, content.definition.name, author)
     await tx.execute(
         _VERSION, workspace_id, automation_id, 1, content.digest, content.grants, author, None
     )
     await _follow(tx, workspace_id, automation_id, content.definition, "paused")
-    lacking = await _doubts(tx, workspace_id, author, content.definition.as_dict())
+    lacking = await _find_warnings(tx, workspace_id, author, content.definition.as_dict())
     widened = read_grants(content.grants)
-    return Saved(automation_id, 1, changed=True, widened=widened, warnings=lacking)
+    return SavedAutomation(automation_id, 1, changed=True, widened=widened, warnings=lacking)
 
 
-async def _doubts(
+async def _find_warnings(
     tx: Transaction, workspace_id: UUID, owner: UUID, document: Mapping[str, Any]
 ) -> tuple[Finding, ...]:
     """What a definition counts on and the workspace does not have yet."""
     return (
-        *await missing_secrets(tx, workspace_id, owner, document),
-        *await missing_boards(tx, workspace_id, document),
+        *await find_missing_secrets(tx, workspace_id, owner, document),
+        *await find_missing_boards(tx, workspace_id, document),
     )
 
 
 async def _follow(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, definition: Definition, state: State
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    definition: Definition,
+    state: AutomationStatus,
 ) -> None:
     """The triggers become what the definition says, armed or at rest with the automation."""
     await hold_triggers(tx, [(workspace_id, automation_id)])

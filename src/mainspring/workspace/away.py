@@ -17,7 +17,7 @@ from uuid import UUID
 import orjson
 from cryptography.exceptions import InvalidTag
 
-from mainspring.contracts.errors import Expired, Missing
+from mainspring.contracts.errors import Expired, NotFound
 from mainspring.workspace.vault import Vault
 
 LIFETIME: Final = timedelta(minutes=10)
@@ -25,7 +25,7 @@ _PURPOSE: Final = b"mainspring sign in v1\0"
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class SignInState:
     """A state that brings somebody back, and what a row keeps meanwhile."""
 
     state: str
@@ -37,7 +37,7 @@ class Leaving:
 
 async def seal_leaving(
     vault: Vault, workspace_id: UUID, member_id: UUID, kept: Mapping[str, Any]
-) -> Leaving:
+) -> SignInState:
     """Seals what the way back needs."""
     state = secrets.token_urlsafe(32)
     hashed = hash_of_state(state)
@@ -45,9 +45,9 @@ async def seal_leaving(
     await vault.derived_key(_PURPOSE)
     key = (await vault.keyring.keys()).sealing
     assert key is not None
-    place = _place(workspace_id, member_id, hashed)
+    place = _build_associated_data(workspace_id, member_id, hashed)
     nonce, sealed = key.seal(orjson.dumps(dict(kept)).decode(), place)
-    return Leaving(state, hashed, nonce, sealed, key.id)
+    return SignInState(state, hashed, nonce, sealed, key.id)
 
 
 async def open_leaving(
@@ -56,12 +56,12 @@ async def open_leaving(
     """What was kept, from a row that was just taken away; Expired when it took too long."""
     key = (await vault.keyring.keys()).named(row["key_id"])
     if key is None or not row["in_time"]:
-        raise _too_late()
+        raise _state_expired_error()
     try:
-        place = _place(workspace_id, member_id, hashed)
+        place = _build_associated_data(workspace_id, member_id, hashed)
         kept: Mapping[str, Any] = orjson.loads(key.open(row["nonce"], row["verifier"], place))
     except InvalidTag:
-        raise _too_late() from None
+        raise _state_expired_error() from None
     return kept
 
 
@@ -70,16 +70,16 @@ def hash_of_state(state: str) -> bytes:
     return hashlib.sha256(state.encode("utf-8", "replace")).digest()
 
 
-def never_left() -> Missing:
+def unknown_state_error() -> NotFound:
     """Nobody left with such a state, or they are back already."""
-    return Missing(
+    return NotFound(
         "This signing in was not begun here by you, or it has been used already.",
         code="sign_in_unknown",
         suggestion="Begin to sign in again, and finish it in the same browser.",
     )
 
 
-def _too_late() -> Expired:
+def _state_expired_error() -> Expired:
     return Expired(
         "Signing in took too long.",
         code="sign_in_expired",
@@ -87,5 +87,5 @@ def _too_late() -> Expired:
     )
 
 
-def _place(workspace_id: UUID, member_id: UUID, hashed: bytes) -> bytes:
+def _build_associated_data(workspace_id: UUID, member_id: UUID, hashed: bytes) -> bytes:
     return _PURPOSE + workspace_id.bytes + member_id.bytes + hashed

@@ -48,7 +48,7 @@ def _get() -> Capability:
         id="automation_kv.get",
         description="Read a remembered value\n\n"
         "Answers the value this automation keeps under a key, or the default.",
-        input_schema=_object(
+        input_schema=_build_object_schema(
             {
                 "key": _KEY,
                 "default": {"description": "Answered when nothing is kept under the key."},
@@ -56,16 +56,22 @@ def _get() -> Capability:
             required=["key"],
             examples=[{"key": "cursor"}, {"key": "seen/42", "default": False}],
             anti_examples=[
-                _not({}, "which key?"),
-                _not({"key": ""}, "a key has at least one character"),
-                _not({"key": "cursor", "automation_id": "x"}, "the run says whose values"),
+                _build_anti_example({}, "which key?"),
+                _build_anti_example({"key": ""}, "a key has at least one character"),
+                _build_anti_example(
+                    {"key": "cursor", "automation_id": "x"}, "the run says whose values"
+                ),
             ],
         ),
-        output_schema=_object(
+        output_schema=_build_object_schema(
             {"found": {"type": "boolean"}, "value": {}},
             required=["found", "value"],
             examples=[{"found": True, "value": {"page": 3}}, {"found": False, "value": None}],
-            anti_examples=[_not({"value": 1}, "null may be a value, so found says whether it is")],
+            anti_examples=[
+                _build_anti_example(
+                    {"value": 1}, "null may be a value, so found says whether it is"
+                )
+            ],
         ),
         handler=get_handler(),
         annotations=_READS,
@@ -78,7 +84,7 @@ def _set(limits: Limits) -> Capability:
         description="Remember a value\n\n"
         f"Keeps any JSON value of at most {limits.kv_value_bytes} bytes under a key, for later "
         "runs of this automation. With if_absent, only when nothing is there: one run wins.",
-        input_schema=_object(
+        input_schema=_build_object_schema(
             {
                 "key": _KEY,
                 "value": {"description": "Any JSON value."},
@@ -90,12 +96,16 @@ def _set(limits: Limits) -> Capability:
                 {"key": "seen/42", "value": None, "if_absent": True},
             ],
             anti_examples=[
-                _not({"key": "cursor"}, "nothing to keep; use delete to forget"),
-                _not({"key": "k" * (MAX_KEY + 1), "value": 1}, "the key is too long"),
-                _not({"key": "cursor", "value": 1, "if_absent": "yes"}, "true or false"),
+                _build_anti_example({"key": "cursor"}, "nothing to keep; use delete to forget"),
+                _build_anti_example(
+                    {"key": "k" * (MAX_KEY + 1), "value": 1}, "the key is too long"
+                ),
+                _build_anti_example(
+                    {"key": "cursor", "value": 1, "if_absent": "yes"}, "true or false"
+                ),
             ],
         ),
-        output_schema=_object(
+        output_schema=_build_object_schema(
             {
                 "key": _KEY,
                 "created": {"type": "boolean", "description": "Nothing was there before."},
@@ -103,7 +113,9 @@ def _set(limits: Limits) -> Capability:
             },
             required=["key", "created", "set"],
             examples=[{"key": "cursor", "created": False, "set": True}],
-            anti_examples=[_not({"key": "cursor"}, "it must say whether the value was set")],
+            anti_examples=[
+                _build_anti_example({"key": "cursor"}, "it must say whether the value was set")
+            ],
         ),
         handler=set_handler(limits),
         annotations=_KEEPS,
@@ -111,7 +123,7 @@ def _set(limits: Limits) -> Capability:
 
 
 def _list(limits: Limits) -> Capability:
-    entry = _object(
+    entry = _build_object_schema(
         {"key": _KEY, "value": {}, "updated_at": {"type": "string", "format": "date-time"}},
         required=["key", "value", "updated_at"],
     )
@@ -120,7 +132,7 @@ def _list(limits: Limits) -> Capability:
         description="List remembered values\n\n"
         "In the order of their keys, from one place on. A page ends early when its values are "
         "large; next is where to go on, and null at the end.",
-        input_schema=_object(
+        input_schema=_build_object_schema(
             {
                 "prefix": {"type": "string", "maxLength": MAX_KEY},
                 "limit": {
@@ -133,12 +145,12 @@ def _list(limits: Limits) -> Capability:
             },
             examples=[{}, {"prefix": "seen/", "limit": 500, "after": "seen/42"}],
             anti_examples=[
-                _not({"limit": 0}, "at least one"),
-                _not({"limit": MAX_LIST + 1}, "more than one page holds"),
-                _not({"prefix": 7}, "keys are text"),
+                _build_anti_example({"limit": 0}, "at least one"),
+                _build_anti_example({"limit": MAX_LIST + 1}, "more than one page holds"),
+                _build_anti_example({"prefix": 7}, "keys are text"),
             ],
         ),
-        output_schema=_object(
+        output_schema=_build_object_schema(
             {
                 "entries": {"type": "array", "items": entry, "maxItems": MAX_LIST},
                 "next": {"type": ["string", "null"]},
@@ -152,7 +164,9 @@ def _list(limits: Limits) -> Capability:
                     "next": "a",
                 }
             ],
-            anti_examples=[_not({"entries": []}, "the end is said by next being null")],
+            anti_examples=[
+                _build_anti_example({"entries": []}, "the end is said by next being null")
+            ],
         ),
         handler=list_handler(limits),
         annotations=_READS,
@@ -163,24 +177,24 @@ def _delete() -> Capability:
     return Capability(
         id="automation_kv.delete",
         description="Forget a value\n\nA key that is not there is no error.",
-        input_schema=_object(
+        input_schema=_build_object_schema(
             {"key": _KEY},
             required=["key"],
             examples=[{"key": "cursor"}],
-            anti_examples=[_not({"keys": ["a"]}, "one key at a time")],
+            anti_examples=[_build_anti_example({"keys": ["a"]}, "one key at a time")],
         ),
-        output_schema=_object(
+        output_schema=_build_object_schema(
             {"deleted": {"enum": [0, 1]}},
             required=["deleted"],
             examples=[{"deleted": 1}],
-            anti_examples=[_not({"deleted": True}, "how many, not whether")],
+            anti_examples=[_build_anti_example({"deleted": True}, "how many, not whether")],
         ),
         handler=delete_handler(),
         annotations=_KEEPS,
     )
 
 
-def _object(
+def _build_object_schema(
     properties: dict[str, Any],
     *,
     required: list[str] | None = None,
@@ -200,5 +214,5 @@ def _object(
     return schema
 
 
-def _not(value: Any, reason: str) -> dict[str, Any]:
+def _build_anti_example(value: Any, reason: str) -> dict[str, Any]:
     return {"value": value, "reason": reason}

@@ -12,82 +12,84 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from mainspring.definition.json_values import same
-from mainspring.definition.pointers import under
+from mainspring.definition.json_values import is_same_value
+from mainspring.definition.pointers import join_pointer
 
-Change = dict[str, Any]
+DefinitionChange = dict[str, Any]
 
 # What names an entry of a list, in the order in which it is looked for.
 _NAMES: Final = ("step_id", "id")
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+def list_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[DefinitionChange]:
     """Every difference: add, remove, replace or move, with the values before and after."""
-    return list(_between(before, after, "", ""))
+    return list(_diff_values(before, after, "", ""))
 
 
-def _between(before: Any, after: Any, was: str, now: str) -> Iterator[Change]:
-    if same(before, after):
+def _diff_values(before: Any, after: Any, was: str, now: str) -> Iterator[DefinitionChange]:
+    if is_same_value(before, after):
         return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
-        yield from _of_objects(before, after, was, now)
+        yield from _diff_objects(before, after, was, now)
         return
     if isinstance(before, list) and isinstance(after, list):
         name = _name_of(before, after)
         if name is not None:
-            yield from _of_named(before, after, was, now, name)
+            yield from _diff_named_entries(before, after, was, now, name)
             return
     yield {"op": "replace", "pointer": now, "before": before, "after": after}
 
 
-def _of_objects(
+def _diff_objects(
     before: Mapping[str, Any], after: Mapping[str, Any], was: str, now: str
-) -> Iterator[Change]:
+) -> Iterator[DefinitionChange]:
     for key, value in before.items():
         if key in after:
-            yield from _between(value, after[key], under(was, key), under(now, key))
+            yield from _diff_values(
+                value, after[key], join_pointer(was, key), join_pointer(now, key)
+            )
         else:
-            yield {"op": "remove", "pointer": under(was, key), "before": value}
+            yield {"op": "remove", "pointer": join_pointer(was, key), "before": value}
     for key, value in after.items():
         if key not in before:
-            yield {"op": "add", "pointer": under(now, key), "after": value}
+            yield {"op": "add", "pointer": join_pointer(now, key), "after": value}
 
 
-def _of_named(
+def _diff_named_entries(
     before: Sequence[Any], after: Sequence[Any], was: str, now: str, name: str
-) -> Iterator[Change]:
+) -> Iterator[DefinitionChange]:
     old = {entry[name]: place for place, entry in enumerate(before)}
     new = {entry[name]: place for place, entry in enumerate(after)}
     for key, place in old.items():
         if key not in new:
-            yield {"op": "remove", "pointer": under(was, place), "before": before[place]}
+            yield {"op": "remove", "pointer": join_pointer(was, place), "before": before[place]}
     kept = [key for key in new if key in old]
-    settled = _in_order([old[key] for key in kept])
+    settled = _find_longest_order([old[key] for key in kept])
     for key, place in new.items():
-        here = under(now, place)
+        here = join_pointer(now, place)
         if key not in old:
             yield {"op": "add", "pointer": here, "after": after[place]}
             continue
-        there = under(was, old[key])
+        there = join_pointer(was, old[key])
         if old[key] not in settled:
             yield {"op": "move", "pointer": here, "from": there}
-        yield from _between(before[old[key]], after[place], there, here)
+        yield from _diff_values(before[old[key]], after[place], there, here)
 
 
 def _name_of(before: Sequence[Any], after: Sequence[Any]) -> str | None:
     """The key that names every entry of both lists, each name once in its list."""
     for name in _NAMES:
-        if all(_all_named(entries, name) for entries in (before, after)):
+        if all(_are_all_named(entries, name) for entries in (before, after)):
             return name
     return None
 
 
-def _all_named(entries: Sequence[Any], name: str) -> bool:
+def _are_all_named(entries: Sequence[Any], name: str) -> bool:
     found = [entry.get(name) if isinstance(entry, Mapping) else None for entry in entries]
     return all(isinstance(entry, str) for entry in found) and len(set(found)) == len(found)
 
 
-def _in_order(places: Sequence[int]) -> set[int]:
+def _find_longest_order(places: Sequence[int]) -> set[int]:
     """The most places that still follow one another; the others are the ones that moved."""
     ends: list[int] = []
     before: list[tuple[int, int]] = []

@@ -18,9 +18,9 @@ from mainspring.contracts.capability import (
     Audience,
     Capability,
     Effect,
-    capability_of,
+    build_capability,
 )
-from mainspring.contracts.errors import Finding, Invalid, Missing, PersonNeeded, Problem
+from mainspring.contracts.errors import Finding, Invalid, NotFound, PersonRequired, Problem
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
@@ -29,21 +29,21 @@ from mainspring.contracts.roles import Permission
 from mainspring.workspace import consent_schemas as schemas
 from mainspring.workspace.automations import hold, read_grants
 from mainspring.workspace.consent_rows import (
-    Consent,
-    agreed_by_upgrade,
+    AutomationConsent,
     find_consent,
-    kept_consents,
+    list_agreed_by_upgrade,
+    list_consents,
 )
-from mainspring.workspace.consents import answer, consent_shown, may_agree, via_of
+from mainspring.workspace.consents import answer, format_consent, get_consent_channel, may_agree
 from mainspring.workspace.proposals import is_from_words
 from mainspring.workspace.states import activate
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
-Words = Callable[[UUID, Any], Awaitable[Vocabulary]]
+LoadVocabulary = Callable[[UUID, Any], Awaitable[Vocabulary]]
 # What a definition needs and would not find: workspace, document, grants, automation.
-MissingParts = Callable[
+FindMissingParts = Callable[
     [UUID, Mapping[str, Any], Sequence[Grant], UUID], Awaitable[tuple[Finding, ...]]
 ]
 _ANSWERS: Final = Annotations(
@@ -74,15 +74,19 @@ class ToolConsents(Protocol):
 
 
 def consent_capabilities(
-    limits: Limits, words: Words, tools: ToolConsents, missing: MissingParts, address: str = ""
+    limits: Limits,
+    words: LoadVocabulary,
+    tools: ToolConsents,
+    missing: FindMissingParts,
+    address: str = "",
 ) -> tuple[Capability, ...]:
     """All of them; ``words`` judges what is activated together with the answer.
 
     ``address`` is the server's own.
     """
-    counter = _Counter(limits, words, tools, missing, address)
+    counter = _ConsentHandlers(limits, words, tools, missing, address)
     return (
-        capability_of(
+        build_capability(
             "list_consents",
             "List what waits for consent",
             "An automation that a program, a file or a recipe has made or changed is paused until "
@@ -94,7 +98,7 @@ def consent_capabilities(
             counter.list_all,
             _READS,
         ),
-        capability_of(
+        build_capability(
             "get_consent",
             "Show what waits for consent",
             "Each addition is one sentence, with its place in the definition. The digest stands "
@@ -104,7 +108,7 @@ def consent_capabilities(
             counter.show,
             _READS,
         ),
-        capability_of(
+        build_capability(
             "answer_consent",
             "Agree to what an automation may do, or refuse it",
             "For a person, or a token that a person made with the permission approve for this "
@@ -120,28 +124,28 @@ def consent_capabilities(
 
 
 @dataclass(frozen=True, slots=True)
-class _Counter:
+class _ConsentHandlers:
     """The handlers."""
 
     limits: Limits
-    words: Words
+    words: LoadVocabulary
     tools: ToolConsents
-    missing: MissingParts
+    missing: FindMissingParts
     address: str
 
     async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         status, about = given.get("status", "waiting"), given.get("automation_id")
-        kept = await kept_consents(
+        kept = await list_consents(
             ctx.tx,
             ctx.actor.workspace_id,
             None if status == "any" else status,
             None if about is None else UUID(about),
             given.get("limit", schemas.USUAL),
         )
-        found = [consent_shown(one) for one in kept]
+        found = [format_consent(one) for one in kept]
         if about is None and status in ("waiting", "any"):
             found += await self.tools.waiting(ctx)
-        upgraded = await agreed_by_upgrade(
+        upgraded = await list_agreed_by_upgrade(
             ctx.tx,
             ctx.actor.workspace_id,
             None if about is None else UUID(about),
@@ -152,8 +156,8 @@ class _Counter:
     async def show(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         wanted = UUID(given["consent_id"])
         try:
-            return consent_shown(await find_consent(ctx.tx, ctx.actor.workspace_id, wanted))
-        except Missing:
+            return format_consent(await find_consent(ctx.tx, ctx.actor.workspace_id, wanted))
+        except NotFound:
             found = await self._of_tools(ctx, wanted)
             if found is None:
                 raise
@@ -183,7 +187,7 @@ class _Counter:
             given["digest"],
             ctx.actor.id,
             agree=agree,
-            via=via_of(ctx.actor),
+            via=get_consent_channel(ctx.actor),
         )
         row = await hold(ctx.tx, space, found.automation_id)
         state = row["state"]
@@ -198,9 +202,13 @@ class _Counter:
             except Problem as reason:
                 if not news:
                     raise
-                raise _not_activated(reason) from reason
+                raise _not_activated_error(reason) from reason
             news = True
-        told = {"consent": consent_shown(found), "state": state, "says": _says(found, state)}
+        told = {
+            "consent": format_consent(found),
+            "state": state,
+            "says": _describe_answer(found, state),
+        }
         return told if news else Unchanged(told)
 
     async def _of_tools(self, ctx: CallContext, wanted: UUID) -> dict[str, Any] | None:
@@ -211,14 +219,14 @@ class _Counter:
 def _check_may_answer(ctx: CallContext, consent_id: UUID, address: str) -> None:
     """Refuses whatever could answer no consent at all, before anything is looked up for it."""
     if ctx.run is not None or not (ctx.actor.is_person or ctx.actor.approves):
-        raise _person_needed(
+        raise _person_required_error(
             "A person agrees to what an automation may do; a program cannot.", consent_id, address
         )
 
 
 def _check_person(ctx: CallContext, consent_id: UUID, address: str) -> None:
     if not ctx.actor.is_person:
-        raise _person_needed(
+        raise _person_required_error(
             "A person agrees to the tools of a connection; no token can.", consent_id, address
         )
 
@@ -229,12 +237,12 @@ async def _check_named(ctx: CallContext, consent_id: UUID, address: str) -> None
         return
     found = await find_consent(ctx.tx, ctx.actor.workspace_id, consent_id)
     if not may_agree(ctx.actor, found.automation_id):
-        raise _person_needed(
+        raise _person_required_error(
             "This token may approve other automations, and not this one.", consent_id, address
         )
     space, version = ctx.actor.workspace_id, found.version
     if await is_from_words(ctx.tx, space, found.automation_id, version):
-        raise _person_needed(
+        raise _person_required_error(
             "This version is a proposal that was written from a request in words. A person "
             "approves those, always.",
             consent_id,
@@ -242,15 +250,15 @@ async def _check_named(ctx: CallContext, consent_id: UUID, address: str) -> None
         )
 
 
-def _person_needed(detail: str, consent_id: UUID, address: str) -> PersonNeeded:
-    return PersonNeeded(
+def _person_required_error(detail: str, consent_id: UUID, address: str) -> PersonRequired:
+    return PersonRequired(
         detail,
         url=f"{address.rstrip('/')}/inbox?item={consent_id}",
         command=f"mainspring consents agree {consent_id}",
     )
 
 
-def _not_activated(reason: Problem) -> Problem:
+def _not_activated_error(reason: Problem) -> Problem:
     """Both were asked for and one cannot be: the answer is not kept, and that is said."""
     return type(reason)(
         f"It cannot be activated, so nothing was answered either. {reason.detail}",
@@ -260,7 +268,7 @@ def _not_activated(reason: Problem) -> Problem:
     )
 
 
-def _says(found: Consent, state: str) -> str:
+def _describe_answer(found: AutomationConsent, state: str) -> str:
     if found.status == "agreed":
         return (
             "It is agreed to, and its triggers start it."

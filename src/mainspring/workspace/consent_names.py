@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from mainspring.definition.authority import Addition
-from mainspring.definition.authority_words import shown
+from mainspring.definition.authority import AuthorityAddition
+from mainspring.definition.authority_words import quote_name
 from mainspring.definition.write_words import OWNER_ACCOUNTS
 
 if TYPE_CHECKING:
@@ -32,17 +32,17 @@ _MAKER = "SELECT created_by FROM automations WHERE workspace_id = $1 AND id = $2
 
 
 async def with_names(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, added: Sequence[Addition]
-) -> tuple[Addition, ...]:
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, added: Sequence[AuthorityAddition]
+) -> tuple[AuthorityAddition, ...]:
     """The additions of an automation, with its boards and its owner's accounts by name."""
     row = await tx.fetchrow(_MAKER, workspace_id, automation_id)
-    named = await with_board_names(tx, workspace_id, added)
+    named = await add_board_names(tx, workspace_id, added)
     return named if row is None else await with_accounts(tx, workspace_id, row["created_by"], named)
 
 
 async def with_accounts(
-    tx: Transaction, workspace_id: UUID, owner: UUID, added: Sequence[Addition]
-) -> tuple[Addition, ...]:
+    tx: Transaction, workspace_id: UUID, owner: UUID, added: Sequence[AuthorityAddition]
+) -> tuple[AuthorityAddition, ...]:
     """The same additions, with each account that the owner has connected by its name."""
     wanted = {
         words: integration
@@ -56,7 +56,7 @@ async def with_accounts(
     def named(says: str) -> str:
         for words, integration in wanted.items():
             if integration in known:
-                says = says.replace(words, f"as {shown(known[integration])}")
+                says = says.replace(words, f"as {quote_name(known[integration])}")
         return says
 
     return tuple(replace(one, says=named(one.says)) for one in added)
@@ -68,15 +68,15 @@ async def account_names(tx: Transaction, workspace_id: UUID, owner: UUID) -> dic
     return {row["integration"]: row["account"] for row in rows}
 
 
-async def with_board_names(
-    tx: Transaction, workspace_id: UUID, added: Sequence[Addition]
-) -> tuple[Addition, ...]:
+async def add_board_names(
+    tx: Transaction, workspace_id: UUID, added: Sequence[AuthorityAddition]
+) -> tuple[AuthorityAddition, ...]:
     """The same additions, with the name of each board that there is before its id."""
     wanted = {found for one in added for found in _ID.findall(one.says)}
     if not wanted:
         return tuple(added)
     rows = await tx.fetch(_NAMES, workspace_id, [UUID(one) for one in sorted(wanted)])
-    names = {str(row["id"]): shown(row["name"]).replace('"', "'") for row in rows}
+    names = {str(row["id"]): quote_name(row["name"]).replace('"', "'") for row in rows}
 
     def named(found: re.Match[str]) -> str:
         name = names.get(found[0])

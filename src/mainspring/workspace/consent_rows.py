@@ -15,13 +15,19 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import NotFound
 from mainspring.contracts.grant import Grant
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
-from mainspring.definition.authority import Addition, Authority, additions, authority_of, review
-from mainspring.definition.json_values import canonical, same
-from mainspring.definition.traits import UNDECLARED, Traits
+from mainspring.definition.authority import (
+    AuthorityAddition,
+    AutomationAuthority,
+    build_review_addition,
+    find_additions,
+    read_authority,
+)
+from mainspring.definition.json_values import encode_canonical, is_same_value
+from mainspring.definition.traits import UNDECLARED, DefinitionTraits
 from mainspring.definition.upgrade import upgrade
 from mainspring.workspace.consent_names import with_names
 from mainspring.workspace.inbox import mark_consent_read
@@ -29,11 +35,11 @@ from mainspring.workspace.inbox import mark_consent_read
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-Origin = Literal["create", "install", "upgrade", "import", "edit", "tools"]
-Status = Literal["waiting", "agreed", "refused", "overtaken"]
+ConsentOrigin = Literal["create", "install", "upgrade", "import", "edit", "tools"]
+ConsentStatus = Literal["waiting", "agreed", "refused", "overtaken"]
 Triggers = Sequence[Mapping[str, Any]]
 # How a person agreed; upgrade: it was at work before agreement was recorded.
-Via = Literal["page", "terminal", "token", "upgrade"]
+ConsentChannel = Literal["page", "terminal", "token", "upgrade"]
 
 PAUSED_REASON: Final = "consent"
 NOTHING_NEW: Final = "It may do nothing new. Look it through before it starts here."
@@ -107,17 +113,17 @@ _VERSION = """
 
 
 @dataclass(frozen=True, slots=True)
-class Consent:
+class AutomationConsent:
     """One question to a person, and what became of it."""
 
     id: UUID
     automation_id: UUID
     automation: str
     version: int
-    origin: Origin
-    additions: tuple[Addition, ...]
+    origin: ConsentOrigin
+    additions: tuple[AuthorityAddition, ...]
     digest: bytes
-    status: Status
+    status: ConsentStatus
     # The version that a person had agreed to when it was asked; None: none of them.
     agreed_version: int | None
     # The triggers of that version as they were then; None: as it says itself.
@@ -134,8 +140,8 @@ class Consent:
 
     def asks_same(
         self,
-        origin: Origin,
-        added: Sequence[Addition],
+        origin: ConsentOrigin,
+        added: Sequence[AuthorityAddition],
         agreed_version: int | None,
         agreed_triggers: Triggers | None,
     ) -> bool:
@@ -149,11 +155,11 @@ class Consent:
         )
 
 
-def digest_of(
+def compute_consent_digest(
     automation_id: UUID,
     version: int,
     origin: str,
-    added: Sequence[Addition],
+    added: Sequence[AuthorityAddition],
     *,
     refused: bool = False,
 ) -> bytes:
@@ -165,37 +171,37 @@ def digest_of(
         "additions": [one.as_dict() for one in added],
         "refused": refused,
     }
-    return hashlib.sha256(_PURPOSE + canonical(shown)).digest()
+    return hashlib.sha256(_PURPOSE + encode_canonical(shown)).digest()
 
 
-async def find_consent(tx: Transaction, workspace_id: UUID, consent_id: UUID) -> Consent:
+async def find_consent(tx: Transaction, workspace_id: UUID, consent_id: UUID) -> AutomationConsent:
     row = await tx.fetchrow(_ONE, workspace_id, consent_id)
     if row is None:
-        raise Missing("There is no such consent.", code="no_consent")
+        raise NotFound("There is no such consent.", code="no_consent")
     return _read(row)
 
 
-async def latest_consent(
+async def load_latest_consent(
     tx: Transaction, workspace_id: UUID, automation_id: UUID
-) -> Consent | None:
+) -> AutomationConsent | None:
     """The last that was asked for an automation, whatever became of it."""
     row = await tx.fetchrow(_LATEST, workspace_id, automation_id)
     return None if row is None else _read(row)
 
 
-async def kept_consents(
+async def list_consents(
     tx: Transaction,
     workspace_id: UUID,
     status: str | None = None,
     automation_id: UUID | None = None,
     most: int = 100,
-) -> list[Consent]:
+) -> list[AutomationConsent]:
     """The newest first; without those of archived automations."""
     rows = await tx.fetch(_LIST, workspace_id, status, automation_id, most)
     return [_read(row) for row in rows]
 
 
-async def agreed_by_upgrade(
+async def list_agreed_by_upgrade(
     tx: Transaction, workspace_id: UUID, automation_id: UUID | None, most: int
 ) -> list[dict[str, Any]]:
     """What was at work before agreement was recorded, and nobody has looked at since."""
@@ -211,8 +217,8 @@ async def keep_waiting(
     workspace_id: UUID,
     automation_id: UUID,
     version: int,
-    origin: Origin,
-    added: Sequence[Addition],
+    origin: ConsentOrigin,
+    added: Sequence[AuthorityAddition],
     asked: tuple[str, UUID],
     agreed_version: int | None,
     agreed_triggers: Triggers | None = None,
@@ -222,13 +228,13 @@ async def keep_waiting(
     The same question about a newer version keeps its id, so that saving a file again and again
     leaves one question and not one for each version.
     """
-    digest = digest_of(automation_id, version, origin, added)
-    there = await latest_consent(tx, workspace_id, automation_id)
+    digest = compute_consent_digest(automation_id, version, origin, added)
+    there = await load_latest_consent(tx, workspace_id, automation_id)
     if there is not None and there.asks_same(origin, added, agreed_version, agreed_triggers):
         await tx.execute(_ASK_AGAIN, workspace_id, there.id, version, digest, *asked)
         return there.id
-    await overtake(tx, workspace_id, automation_id)
-    made = new_id()
+    await supersede_consents(tx, workspace_id, automation_id)
+    made = generate_id()
     await tx.execute(
         _INSERT,
         workspace_id,
@@ -245,13 +251,13 @@ async def keep_waiting(
     return made
 
 
-async def overtake(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
+async def supersede_consents(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
     """Whatever waited for this automation is not asked any more."""
     await tx.execute(_OVERTAKE, workspace_id, automation_id)
 
 
 async def keep_agreed(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, member: UUID, via: Via
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, member: UUID, via: ConsentChannel
 ) -> None:
     """Records that a person has agreed to the version in force."""
     await tx.execute(_AGREED, workspace_id, automation_id, member, via)
@@ -265,13 +271,13 @@ async def keep_covered(tx: Transaction, workspace_id: UUID, automation_id: UUID)
 async def mark(
     tx: Transaction,
     workspace_id: UUID,
-    consent: Consent,
-    status: Status,
+    consent: AutomationConsent,
+    status: ConsentStatus,
     member: UUID,
-    via: Via = "page",
+    via: ConsentChannel = "page",
 ) -> None:
     """Keeps an answer. Once agreed to, nothing but a person keeps it from starting."""
-    digest = digest_of(
+    digest = compute_consent_digest(
         consent.automation_id,
         consent.version,
         consent.origin,
@@ -284,7 +290,7 @@ async def mark(
         await keep_agreed(tx, workspace_id, consent.automation_id, member, via)
 
 
-async def renew(
+async def renew_consent(
     tx: Transaction,
     workspace_id: UUID,
     automation_id: UUID,
@@ -292,25 +298,27 @@ async def renew(
     version: int,
     document: Mapping[str, Any],
     grants: Sequence[Mapping[str, Any]],
-    traits: Traits = UNDECLARED,
+    traits: DefinitionTraits = UNDECLARED,
 ) -> None:
     """Another version is in force: what is asked about the one before is asked about this.
 
     What came from elsewhere is asked about until a person has answered, or until what they had
     agreed to is back as it was.
     """
-    there = await latest_consent(tx, workspace_id, automation_id)
+    there = await load_latest_consent(tx, workspace_id, automation_id)
     if there is None or not there.blocks(before):
         return
-    then = await _agreed(tx, workspace_id, there)
-    agreed = None if then is None else await authority_now(*then)
-    found = additions(agreed, await authority_now(document, grants, traits))
+    then = await _load_agreed_definition(tx, workspace_id, there)
+    agreed = None if then is None else await read_authority_in_thread(*then)
+    found = find_additions(agreed, await read_authority_in_thread(document, grants, traits))
     if not found and (there.origin not in LOOKED_AT_ONCE or _is_back(then, document, grants)):
-        await overtake(tx, workspace_id, automation_id)
+        await supersede_consents(tx, workspace_id, automation_id)
         await mark_consent_read(tx, workspace_id, automation_id)
         await keep_covered(tx, workspace_id, automation_id)
         return
-    asked = await with_names(tx, workspace_id, automation_id, found or (review(NOTHING_NEW),))
+    asked = await with_names(
+        tx, workspace_id, automation_id, found or (build_review_addition(NOTHING_NEW),)
+    )
     if there.version == version and there.additions == asked:
         return
     await keep_waiting(
@@ -326,9 +334,11 @@ async def renew(
     )
 
 
-async def switched_off(tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str) -> None:
+async def remove_trigger_from_consent(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str
+) -> None:
     """A trigger is switched off while a question is open: it is not agreed to any more."""
-    there = await latest_consent(tx, workspace_id, automation_id)
+    there = await load_latest_consent(tx, workspace_id, automation_id)
     if there is None or there.status not in ("waiting", "refused") or not there.agreed_triggers:
         return
     kept = [
@@ -337,22 +347,24 @@ async def switched_off(tx: Transaction, workspace_id: UUID, automation_id: UUID,
     await tx.execute(_SWITCHED, workspace_id, there.id, kept)
 
 
-async def authority_then(tx: Transaction, workspace_id: UUID, consent: Consent) -> Authority | None:
+async def load_authority_before(
+    tx: Transaction, workspace_id: UUID, consent: AutomationConsent
+) -> AutomationAuthority | None:
     """What was agreed to before this was asked; None where nothing was."""
-    then = await _agreed(tx, workspace_id, consent)
-    return None if then is None else await authority_now(*then)
+    then = await _load_agreed_definition(tx, workspace_id, consent)
+    return None if then is None else await read_authority_in_thread(*then)
 
 
-async def authority_of_version(
+async def load_version_authority(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
-) -> Authority | None:
+) -> AutomationAuthority | None:
     """What a version may do as it was saved; None where there is no such version."""
     row = await tx.fetchrow(_VERSION, workspace_id, automation_id, version)
-    return None if row is None else await authority_now(row["document"], row["grants"])
+    return None if row is None else await read_authority_in_thread(row["document"], row["grants"])
 
 
-async def _agreed(
-    tx: Transaction, workspace_id: UUID, consent: Consent
+async def _load_agreed_definition(
+    tx: Transaction, workspace_id: UUID, consent: AutomationConsent
 ) -> tuple[dict[str, Any], Sequence[Mapping[str, Any]]] | None:
     """The definition that was agreed to, with its triggers as they were then, and its grants."""
     if consent.agreed_version is None:
@@ -375,25 +387,25 @@ def _is_back(
     if then is None:
         return False
     was, now = ({k: v for k, v in one.items() if k != "triggers"} for one in (then[0], document))
-    return same(was, now) and same(list(then[1]), list(grants))
+    return is_same_value(was, now) and is_same_value(list(then[1]), list(grants))
 
 
-async def authority_now(
+async def read_authority_in_thread(
     document: Mapping[str, Any],
     grants: Sequence[Mapping[str, Any]],
-    traits: Traits = UNDECLARED,
-) -> Authority:
+    traits: DefinitionTraits = UNDECLARED,
+) -> AutomationAuthority:
     """What a definition may do, read beside the loop: a large script takes its time."""
     read = [
         Grant(entry["capability"], entry["params"], lent=entry["capability"] in traits.lent)
         for entry in grants
     ]
     return await asyncio.to_thread(
-        authority_of, document, read, Limits(), None, traits.pure, traits.sends
+        read_authority, document, read, Limits(), None, traits.pure, traits.sends
     )
 
 
-def _read(row: Any) -> Consent:
+def _read(row: Any) -> AutomationConsent:
     values = dict(row)
-    values["additions"] = tuple(Addition(**one) for one in values["additions"])
-    return Consent(**values)
+    values["additions"] = tuple(AuthorityAddition(**one) for one in values["additions"])
+    return AutomationConsent(**values)

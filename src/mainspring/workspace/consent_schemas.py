@@ -91,7 +91,7 @@ _SOME_CONSENT: Final[dict[str, Any]] = {
 }
 
 
-def _asked(
+def _build_argument_schema(
     properties: dict[str, Any], required: list[str], examples: list[Any], *wrong: tuple[Any, str]
 ) -> dict[str, Any]:
     return {
@@ -107,7 +107,7 @@ def _asked(
     }
 
 
-LIST: Final = _asked(
+LIST: Final = _build_argument_schema(
     {
         "status": {"enum": [*_STATUSES, "any"], "default": "waiting"},
         "automation_id": {**_ID, "description": "Only those of this automation."},
@@ -118,7 +118,7 @@ LIST: Final = _asked(
     ({"status": "open"}, "those that wait are called waiting"),
     ({"limit": 0}, "at least one"),
 )
-LISTED: Final = _asked(
+LISTED: Final = _build_argument_schema(
     {
         "consents": {"type": "array", "items": _CONSENT},
         "agreed_by_upgrade": {
@@ -140,7 +140,7 @@ LISTED: Final = _asked(
     [{"consents": [_SOME_CONSENT]}],
     ({}, "also none is a list"),
 )
-GET: Final = _asked(
+GET: Final = _build_argument_schema(
     {"consent_id": _ID},
     ["consent_id"],
     [{"consent_id": _SOME_ID}],
@@ -154,7 +154,7 @@ SHOWN: Final[dict[str, Any]] = {
         {"value": {"consent_id": _SOME_ID}, "reason": "it must say what is asked"}
     ],
 }
-ANSWER: Final = _asked(
+ANSWER: Final = _build_argument_schema(
     {
         "consent_id": _ID,
         "digest": {**_DIGEST, "description": "Of what was read; nothing else is agreed to."},
@@ -174,7 +174,7 @@ ANSWER: Final = _asked(
     ({"consent_id": _SOME_ID, "digest": "yes", "agree": True}, "not a digest"),
     ({"consent_id": _SOME_ID, "digest": _SOME_DIGEST, "agree": "yes"}, "true or false"),
 )
-ANSWERED: Final = _asked(
+ANSWERED: Final = _build_argument_schema(
     {
         "consent": _CONSENT,
         "state": {

@@ -14,35 +14,40 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, ConsentNeeded, Denied, Finding
+from mainspring.contracts.errors import Conflict, ConsentRequired, Finding, PermissionDenied
 from mainspring.contracts.grant import Grant
-from mainspring.definition.authority import Addition, Authority, additions, review
-from mainspring.definition.traits import UNDECLARED, Traits
+from mainspring.definition.authority import (
+    AuthorityAddition,
+    AutomationAuthority,
+    build_review_addition,
+    find_additions,
+)
+from mainspring.definition.traits import UNDECLARED, DefinitionTraits
 from mainspring.workspace.automations import hold, read_grants, set_state
 from mainspring.workspace.consent_names import with_names
 from mainspring.workspace.consent_rows import (
     LOOKED_AT_ONCE,
     NOTHING_NEW,
     PAUSED_REASON,
-    Consent,
-    Origin,
-    Status,
+    AutomationConsent,
+    ConsentChannel,
+    ConsentOrigin,
+    ConsentStatus,
     Triggers,
-    Via,
-    authority_now,
-    authority_of_version,
-    authority_then,
-    digest_of,
+    compute_consent_digest,
     find_consent,
     keep_agreed,
     keep_covered,
     keep_waiting,
-    latest_consent,
+    load_authority_before,
+    load_latest_consent,
+    load_version_authority,
     mark,
-    renew,
+    read_authority_in_thread,
+    renew_consent,
 )
 from mainspring.workspace.inbox import leave_message
-from mainspring.workspace.stored_triggers import written_back
+from mainspring.workspace.stored_triggers import merge_stored_triggers
 from mainspring.workspace.triggers import list_triggers
 
 if TYPE_CHECKING:
@@ -74,27 +79,29 @@ _IN_FORCE = """
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
+class AgreedAuthority:
     """What a person has agreed to last; None: nothing of this automation yet."""
 
     version: int | None
-    authority: Authority | None
+    authority: AutomationAuthority | None
     # Its triggers as they are then: one that is switched off starts nothing.
     triggers: Triggers | None = None
 
 
 # What a program made: nobody has agreed to anything of it.
-NOTHING: Final = Agreed(None, None)
+NOTHING: Final = AgreedAuthority(None, None)
 
 
-def via_of(actor: Actor) -> Via:
+def get_consent_channel(actor: Actor) -> ConsentChannel:
     """How an actor who may agree does so."""
     if actor.kind == "client":
         return "token"
     return "terminal" if actor.at_terminal else "page"
 
 
-async def agreed_authority(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> Agreed:
+async def load_agreed_authority(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID
+) -> AgreedAuthority:
     """What was agreed to last; to be asked before another version is saved.
 
     What is in force is what was agreed to, unless an open question says otherwise.
@@ -102,20 +109,22 @@ async def agreed_authority(tx: Transaction, workspace_id: UUID, automation_id: U
     row = await tx.fetchrow(_IN_FORCE, workspace_id, automation_id)
     if row is None:
         return NOTHING
-    there = await latest_consent(tx, workspace_id, automation_id)
+    there = await load_latest_consent(tx, workspace_id, automation_id)
     if there is not None and there.blocks(row["version"]):
-        authority = await authority_then(tx, workspace_id, there)
-        return Agreed(there.agreed_version, authority, there.agreed_triggers)
+        authority = await load_authority_before(tx, workspace_id, there)
+        return AgreedAuthority(there.agreed_version, authority, there.agreed_triggers)
     then = row["agreed_version"]
     if then is None:
         return NOTHING
     if then != row["version"]:
-        return Agreed(then, await authority_of_version(tx, workspace_id, automation_id, then))
+        return AgreedAuthority(
+            then, await load_version_authority(tx, workspace_id, automation_id, then)
+        )
     # A trigger that was switched off since is not among what may start it.
     triggers = await list_triggers(tx, workspace_id, automation_id)
-    document = written_back(row["document"], triggers)
-    authority = await authority_now(document, row["grants"])
-    return Agreed(row["version"], authority, document.get("triggers"))
+    document = merge_stored_triggers(row["document"], triggers)
+    authority = await read_authority_in_thread(document, row["grants"])
+    return AgreedAuthority(row["version"], authority, document.get("triggers"))
 
 
 def may_agree(actor: Actor, automation_id: UUID) -> bool:
@@ -129,25 +138,25 @@ def may_agree(actor: Actor, automation_id: UUID) -> bool:
     return actor.kind == "client" and automation_id in (actor.approves or ())
 
 
-async def agreed_before(
+async def load_baseline(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor, *, in_run: bool = False
-) -> Agreed | None:
+) -> AgreedAuthority | None:
     """What a change by this actor is measured by; None: a person has seen what they do."""
     if actor.is_person and not in_run:
         return None
-    return await agreed_authority(tx, workspace_id, automation_id)
+    return await load_agreed_authority(tx, workspace_id, automation_id)
 
 
 async def ask_if_wider(
     tx: Transaction,
     workspace_id: UUID,
     automation_id: UUID,
-    agreed: Agreed | None,
+    agreed: AgreedAuthority | None,
     actor: Actor,
-    traits: Traits = UNDECLARED,
+    traits: DefinitionTraits = UNDECLARED,
     *,
     tell: bool = True,
-) -> Consent | None:
+) -> AutomationConsent | None:
     """What a program lets an automation do beyond what was agreed to waits for a person.
 
     To be asked after the change, with what ``agreed_before`` said before it. Answers the question
@@ -158,28 +167,28 @@ async def ask_if_wider(
     row = await hold(tx, workspace_id, automation_id, archived=True)
     version, kept = row["version"], row["grants"]
     triggers = await list_triggers(tx, workspace_id, automation_id)
-    document = written_back(row["document"], triggers)
-    await renew(tx, workspace_id, automation_id, version, version, document, kept, traits)
-    there = await latest_consent(tx, workspace_id, automation_id)
+    document = merge_stored_triggers(row["document"], triggers)
+    await renew_consent(tx, workspace_id, automation_id, version, version, document, kept, traits)
+    there = await load_latest_consent(tx, workspace_id, automation_id)
     if there is not None and there.blocks(version):
         return there
     if agreed is None:
-        await keep_agreed(tx, workspace_id, automation_id, actor.id, via_of(actor))
+        await keep_agreed(tx, workspace_id, automation_id, actor.id, get_consent_channel(actor))
         return None
-    found = await additions_to(agreed, document, read_grants(kept), traits)
+    found = await find_consent_additions(agreed, document, read_grants(kept), traits)
     if not found:
         await keep_covered(tx, workspace_id, automation_id)
         return None
-    origin: Origin = "create" if agreed.version is None else "edit"
+    origin: ConsentOrigin = "create" if agreed.version is None else "edit"
     return await ask_consent(
         tx, workspace_id, automation_id, version, origin, found, actor, agreed=agreed, tell=tell
     )
 
 
-async def cover(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
+async def extend_agreement(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
     """A change that adds nothing was made: the agreement covers it, unless a question is open."""
     row = await hold(tx, workspace_id, automation_id, archived=True)
-    there = await latest_consent(tx, workspace_id, automation_id)
+    there = await load_latest_consent(tx, workspace_id, automation_id)
     if there is None or not there.blocks(row["version"]):
         await keep_covered(tx, workspace_id, automation_id)
 
@@ -189,8 +198,8 @@ async def agree_or_ask(
     workspace_id: UUID,
     automation_id: UUID,
     actor: Actor,
-    traits: Traits = UNDECLARED,
-) -> Consent | None:
+    traits: DefinitionTraits = UNDECLARED,
+) -> AutomationConsent | None:
     """A new automation: a person who made it agrees with that, a program's waits for one."""
     agreed = None if actor.is_person else NOTHING
     return await ask_if_wider(tx, workspace_id, automation_id, agreed, actor, traits)
@@ -202,23 +211,23 @@ async def change_by(
     automation_id: UUID,
     actor: Actor,
     work: Callable[[], Awaitable[T]],
-    traits: Traits = UNDECLARED,
-) -> tuple[T, Consent | None]:
+    traits: DefinitionTraits = UNDECLARED,
+) -> tuple[T, AutomationConsent | None]:
     """Changes an automation, and asks about what that adds where no person did it."""
-    agreed = await agreed_before(tx, workspace_id, automation_id, actor)
+    agreed = await load_baseline(tx, workspace_id, automation_id, actor)
     made = await work()
     return made, await ask_if_wider(tx, workspace_id, automation_id, agreed, actor, traits)
 
 
-async def additions_to(
-    agreed: Agreed,
+async def find_consent_additions(
+    agreed: AgreedAuthority,
     document: Mapping[str, Any],
     grants: Sequence[Grant],
-    traits: Traits = UNDECLARED,
-) -> tuple[Addition, ...]:
+    traits: DefinitionTraits = UNDECLARED,
+) -> tuple[AuthorityAddition, ...]:
     """What a definition with these grants may do beyond what was agreed to."""
-    now = await authority_now(document, [one.as_dict() for one in grants], traits)
-    return additions(agreed.authority, now)
+    now = await read_authority_in_thread(document, [one.as_dict() for one in grants], traits)
+    return find_additions(agreed.authority, now)
 
 
 async def ask_consent(
@@ -226,20 +235,20 @@ async def ask_consent(
     workspace_id: UUID,
     automation_id: UUID,
     version: int,
-    origin: Origin,
-    additions: Sequence[Addition],
+    origin: ConsentOrigin,
+    additions: Sequence[AuthorityAddition],
     actor: Actor,
     *,
-    agreed: Agreed | None = None,
+    agreed: AgreedAuthority | None = None,
     tell: bool = True,
-) -> Consent:
+) -> AutomationConsent:
     """Pauses the automation until a person has agreed to these additions.
 
     One question waits for each automation: a newer one takes the place of the older, and is
     relative to the same version. ``agreed`` is what ``agreed_authority`` said before the save.
     Without any addition the person is asked to look it through. ``tell`` leaves a message.
     """
-    there = await latest_consent(tx, workspace_id, automation_id)
+    there = await load_latest_consent(tx, workspace_id, automation_id)
     waited = there is not None and there.status == "waiting"
     base = (None, None) if agreed is None else (agreed.version, agreed.triggers)
     if there is not None and waited:
@@ -253,7 +262,7 @@ async def ask_consent(
         await set_state(tx, workspace_id, automation_id, "paused", PAUSED_REASON)
     if base[0] is None:
         await tx.execute(_UNAGREED, workspace_id, automation_id)
-    told = additions or (review(NOTHING_NEW),)
+    told = additions or (build_review_addition(NOTHING_NEW),)
     asked = await with_names(tx, workspace_id, automation_id, told)
     consent_id = await keep_waiting(
         tx, workspace_id, automation_id, version, origin, asked, (actor.kind, actor.id), *base
@@ -268,34 +277,34 @@ async def check_agreed(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
 ) -> None:
     """Refuses to start what nobody has agreed to, and names each thing that is new."""
-    problem = await consent_needed(tx, workspace_id, automation_id, version)
+    problem = await check_consent(tx, workspace_id, automation_id, version)
     if problem is not None:
         raise problem
 
 
-async def consent_needed(
+async def check_consent(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
-) -> ConsentNeeded | None:
+) -> ConsentRequired | None:
     """Why the version in force may not start, for want of a person's agreement."""
-    there = await latest_consent(tx, workspace_id, automation_id)
+    there = await load_latest_consent(tx, workspace_id, automation_id)
     if there is not None and there.blocks(version):
-        return _needed(automation_id, there.additions, there)
+        return _consent_required_error(automation_id, there.additions, there)
     row = await tx.fetchrow(_AGREED, workspace_id, automation_id)
     if row is None or row["agreed_version"] == version:
         return None
     # Made before agreement was recorded, and never asked about.
-    _, additions = await _unasked(tx, workspace_id, automation_id)
-    digest = digest_of(automation_id, version, "create", additions)
-    return _needed(automation_id, additions, None, digest)
+    _, additions = await _find_unasked_additions(tx, workspace_id, automation_id)
+    digest = compute_consent_digest(automation_id, version, "create", additions)
+    return _consent_required_error(automation_id, additions, None, digest)
 
 
-def _needed(
+def _consent_required_error(
     automation_id: UUID,
-    additions: Sequence[Addition],
-    there: Consent | None,
+    additions: Sequence[AuthorityAddition],
+    there: AutomationConsent | None,
     digest: bytes | None = None,
     command: str | None = None,
-) -> ConsentNeeded:
+) -> ConsentRequired:
     asks = f"activate {automation_id}" if there is None else f"consents agree {there.id}"
     command = command or f"mainspring {asks}"
     findings = [Finding(one.pointer, one.says, f"adds_{one.kind}") for one in additions]
@@ -306,7 +315,7 @@ def _needed(
         "url": f"/automations/{automation_id}",
     }
     if there is not None and there.status == "refused":
-        return ConsentNeeded(
+        return ConsentRequired(
             "Somebody has refused what this version would be able to do.",
             code="consent_refused",
             findings=findings,
@@ -314,7 +323,7 @@ def _needed(
             command=command,
             suggestion="Or bring an earlier version back.",
         )
-    return ConsentNeeded(
+    return ConsentRequired(
         "A person has to agree first to what this automation would be able to do.",
         code="consent_needed",
         findings=findings,
@@ -323,14 +332,16 @@ def _needed(
     )
 
 
-async def _unasked(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, traits: Traits = UNDECLARED
-) -> tuple[Agreed, tuple[Addition, ...]]:
-    agreed = await agreed_authority(tx, workspace_id, automation_id)
+async def _find_unasked_additions(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, traits: DefinitionTraits = UNDECLARED
+) -> tuple[AgreedAuthority, tuple[AuthorityAddition, ...]]:
+    agreed = await load_agreed_authority(tx, workspace_id, automation_id)
     row = await tx.fetchrow(_IN_FORCE, workspace_id, automation_id)
     triggers = await list_triggers(tx, workspace_id, automation_id)
-    document = written_back(row["document"], triggers)
-    return agreed, await additions_to(agreed, document, read_grants(row["grants"]), traits)
+    document = merge_stored_triggers(row["document"], triggers)
+    return agreed, await find_consent_additions(
+        agreed, document, read_grants(row["grants"]), traits
+    )
 
 
 async def ensure_asked(
@@ -338,17 +349,17 @@ async def ensure_asked(
     workspace_id: UUID,
     automation_id: UUID,
     actor: Actor,
-    traits: Traits = UNDECLARED,
+    traits: DefinitionTraits = UNDECLARED,
 ) -> None:
     """What nobody has agreed to, nor been asked about, is asked about now."""
     row = await hold(tx, workspace_id, automation_id, archived=True)
-    there = await latest_consent(tx, workspace_id, automation_id)
+    there = await load_latest_consent(tx, workspace_id, automation_id)
     kept = await tx.fetchrow(_AGREED, workspace_id, automation_id)
     blocks = there is not None and there.blocks(row["version"])
     if blocks or kept["agreed_version"] == row["version"]:
         return
-    agreed, found = await _unasked(tx, workspace_id, automation_id, traits)
-    origin: Origin = "create" if agreed.version is None else "edit"
+    agreed, found = await _find_unasked_additions(tx, workspace_id, automation_id, traits)
+    origin: ConsentOrigin = "create" if agreed.version is None else "edit"
     await ask_consent(
         tx,
         workspace_id,
@@ -370,26 +381,28 @@ async def agree_to_shown(
     The answer is the consent that was given; None: there was nothing to agree to.
     """
     row = await hold(tx, workspace_id, automation_id)
-    there = await latest_consent(tx, workspace_id, automation_id)
+    there = await load_latest_consent(tx, workspace_id, automation_id)
     if not actor.is_person or there is None or not there.blocks(row["version"]):
         return None
-    await answer(tx, workspace_id, there.id, digest, actor.id, agree=True, via=via_of(actor))
+    await answer(
+        tx, workspace_id, there.id, digest, actor.id, agree=True, via=get_consent_channel(actor)
+    )
     return there.id
 
 
-async def review_agreed(
+async def confirm_agreement(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor
 ) -> None:
     """A person has looked at what an upgrade carried over, and agrees to it as it is."""
     row = await hold(tx, workspace_id, automation_id)
     if not actor.is_person:
-        raise Denied(
+        raise PermissionDenied(
             "A person looks at what an automation may do; a program cannot.",
             code="person_needed",
             suggestion="It can be looked at on the page of the automation.",
         )
     await check_agreed(tx, workspace_id, automation_id, row["version"])
-    await keep_agreed(tx, workspace_id, automation_id, actor.id, via_of(actor))
+    await keep_agreed(tx, workspace_id, automation_id, actor.id, get_consent_channel(actor))
 
 
 async def check_may_repeat(
@@ -417,26 +430,26 @@ async def check_may_repeat(
     current = row["version"] == row["in_force"]
     if row["mode"] == "live" and (person or (own_file and current)):
         return
-    agreed = await agreed_authority(tx, workspace_id, automation_id)
-    then = await authority_of_version(tx, workspace_id, automation_id, row["version"])
+    agreed = await load_agreed_authority(tx, workspace_id, automation_id)
+    then = await load_version_authority(tx, workspace_id, automation_id, row["version"])
     # What starts it says nothing about a run that was started.
     before = agreed.authority and replace(agreed.authority, starts=())
-    found = () if then is None else additions(before, replace(then, starts=()))
+    found = () if then is None else find_additions(before, replace(then, starts=()))
     if found:
         # What waits for an answer is about the version in force.
         asked = None
         if current:
-            asked = await consent_needed(tx, workspace_id, automation_id, row["version"])
+            asked = await check_consent(tx, workspace_id, automation_id, row["version"])
         # A person may repeat it, and otherwise the version in force is started.
         command = f"mainspring retry {run_id}"
-        raise asked or _needed(automation_id, found, None, command=command)
+        raise asked or _consent_required_error(automation_id, found, None, command=command)
 
 
 async def pause_reason(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
 ) -> str | None:
     """Why it is at rest, where that is for want of a consent."""
-    there = await latest_consent(tx, workspace_id, automation_id)
+    there = await load_latest_consent(tx, workspace_id, automation_id)
     return PAUSED_REASON if there is not None and there.blocks(version) else None
 
 
@@ -448,8 +461,8 @@ async def answer(
     member: UUID,
     *,
     agree: bool,
-    via: Via = "page",
-) -> tuple[Consent, bool]:
+    via: ConsentChannel = "page",
+) -> tuple[AutomationConsent, bool]:
     """Keeps a person's answer to exactly what they were shown; and whether it is a new one.
 
     The same answer again changes nothing. Whoever refused can still agree, to the digest that
@@ -459,29 +472,29 @@ async def answer(
     await hold(tx, workspace_id, found.automation_id)
     # Somebody else may have answered while the automation was held.
     found = await find_consent(tx, workspace_id, consent_id)
-    wanted: Status = "agreed" if agree else "refused"
+    wanted: ConsentStatus = "agreed" if agree else "refused"
     if found.status == wanted:
         return found, False
-    newest = await latest_consent(tx, workspace_id, found.automation_id)
+    newest = await load_latest_consent(tx, workspace_id, found.automation_id)
     _check_open(found, newest)
     if found.digest.hex() != digest:
-        raise _changed(found)
+        raise _consent_changed_error(found)
     await mark(tx, workspace_id, found, wanted, member, via)
     return await find_consent(tx, workspace_id, consent_id), True
 
 
-async def settle(
+async def record_agreement(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int, actor: Actor
 ) -> None:
     """A person has read this very version and agreed to it in another way."""
-    there = await latest_consent(tx, workspace_id, automation_id)
+    there = await load_latest_consent(tx, workspace_id, automation_id)
     if there is not None and there.blocks(version):
-        await mark(tx, workspace_id, there, "agreed", actor.id, via_of(actor))
+        await mark(tx, workspace_id, there, "agreed", actor.id, get_consent_channel(actor))
     else:
-        await keep_agreed(tx, workspace_id, automation_id, actor.id, via_of(actor))
+        await keep_agreed(tx, workspace_id, automation_id, actor.id, get_consent_channel(actor))
 
 
-def consent_shown(one: Consent) -> dict[str, Any]:
+def format_consent(one: AutomationConsent) -> dict[str, Any]:
     """A consent as every surface shows it."""
     return {
         "consent_id": str(one.id),
@@ -499,17 +512,17 @@ def consent_shown(one: Consent) -> dict[str, Any]:
     }
 
 
-def consent_told(one: Consent | None) -> dict[str, Any] | None:
+def summarize_consent(one: AutomationConsent | None) -> dict[str, Any] | None:
     """The part of it that goes with the answer of whatever asked for it."""
     if one is None:
         return None
-    shown = consent_shown(one)
+    shown = format_consent(one)
     return {name: shown[name] for name in ("consent_id", "digest", "additions")}
 
 
-def _check_open(found: Consent, newest: Consent | None) -> None:
+def _check_open(found: AutomationConsent, newest: AutomationConsent | None) -> None:
     if found.status == "agreed":
-        raise Clash(
+        raise Conflict(
             "Somebody has agreed to this already.",
             code="consent_answered",
             suggestion="Pause the automation if it is not to start.",
@@ -517,16 +530,16 @@ def _check_open(found: Consent, newest: Consent | None) -> None:
     if (newest is not None and newest.id != found.id) or found.status == "overtaken":
         open_one = newest is not None and newest.status in ("waiting", "refused")
         way = f"Read {newest.id} instead." if newest is not None and open_one else None
-        raise Clash(
+        raise Conflict(
             "The automation has changed since: this is not asked any more.",
             code="consent_overtaken",
             suggestion=way,
         )
 
 
-def _changed(found: Consent) -> Clash:
+def _consent_changed_error(found: AutomationConsent) -> Conflict:
     detail = "What it would be able to do is not what was shown."
-    return Clash(
+    return Conflict(
         detail,
         code="consent_answered" if found.status == "refused" else "consent_changed",
         findings=[
@@ -537,7 +550,7 @@ def _changed(found: Consent) -> Clash:
     )
 
 
-async def _tell(tx: Transaction, workspace_id: UUID, made: Consent) -> None:
+async def _tell(tx: Transaction, workspace_id: UUID, made: AutomationConsent) -> None:
     told = [f"- {one.says}" for one in made.additions[:_MOST_TOLD]]
     rest = len(made.additions) - len(told)
     if rest:

@@ -18,7 +18,7 @@ from uuid import UUID
 import orjson
 
 from mainspring.contracts.capability import Annotations, Capability, CapabilityHandler, Effect
-from mainspring.contracts.errors import Finding, Invalid, Missing, Problem
+from mainspring.contracts.errors import Finding, Invalid, NotFound, Problem
 from mainspring.contracts.event import (
     EVENT_TYPE_PATTERN,
     EVENT_TYPE_SAYS,
@@ -28,7 +28,7 @@ from mainspring.contracts.event import (
     EventRow,
     EventType,
 )
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Permission
 from mainspring.definition.json_schema import check_schema, compile_schema
@@ -77,7 +77,7 @@ _NOTICE = """
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class PublishedEvent:
     """What somebody wants to tell."""
 
     type: str
@@ -89,20 +89,20 @@ class Fact:
 async def publish(
     tx: Transaction,
     workspace_id: UUID,
-    fact: Fact,
+    fact: PublishedEvent,
     limits: Limits,
     built_in: Collection[str],
     event_id: UUID | None = None,
 ) -> UUID:
     """Puts a fact into the log, or says everything that keeps it out; answers its id."""
-    _refuse(_type_findings(fact.type, built_in))
-    text = _spelled(fact.payload, limits)
+    _refuse(_find_type_problems(fact.type, built_in))
+    text = _encode_payload(fact.payload, limits)
     row = await tx.fetchrow(_ONE, workspace_id, fact.type)
     if row is not None:
         schema = compile_schema(row["payload_schema"], limits)
         _refuse(schema.findings(fact.payload, "/payload"))
     made = EventRow(
-        workspace_id, event_id or new_id(), fact.type, fact.source_id, text, fact.run_id
+        workspace_id, event_id or generate_id(), fact.type, fact.source_id, text, fact.run_id
     )
     await append_events(tx, [made])
     return made.id
@@ -118,7 +118,7 @@ async def tell_again(tx: Transaction, event: Event) -> UUID:
     trial = await tx.fetchrow(_TRIAL, event.workspace_id, event.run_id)
     made = EventRow(
         event.workspace_id,
-        new_id(),
+        generate_id(),
         event.type,
         event.source_id,
         text,
@@ -129,7 +129,7 @@ async def tell_again(tx: Transaction, event: Event) -> UUID:
     return made.id
 
 
-def _type_findings(name: str, built_in: Collection[str], at: str = "/type") -> list[Finding]:
+def _find_type_problems(name: str, built_in: Collection[str], at: str = "/type") -> list[Finding]:
     if len(name) > LONGEST_EVENT_TYPE or _TYPE.fullmatch(name) is None:
         return [
             Finding(
@@ -152,7 +152,7 @@ def _type_findings(name: str, built_in: Collection[str], at: str = "/type") -> l
     return []
 
 
-def _spelled(payload: Mapping[str, Any], limits: Limits) -> str:
+def _encode_payload(payload: Mapping[str, Any], limits: Limits) -> str:
     check_value(payload, limits, "/payload")
     text = orjson.dumps(payload)
     if len(text) > limits.payload_bytes:
@@ -170,7 +170,7 @@ def _refuse(findings: Sequence[Finding]) -> None:
         )
 
 
-async def declared_types(tx: Transaction, workspace_id: UUID) -> list[EventType]:
+async def list_declared_types(tx: Transaction, workspace_id: UUID) -> list[EventType]:
     """The types that people of a workspace declared, by name."""
     rows = await tx.fetch(_DECLARED, workspace_id)
     return [EventType(row["type"], row["description"], row["payload_schema"]) for row in rows]
@@ -185,8 +185,8 @@ async def declare_type(
     at: str = "/type",
 ) -> None:
     """Keeps a type, in place of an earlier one of that name; events already told stay."""
-    findings = _type_findings(declared.type, built_in, at)
-    findings += await asyncio.to_thread(_schema_findings, declared.payload_schema, limits)
+    findings = _find_type_problems(declared.type, built_in, at)
+    findings += await asyncio.to_thread(_find_schema_problems, declared.payload_schema, limits)
     if findings:
         raise Invalid(
             "The event type cannot be declared.", code=findings[0].code, findings=findings
@@ -196,7 +196,7 @@ async def declare_type(
     )
 
 
-def _schema_findings(schema: Mapping[str, Any], limits: Limits) -> list[Finding]:
+def _find_schema_problems(schema: Mapping[str, Any], limits: Limits) -> list[Finding]:
     """What is wrong with a schema; to say so takes long for a large one."""
     at = "/payload_schema"
     check_value(schema, limits, at)
@@ -209,7 +209,7 @@ def _schema_findings(schema: Mapping[str, Any], limits: Limits) -> list[Finding]
 async def forget_type(tx: Transaction, workspace_id: UUID, name: str) -> None:
     """From here on, events of this type may have any shape."""
     if await tx.fetchrow(_FORGET, workspace_id, name) is None:
-        raise Missing("Nobody here declared this event type.", code="no_event_type")
+        raise NotFound("Nobody here declared this event type.", code="no_event_type")
 
 
 async def note_fired(
@@ -231,7 +231,7 @@ async def note_passed_over(
     await tx.execute(
         _NOTICE,
         workspace_id,
-        new_id(),
+        generate_id(),
         "An event could not be handled",
         f"Event {event_id} started nothing: {problem.detail}",
     )
@@ -257,7 +257,7 @@ def _publish_handler(limits: Limits, built_in: Collection[str]) -> CapabilityHan
     async def tell(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         run = ctx.run
         source = str(ctx.actor.id if run is None else run.automation_id)
-        fact = Fact(
+        fact = PublishedEvent(
             arguments["type"],
             arguments.get("payload", {}),
             arguments.get("source_id", source),

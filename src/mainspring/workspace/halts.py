@@ -14,13 +14,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Finding, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Finding, NotFound
+from mainspring.contracts.ids import generate_id
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-Scope = Literal["workspace", "automation", "recipe"]
+HaltScope = Literal["workspace", "automation", "recipe"]
 
 _COLUMNS = "h.id, h.workspace_id, h.scope, h.subject, h.reason, h.halted_by, h.halted_at"
 # One that is being released and is wanted again begins anew.
@@ -97,7 +97,7 @@ class Halt:
     id: UUID
     # None: in every workspace.
     workspace_id: UUID | None
-    scope: Scope
+    scope: HaltScope
     subject: str
     reason: str
     halted_by: UUID
@@ -105,31 +105,33 @@ class Halt:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class HaltTarget:
     """What somebody wants to halt or to release."""
 
     workspace_id: UUID | None
-    scope: Scope
+    scope: HaltScope
     subject: str = ""
 
 
-async def halt(tx: Transaction, named: Named, reason: str, by: UUID) -> tuple[Halt, bool]:
+async def create_halt(
+    tx: Transaction, named: HaltTarget, reason: str, by: UUID
+) -> tuple[Halt, bool]:
     """Makes a halt; answers it, and whether it is new. One that stands is left as it is."""
     await _check_subject(tx, named)
     place = (named.workspace_id, named.scope, named.subject)
-    row = await tx.fetchrow(_MAKE, new_id(), *place, reason, by)
+    row = await tx.fetchrow(_MAKE, generate_id(), *place, reason, by)
     if row is not None:
         return Halt(**row), True
     return Halt(**(await tx.fetchrow(_STANDING, *place))), False
 
 
-async def release(tx: Transaction, named: Named) -> Halt:
+async def release(tx: Transaction, named: HaltTarget) -> Halt:
     """Ends a halt; what it held is put back into the queue by whoever asked, or by a worker."""
     row = await tx.fetchrow(_RELEASE, named.workspace_id, named.scope, named.subject)
     if row is None:
         detail = _NOT_HALTED[named.scope].format(named.subject)
         pointer = "/scope" if named.scope == "workspace" else f"/{_ARGUMENT[named.scope]}"
-        raise Missing(
+        raise NotFound(
             detail,
             code="not_halted",
             findings=[Finding(pointer, detail, "not_halted")],
@@ -138,7 +140,7 @@ async def release(tx: Transaction, named: Named) -> Halt:
     return Halt(**row)
 
 
-async def still_held(tx: Transaction, named: Named) -> Halt | None:
+async def find_other_halt(tx: Transaction, named: HaltTarget) -> Halt | None:
     """Another halt, the oldest, that holds all of what has just been released."""
     if named.scope == "workspace" or named.workspace_id is None:
         return None
@@ -158,14 +160,14 @@ async def check_not_halted(tx: Transaction, workspace_id: UUID, automation_id: U
     """Refuses what would reach outside for an automation that stands still."""
     row = await tx.fetchrow(_HOLDING, workspace_id, automation_id)
     if row is not None:
-        raise Clash(
+        raise Conflict(
             f"This stands still: {row['reason']}",
             code="halted",
             suggestion="It can be sent once the halt is released; see `mainspring halts`.",
         )
 
 
-async def released(tx: Transaction) -> Sequence[tuple[UUID | None, UUID]]:
+async def list_released_halts(tx: Transaction) -> Sequence[tuple[UUID | None, UUID]]:
     """Halts that were released and may still have runs that are out of the queue."""
     return [(row["workspace_id"], row["id"]) for row in await tx.fetch(_RELEASED)]
 
@@ -175,7 +177,7 @@ async def forget(tx: Transaction, halt_id: UUID) -> None:
     await tx.execute(_FORGET, halt_id)
 
 
-async def _check_subject(tx: Transaction, named: Named) -> None:
+async def _check_subject(tx: Transaction, named: HaltTarget) -> None:
     if named.scope == "automation":
         known = await tx.fetchrow(_AUTOMATION, named.workspace_id, UUID(named.subject))
     elif named.scope == "recipe":
@@ -186,7 +188,7 @@ async def _check_subject(tx: Transaction, named: Named) -> None:
         detail = _UNKNOWN[named.scope].format(named.subject)
         code = f"no_{named.scope}"
         finding = Finding(f"/{_ARGUMENT[named.scope]}", detail, code)
-        raise Missing(detail, code=code, findings=[finding])
+        raise NotFound(detail, code=code, findings=[finding])
 
 
 _ARGUMENT = {"automation": "automation_id", "recipe": "recipe"}

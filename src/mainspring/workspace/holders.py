@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.roles import Role, lesser
+from mainspring.contracts.roles import Role, min_role
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -35,7 +35,7 @@ _HOLDER = """
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class TokenHolder:
     """Who shows a token, and what it lets them do."""
 
     workspace_id: UUID
@@ -53,23 +53,23 @@ class Holder:
     approves: frozenset[UUID] | None = None
 
 
-async def find_holder(tx: Transaction, digest: bytes) -> Holder | None:
+async def find_holder(tx: Transaction, digest: bytes) -> TokenHolder | None:
     """The holder of the token with this hash, if it works now."""
     return (await find_holders(tx, [digest])).get(digest)
 
 
-async def find_holders(tx: Transaction, digests: Collection[bytes]) -> dict[bytes, Holder]:
+async def find_holders(tx: Transaction, digests: Collection[bytes]) -> dict[bytes, TokenHolder]:
     """The holders of those tokens that work now, by their hashes."""
-    return {row["hash"]: _holder(row) for row in await tx.fetch(_HOLDER, list(digests))}
+    return {row["hash"]: _build_holder(row) for row in await tx.fetch(_HOLDER, list(digests))}
 
 
-def _holder(row: Any) -> Holder:
+def _build_holder(row: Any) -> TokenHolder:
     limited, role, approves = row["capabilities"], Role(row["role"]), row["approves"]
-    return Holder(
+    return TokenHolder(
         row["workspace_id"],
         row["id"],
         row["member_id"],
-        lesser(role, Role(row["member_role"])),
+        min_role(role, Role(row["member_role"])),
         None if limited is None else frozenset(limited),
         # Whoever looks after everything may hand out a token that does not.
         row["administrator"] and role is Role.OWNER,
@@ -80,17 +80,17 @@ def _holder(row: Any) -> Holder:
     )
 
 
-class Holders:
+class TokenHolderLookup:
     """Looks tokens up by their hashes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._waiting: list[tuple[bytes, asyncio.Future[Holder | None]]] = []
+        self._waiting: list[tuple[bytes, asyncio.Future[TokenHolder | None]]] = []
         self._task: asyncio.Task[None] | None = None
 
-    async def find(self, digest: bytes) -> Holder | None:
+    async def find(self, digest: bytes) -> TokenHolder | None:
         """The holder of the token with this hash, if it works now."""
-        found: asyncio.Future[Holder | None] = asyncio.get_running_loop().create_future()
+        found: asyncio.Future[TokenHolder | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((digest, found))
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._answer_all(), name="token-holders")

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.plain_names import plain_name
+from mainspring.contracts.plain_names import clean_name
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.validate import validate
-from mainspring.workspace.automations import create, hold_names, ids_of, set_state
+from mainspring.workspace.automations import create, find_automation_ids, hold_names, set_state
 from mainspring.workspace.consents import agree_or_ask
 from mainspring.workspace.states import archive
 
@@ -29,7 +29,7 @@ _LONGEST_NAME: Final = 120
 _MOST_TRIED: Final = 1_000
 
 
-class HouseAutomations:
+class BuiltInAutomations:
     """Writes such automations; opened once the words that judge them stand."""
 
     def __init__(self, limits: Limits) -> None:
@@ -59,11 +59,13 @@ class HouseAutomations:
         A name that is taken gets a number. What the schedule or a step has wrong is ``Invalid``.
         """
         if self._words is None:
-            raise Fault("Nothing is open here that this could work on.", retryable=False)
+            raise InternalError("Nothing is open here that this could work on.", retryable=False)
         await hold_names(tx, workspace_id)
         document = {
             "schema_version": "1.2",
-            "name": await _free_name(tx, workspace_id, plain_name(name)[:_LONGEST_NAME].strip()),
+            "name": await _choose_free_name(
+                tx, workspace_id, clean_name(name)[:_LONGEST_NAME].strip()
+            ),
             "goal": goal[:1_000],
             "triggers": [
                 {
@@ -93,10 +95,10 @@ async def put_away(tx: Transaction, workspace_id: UUID, automation_id: UUID | No
         await archive(tx, workspace_id, automation_id)
 
 
-async def _free_name(tx: Transaction, workspace_id: UUID, name: str) -> str:
+async def _choose_free_name(tx: Transaction, workspace_id: UUID, name: str) -> str:
     """The name, or the first number behind it that is free; the names are held."""
     tried = [name, *(f"{name} ({number})" for number in range(2, _MOST_TRIED))]
     for one in tried:
-        if not await ids_of(tx, workspace_id, [one]):
+        if not await find_automation_ids(tx, workspace_id, [one]):
             return one
-    raise Fault("All names of this kind are taken.", retryable=False)
+    raise InternalError("All names of this kind are taken.", retryable=False)

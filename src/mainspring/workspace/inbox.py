@@ -8,8 +8,8 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import NotFound
+from mainspring.contracts.ids import generate_id
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -52,7 +52,7 @@ _LAST = UUID(int=2**128 - 1)
 
 
 async def _post(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    notification_id = new_id()
+    notification_id = generate_id()
     run = ctx.run
     await ctx.tx.execute(
         _INSERT,
@@ -109,12 +109,12 @@ async def leave_message(
     run_id: UUID | None = None,
 ) -> UUID:
     """A message of the house itself, about an automation and a run where it is about one."""
-    made = new_id()
+    made = generate_id()
     await tx.execute(_INSERT, workspace_id, made, automation_id, run_id, level, title, message)
     return made
 
 
-async def notifications(
+async def list_notifications(
     tx: Transaction,
     workspace_id: UUID,
     most: int = 50,
@@ -131,7 +131,7 @@ async def mark_read(tx: Transaction, workspace_id: UUID, notification_id: UUID) 
     """Somebody has read a message; reading it again changes nothing."""
     row = await tx.fetchrow(_READ, workspace_id, notification_id)
     if row is None:
-        raise Missing("There is no such message.", code="no_message")
+        raise NotFound("There is no such message.", code="no_message")
     return dict(row)
 
 

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Missing
-from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.errors import NotFound
+from mainspring.contracts.object_schema import build_object_schema
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 
@@ -41,7 +41,7 @@ _ALL_DECIDED = """
 """
 
 
-async def decided(
+async def list_decided(
     tx: Transaction, workspace_id: UUID, member_id: UUID, actions: list[UUID]
 ) -> set[UUID]:
     """Those among some things about which a member has decided."""
@@ -52,7 +52,7 @@ async def decided(
 async def _acknowledge(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
     space, member, action = ctx.actor.workspace_id, ctx.actor.id, UUID(arguments["id"])
     if not (await ctx.tx.fetchrow(_THERE, space, action))["there"]:
-        raise Missing("There is nothing in the inbox with this id.", code="no_inbox_action")
+        raise NotFound("There is nothing in the inbox with this id.", code="no_inbox_action")
     row = await ctx.tx.fetchrow(_DECIDE, space, action, member, arguments["decision"])
     if row is not None:
         return _answer(action, row["decision"], recorded=True)
@@ -71,7 +71,7 @@ ACK_INBOX_ACTION: Final = Capability(
     "The id stands in the HTML marker of the prompt. Once for each person and prompt; asked "
     "again, it answers what was recorded first. It sends nothing: drafts are sent by "
     "confirm_action.",
-    input_schema=object_schema(
+    input_schema=build_object_schema(
         {
             "id": {
                 "type": "string",
@@ -92,7 +92,7 @@ ACK_INBOX_ACTION: Final = Capability(
             ({"id": _ID, "decision": "yes"}, "approved, declined or auto"),
         ],
     ),
-    output_schema=object_schema(
+    output_schema=build_object_schema(
         {
             "ok": {"const": True},
             "id": {"type": "string", "format": "uuid"},

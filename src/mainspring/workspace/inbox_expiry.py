@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from mainspring.contracts.ids import floor_id
-from mainspring.store.turns import in_batches
+from mainspring.contracts.ids import get_lowest_id_at
+from mainspring.store.turns import delete_in_batches
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -30,6 +30,6 @@ async def expire_notifications(database: Database, before: datetime) -> int:
     """Deletes what was made and read before a moment."""
 
     async def batch(tx: Transaction, most: int) -> int:
-        return len(await tx.fetch(_DELETE, floor_id(before), before, most))
+        return len(await tx.fetch(_DELETE, get_lowest_id_at(before), before, most))
 
-    return await in_batches(database, batch)
+    return await delete_in_batches(database, batch)

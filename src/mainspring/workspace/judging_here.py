@@ -15,16 +15,16 @@ from uuid import UUID
 
 from mainspring.contracts.agency import AGENT_TASK
 from mainspring.contracts.errors import Finding, Problem
-from mainspring.definition.pointers import under
+from mainspring.definition.pointers import join_pointer
 from mainspring.definition.tool_patterns import is_pattern
-from mainspring.definition.validate import Report, validate
+from mainspring.definition.validate import ValidationReport, validate
 
 if TYPE_CHECKING:
     from mainspring.contracts.grant import Grant
     from mainspring.contracts.limits import Limits
-    from mainspring.contracts.model import Models
-    from mainspring.contracts.preflight import Preflight, Whose
-    from mainspring.contracts.registry import Vocabularies, Vocabulary
+    from mainspring.contracts.model import ModelCatalog
+    from mainspring.contracts.preflight import DefinitionOwner, Preflight
+    from mainspring.contracts.registry import Vocabulary, WorkspaceVocabularies
 
 # Each name is a question to the database, and nobody reads more than so many answers.
 _MOST_MODELS: Final = 20
@@ -33,86 +33,94 @@ _NAMING: Final = ("action", "tool", "capability")
 _LONGEST: Final = 200
 
 
-async def words_for(vocabulary: Vocabularies, workspace_id: UUID, document: Any) -> Vocabulary:
+async def load_vocabulary(
+    vocabulary: WorkspaceVocabularies, workspace_id: UUID, document: Any
+) -> Vocabulary:
     """What a workspace can say; a tool that is held back only where the document names it."""
     # A document that is all brackets takes its time to walk.
-    places = await asyncio.to_thread(list, _named_tools(document))
+    places = await asyncio.to_thread(list, _iterate_tool_names(document))
     named = {name for _, name in places} - vocabulary.capabilities.keys()
     return await vocabulary.of(workspace_id, needing=sorted(named))
 
 
 async def judge_here(
     document: Any,
-    whose: Whose,
+    whose: DefinitionOwner,
     words: Vocabulary,
-    models: Models,
+    models: ModelCatalog,
     limits: Limits,
     preflight: Preflight,
-) -> Report:
+) -> ValidationReport:
     """The verdict, with the doubts of this house; a hostile document takes its time on a thread."""
     own = None if whose.automation_id is None else str(whose.automation_id)
     report = await asyncio.to_thread(validate, document, words, limits, automation_id=own)
     if report.definition is None:
         return report
     written = report.definition.as_dict()
-    doubts = await doubts_here(written, report.grants, words, models, preflight, whose)
+    doubts = await find_missing_dependencies(
+        written, report.grants, words, models, preflight, whose
+    )
     return replace(report, warnings=(*report.warnings, *doubts))
 
 
-async def doubts_here(
+async def find_missing_dependencies(
     document: Mapping[str, Any],
     grants: Iterable[Grant],
     words: Vocabulary,
-    models: Models,
+    models: ModelCatalog,
     preflight: Preflight,
-    whose: Whose,
+    whose: DefinitionOwner,
 ) -> tuple[Finding, ...]:
     """What a definition counts on and would not find if it ran now."""
     asking = {name for name, one in words.capabilities.items() if one.annotations.asks_models}
-    held = await asyncio.to_thread(list, _held_back(document, words))
+    held = await asyncio.to_thread(list, _find_withheld_tools(document, words))
     held += await preflight.findings(document, words, whose)
     if not any(grant.capability in asking for grant in grants):
         return tuple(held)
-    asked = await asyncio.to_thread(named_models, document, asking)
-    return (*held, *await doubt_models(asked, whose.workspace_id, models))
+    asked = await asyncio.to_thread(list_named_models, document, asking)
+    return (*held, *await find_missing_models(asked, whose.workspace_id, models))
 
 
-async def doubt_models(
-    places: Iterable[tuple[str, str]], workspace_id: UUID, models: Models
+async def find_missing_models(
+    places: Iterable[tuple[str, str]], workspace_id: UUID, models: ModelCatalog
 ) -> tuple[Finding, ...]:
     """Those of the models that nobody here could ask now, each at its place."""
     told: dict[str, Finding | None] = {}
     found = []
     for at, name in places:
         if name not in told and len(told) < _MOST_MODELS:
-            told[name] = await _why_not(name, workspace_id, models)
+            told[name] = await _explain_unavailable_model(name, workspace_id, models)
         doubt = told.get(name)
         if doubt is not None:
             found.append(replace(doubt, pointer=at))
     return tuple(found)
 
 
-def named_models(document: Mapping[str, Any], asking: Collection[str]) -> list[tuple[str, str]]:
+def list_named_models(
+    document: Mapping[str, Any], asking: Collection[str]
+) -> list[tuple[str, str]]:
     """Each place that decides which model is asked, and its name; no name is the usual one."""
     named, bare, steps = [], [], 0
     actions = [AGENT_TASK, *asking]
-    for at, entry in _entries(document):
+    for at, entry in _iterate_objects(document):
         config = entry.get("config")
         if entry.get("action") not in actions or not isinstance(config, Mapping):
             continue
         steps += 1
         name = config.get("model")
         if not isinstance(name, str) or not name:
-            bare.append((under(at, "config"), ""))
+            bare.append((join_pointer(at, "config"), ""))
         elif "{{" not in name:
-            named.append((under(at, "config", "model"), name))
+            named.append((join_pointer(at, "config", "model"), name))
     usual = (document.get("execution") or {}).get("model")
     if usual and (bare or not steps):
         return [*named, ("/execution/model", usual)]
     return [*named, *bare]
 
 
-async def _why_not(name: str, workspace_id: UUID, models: Models) -> Finding | None:
+async def _explain_unavailable_model(
+    name: str, workspace_id: UUID, models: ModelCatalog
+) -> Finding | None:
     try:
         found = await models.find(workspace_id, name)
     except Problem as problem:
@@ -128,8 +136,8 @@ async def _why_not(name: str, workspace_id: UUID, models: Models) -> Finding | N
     )
 
 
-def _held_back(document: Mapping[str, Any], words: Vocabulary) -> Iterator[Finding]:
-    for at, name in _named_tools(document):
+def _find_withheld_tools(document: Mapping[str, Any], words: Vocabulary) -> Iterator[Finding]:
+    for at, name in _iterate_tool_names(document):
         tool = words.capabilities.get(name)
         if tool is not None and tool.annotations.held_back:
             alias = name.partition(".")[0]
@@ -137,23 +145,23 @@ def _held_back(document: Mapping[str, Any], words: Vocabulary) -> Iterator[Findi
             yield Finding(at, tool.annotations.held_back, "tool_held_back", way)
 
 
-def _named_tools(document: Any) -> Iterator[tuple[str, str]]:
+def _iterate_tool_names(document: Any) -> Iterator[tuple[str, str]]:
     """Each place where the name of a tool from outside may stand, and the name."""
-    for at, entry in _entries(document):
+    for at, entry in _iterate_objects(document):
         for key in _NAMING:
             if _may_be_tool(entry.get(key)):
-                yield under(at, key), entry[key]
+                yield join_pointer(at, key), entry[key]
         tools = entry.get("tools")
         for place, name in enumerate(tools if isinstance(tools, list) else ()):
             if _may_be_tool(name):
-                yield under(at, "tools", place), name
+                yield join_pointer(at, "tools", place), name
 
 
 def _may_be_tool(name: Any) -> bool:
     return isinstance(name, str) and "." in name and not is_pattern(name) and len(name) <= _LONGEST
 
 
-def _entries(document: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _iterate_objects(document: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every object in a document with its pointer, in the order in which they are written."""
     waiting: list[tuple[str, Any]] = [("", document)]
     while waiting:
@@ -164,5 +172,7 @@ def _entries(document: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
             inside = value.items()
         elif isinstance(value, list):
             inside = enumerate(value)
-        below = [(under(at, key), one) for key, one in inside if isinstance(one, (Mapping, list))]
+        below = [
+            (join_pointer(at, key), one) for key, one in inside if isinstance(one, (Mapping, list))
+        ]
         waiting += reversed(below)

@@ -14,7 +14,7 @@ import subprocess
 from typing import Final
 
 from mainspring.settings import bare_environment
-from mainspring.workspace.master_key import MasterKey, decoded_key, key_problem
+from mainspring.workspace.master_key import MasterKey, decode_key, master_key_error
 
 SECONDS: Final = 10.0
 _LOOK: Final = "Run the program of MAINSPRING_MASTER_KEY_COMMAND by hand and look at its answer."
@@ -22,36 +22,38 @@ _LOOK: Final = "Run the program of MAINSPRING_MASTER_KEY_COMMAND by hand and loo
 
 def ask_command(command: str, *, seconds: float = SECONDS) -> MasterKey:
     """The key that the program prints."""
-    started = _started(_words(command))
+    started = _start_command(_split_command(command))
     try:
         output, _ = started.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
-        raise key_problem(
+        raise master_key_error(
             f"The master key command gave no answer within {seconds:g} seconds.", _LOOK
         ) from None
     finally:
         _end(started)
     if started.returncode != 0:
-        raise key_problem(f"The master key command failed with code {started.returncode}.", _LOOK)
-    return decoded_key(
+        raise master_key_error(
+            f"The master key command failed with code {started.returncode}.", _LOOK
+        )
+    return decode_key(
         output, "The master key command did not print 32 bytes in base64, and nothing else.", _LOOK
     )
 
 
-def _words(command: str) -> list[str]:
+def _split_command(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError:
         words = []
     if not words:
-        raise key_problem(
+        raise master_key_error(
             "MAINSPRING_MASTER_KEY_COMMAND is not a program and its arguments.",
             "Write it as in a shell; an opening quote needs a closing one.",
         )
     return words
 
 
-def _started(words: list[str]) -> subprocess.Popen[bytes]:
+def _start_command(words: list[str]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(  # noqa: S603
             words,
@@ -63,7 +65,7 @@ def _started(words: list[str]) -> subprocess.Popen[bytes]:
         )
     except (OSError, ValueError):
         # The cause would show the whole command line.
-        raise key_problem("The master key command cannot be started.", _LOOK) from None
+        raise master_key_error("The master key command cannot be started.", _LOOK) from None
 
 
 def _end(started: subprocess.Popen[bytes]) -> None:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Fault, Invalid, Missing
+from mainspring.contracts.errors import Conflict, InternalError, Invalid, NotFound
 from mainspring.store.database import Database
-from mainspring.workspace.keyring import Keyring, Keys
+from mainspring.workspace.keyring import Keyring, MasterKeys
 from mainspring.workspace.master_key import (
     MasterKey,
     create_key,
@@ -26,8 +26,8 @@ from mainspring.workspace.master_key import (
     read_key,
     retire_key,
 )
-from mainspring.workspace.sealing import place
-from mainspring.workspace.vault import Row, drawer_of, read
+from mainspring.workspace.sealing import build_associated_data
+from mainspring.workspace.vault import DatabaseRow, get_secret_scope, read
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -48,7 +48,7 @@ _RESEAL = """
 
 
 @dataclass(frozen=True, slots=True)
-class Rotated:
+class RotationResult:
     """What a rotation came to."""
 
     key_id: str
@@ -61,10 +61,10 @@ class Rotated:
 
 async def rotate(
     database: Database, keyring: Keyring, new_key_file: Path | None = None, *, batch: int = BATCH
-) -> Rotated:
+) -> RotationResult:
     """Seals every secret with a new key, or goes on with a rotation that was broken off."""
-    async with _alone(database):
-        target = await _target(database, keyring, new_key_file)
+    async with _lock_rotation(database):
+        target = await _choose_target_key(database, keyring, new_key_file)
         resealed = await _reseal(database, keyring, target, batch)
         while True:
             async with database.transaction() as tx:
@@ -75,17 +75,19 @@ async def rotate(
             resealed += await _reseal(database, keyring, target, batch)
 
 
-async def _target(database: Database, keyring: Keyring, new_key_file: Path | None) -> MasterKey:
+async def _choose_target_key(
+    database: Database, keyring: Keyring, new_key_file: Path | None
+) -> MasterKey:
     """The key that everything is to be sealed with, kept where all processes find it."""
-    given = None if new_key_file is None else await asyncio.to_thread(_given, new_key_file)
+    given = None if new_key_file is None else await asyncio.to_thread(_read_given_key, new_key_file)
     keys = await keyring.keys(anew=True)
     if keys.current is None:
-        raise Missing(
+        raise NotFound(
             "There is no master key yet; the first secret makes one.", code="no_master_key"
         )
     if keys.following is not None:
         if given is not None and given.id != keys.following.id:
-            raise Clash(
+            raise Conflict(
                 "A rotation to another key has begun and is not finished.",
                 code="rotation_under_way",
                 suggestion="Finish it first: run the command again without a new key.",
@@ -107,10 +109,10 @@ async def _target(database: Database, keyring: Keyring, new_key_file: Path | Non
     return await asyncio.to_thread(create_key, path)
 
 
-def _given(path: Path) -> MasterKey:
+def _read_given_key(path: Path) -> MasterKey:
     key = read_key(path)
     if key is None:
-        raise Missing("There is no file with the new key at that place.", code="no_new_key")
+        raise NotFound("There is no file with the new key at that place.", code="no_new_key")
     return key
 
 
@@ -123,7 +125,7 @@ async def _reseal(database: Database, keyring: Keyring, target: MasterKey, batch
         async with database.transaction() as tx:
             rows = await tx.fetch(_SOME, *after, target.id, batch)
             for row in rows:
-                if await _resealed(tx, keys, target, row):
+                if await _reencrypt_secret(tx, keys, target, row):
                     done += 1
                 else:
                     closed.append(str(row["name"]))
@@ -132,7 +134,7 @@ async def _reseal(database: Database, keyring: Keyring, target: MasterKey, batch
         after = (rows[-1]["workspace_id"], rows[-1]["id"])
     if closed:
         shown = ", ".join(sorted(set(closed))[:10])
-        raise Clash(
+        raise Conflict(
             f"{len(closed)} secrets do not open and stay as they are: {shown}. "
             f"{done} others have the new key; both keys are kept.",
             code="secrets_closed",
@@ -141,28 +143,30 @@ async def _reseal(database: Database, keyring: Keyring, target: MasterKey, batch
     return done
 
 
-async def _resealed(tx: Transaction, keys: Keys, target: MasterKey, row: Row) -> bool:
-    drawer = drawer_of(row)
+async def _reencrypt_secret(
+    tx: Transaction, keys: MasterKeys, target: MasterKey, row: DatabaseRow
+) -> bool:
+    drawer = get_secret_scope(row)
     try:
         value = read(keys, drawer, row)
-    except (Clash, Fault):
+    except (Conflict, InternalError):
         return False
-    nonce, sealed = target.seal(value, place(drawer, row["id"], str(row["name"])))
+    nonce, sealed = target.seal(value, build_associated_data(drawer, row["id"], str(row["name"])))
     await tx.execute(_RESEAL, row["workspace_id"], row["id"], nonce, sealed, target.id)
     return True
 
 
-async def _end(keyring: Keyring, target: MasterKey, resealed: int) -> Rotated:
+async def _end(keyring: Keyring, target: MasterKey, resealed: int) -> RotationResult:
     """The new key takes its place; whoever seals waits until it has."""
     path, following = keyring.file, keyring.following_file
     if keyring.command is None:
         retired = await asyncio.to_thread(retire_key, path, following)
-        return Rotated(target.id, resealed, retired)
+        return RotationResult(target.id, resealed, retired)
     current = (await keyring.keys(anew=True)).current
     if current is None or current.id != target.id:
-        return Rotated(target.id, resealed, command_is_behind=True)
+        return RotationResult(target.id, resealed, command_is_behind=True)
     await asyncio.to_thread(forget_key, following)
-    return Rotated(target.id, resealed)
+    return RotationResult(target.id, resealed)
 
 
 async def _count(tx: Transaction | Database, target: MasterKey) -> int:
@@ -172,10 +176,10 @@ async def _count(tx: Transaction | Database, target: MasterKey) -> int:
 
 
 @asynccontextmanager
-async def _alone(database: Database) -> AsyncIterator[None]:
+async def _lock_rotation(database: Database) -> AsyncIterator[None]:
     async with database.acquire() as connection:
         if not await connection.fetchval(_ALONE):
-            raise Clash("A rotation is under way already.", code="rotation_under_way")
+            raise Conflict("A rotation is under way already.", code="rotation_under_way")
         try:
             yield
         finally:

@@ -16,11 +16,11 @@ from pathlib import Path
 from mainspring.workspace.key_command import ask_command
 from mainspring.workspace.master_key import MasterKey, create_key, read_key
 
-Marks = tuple[tuple[int, int, int] | None, ...]
+FileMarks = tuple[tuple[int, int, int] | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class MasterKeys:
     """The keys as they were found."""
 
     # What signs links, and what seals unless there is a next one.
@@ -28,7 +28,7 @@ class Keys:
     following: MasterKey | None = None
     # One that only opens: a file from before there was a command.
     earlier: MasterKey | None = None
-    marks: Marks = ()
+    marks: FileMarks = ()
 
     @property
     def sealing(self) -> MasterKey | None:
@@ -46,14 +46,14 @@ class Keyring:
 
     file: Path
     command: str | None = None
-    _found: Keys | None = field(default=None, repr=False)
+    _found: MasterKeys | None = field(default=None, repr=False)
 
     @property
     def following_file(self) -> Path:
         """Where the next key stands while a rotation lasts."""
         return self.file.with_name(f"{self.file.name}.next")
 
-    async def keys(self, *, anew: bool = False) -> Keys:
+    async def keys(self, *, anew: bool = False) -> MasterKeys:
         """What there is; read again when a file has changed, or when that is asked for."""
         found = self._found
         if found is None or anew or found.marks != self._marks():
@@ -69,16 +69,16 @@ class Keyring:
         assert made is not None
         return made
 
-    def _read(self, before: Keys | None) -> Keys:
+    def _read(self, before: MasterKeys | None) -> MasterKeys:
         marks = self._marks()
         in_file, following = read_key(self.file), read_key(self.following_file)
         if self.command is not None:
-            return Keys(ask_command(self.command), following, in_file, marks)
+            return MasterKeys(ask_command(self.command), following, in_file, marks)
         # A file that was taken away under a running process is still known to it.
         kept = before.current if before is not None else None
-        return Keys(in_file or kept, following, None, marks)
+        return MasterKeys(in_file or kept, following, None, marks)
 
-    def _marks(self) -> Marks:
+    def _marks(self) -> FileMarks:
         return tuple(_mark(path) for path in (self.file, self.following_file))
 
 

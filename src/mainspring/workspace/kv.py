@@ -15,7 +15,7 @@ import orjson
 
 from mainspring.contracts.capability import CapabilityHandler
 from mainspring.contracts.context import CallContext, Transaction
-from mainspring.contracts.errors import Denied, Exhausted, Finding, Invalid
+from mainspring.contracts.errors import Finding, Invalid, LimitExceeded, PermissionDenied
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.definition.json_text import check_value
@@ -24,12 +24,12 @@ MAX_KEY = 256
 MAX_LIST = 1_000
 DEFAULT_LIST = 100
 
-Owner = tuple[UUID, UUID]
+KvOwner = tuple[UUID, UUID]
 
 
 def get_handler() -> CapabilityHandler:
     async def get(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        row = await ctx.tx.fetchrow(_GET, *_owner(ctx), _key(arguments["key"]))
+        row = await ctx.tx.fetchrow(_GET, *_get_kv_owner(ctx), _validate_key(arguments["key"]))
         if row is None:
             return {"found": False, "value": arguments.get("default")}
         return {"found": True, "value": row["value"]}
@@ -39,8 +39,8 @@ def get_handler() -> CapabilityHandler:
 
 def set_handler(limits: Limits) -> CapabilityHandler:
     async def put(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
-        owner, key = _owner(ctx), _key(arguments["key"])
-        value = _spelled(arguments["value"], limits)
+        owner, key = _get_kv_owner(ctx), _validate_key(arguments["key"])
+        value = _encode_value(arguments["value"], limits)
         if arguments.get("if_absent", False):
             created = await _add(ctx.tx, owner, key, value, limits)
             told = {"key": key, "created": created, "set": created}
@@ -54,10 +54,12 @@ def set_handler(limits: Limits) -> CapabilityHandler:
 def list_handler(limits: Limits) -> CapabilityHandler:
     async def entries(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         most = int(arguments.get("limit", DEFAULT_LIST))
-        prefix, after = (_part(arguments.get(name, ""), name) for name in ("prefix", "after"))
+        prefix, after = (
+            _validate_key_part(arguments.get(name, ""), name) for name in ("prefix", "after")
+        )
         # Half of what a step may put out: the names and times around the values count too.
         room = limits.step_output_bytes // 2
-        rows = await ctx.tx.fetch(_ENTRIES, *_owner(ctx), prefix, after, most + 1, room)
+        rows = await ctx.tx.fetch(_ENTRIES, *_get_kv_owner(ctx), prefix, after, most + 1, room)
         shown = [row for row in rows[:most] if row["fits"]]
         more = len(rows) > len(shown)
         return {
@@ -77,7 +79,7 @@ def list_handler(limits: Limits) -> CapabilityHandler:
 
 def delete_handler() -> CapabilityHandler:
     async def delete(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
-        gone = await ctx.tx.fetch(_DELETE, *_owner(ctx), _key(arguments["key"]))
+        gone = await ctx.tx.fetch(_DELETE, *_get_kv_owner(ctx), _validate_key(arguments["key"]))
         return {"deleted": len(gone)} if gone else Unchanged({"deleted": 0})
 
     return delete
@@ -127,7 +129,7 @@ _ENTRIES = """
 """
 
 
-async def _put(tx: Transaction, owner: Owner, key: str, value: str, limits: Limits) -> bool:
+async def _put(tx: Transaction, owner: KvOwner, key: str, value: str, limits: Limits) -> bool:
     """Sets a value whatever was there; True when there was nothing."""
     if await tx.fetchrow(_CHANGE, *owner, key, value) is not None:
         return False
@@ -138,7 +140,7 @@ async def _put(tx: Transaction, owner: Owner, key: str, value: str, limits: Limi
     return False
 
 
-async def _add(tx: Transaction, owner: Owner, key: str, value: str, limits: Limits) -> bool:
+async def _add(tx: Transaction, owner: KvOwner, key: str, value: str, limits: Limits) -> bool:
     """Adds a key that is not there yet; False when it is.
 
     Runs of one automation add one after the other, or two of them could both see room
@@ -149,7 +151,7 @@ async def _add(tx: Transaction, owner: Owner, key: str, value: str, limits: Limi
     if row is not None and row["taken"]:
         return False
     if row is not None and row["keys"] >= limits.kv_keys:
-        raise Exhausted(
+        raise LimitExceeded(
             f"This automation already keeps {limits.kv_keys} keys.",
             code="kv_full",
             suggestion="Delete keys that are no longer needed.",
@@ -158,39 +160,41 @@ async def _add(tx: Transaction, owner: Owner, key: str, value: str, limits: Limi
     return await tx.fetchrow(_ADD, *owner, key, value) is not None
 
 
-def _owner(ctx: CallContext) -> Owner:
+def _get_kv_owner(ctx: CallContext) -> KvOwner:
     if ctx.run is None:
-        raise Denied("Only a run of an automation has these values.", code="kv_outside_run")
+        raise PermissionDenied(
+            "Only a run of an automation has these values.", code="kv_outside_run"
+        )
     return ctx.actor.workspace_id, ctx.run.automation_id
 
 
-def _key(key: str) -> str:
+def _validate_key(key: str) -> str:
     """A key that the database keeps as it is and a person can read."""
     if not key:
-        raise _refused("key", "A key has at least one character.", "kv_key")
-    return _part(key, "key")
+        raise _invalid_kv_error("key", "A key has at least one character.", "kv_key")
+    return _validate_key_part(key, "key")
 
 
-def _part(key: str, name: str) -> str:
+def _validate_key_part(key: str, name: str) -> str:
     if len(key) > MAX_KEY or not key.isprintable():
-        raise _refused(name, f"A key is at most {MAX_KEY} printable characters.", "kv_key")
+        raise _invalid_kv_error(name, f"A key is at most {MAX_KEY} printable characters.", "kv_key")
     return key
 
 
-def _refused(name: str, detail: str, code: str) -> Invalid:
+def _invalid_kv_error(name: str, detail: str, code: str) -> Invalid:
     return Invalid(detail, code=code, findings=[Finding(f"/{name}", detail, code)])
 
 
-def _spelled(value: Any, limits: Limits) -> str:
+def _encode_value(value: Any, limits: Limits) -> str:
     check_value(value, limits, "/value")
     try:
         text = orjson.dumps(value)
     except orjson.JSONEncodeError:
         # It would come back rounded.
-        raise _refused(
+        raise _invalid_kv_error(
             "value", "The value holds a whole number beyond 64 bits.", "kv_value_number"
         ) from None
     if len(text) > limits.kv_value_bytes:
         detail = f"The value is larger than {limits.kv_value_bytes} bytes."
-        raise _refused("value", detail, "kv_value_too_large")
+        raise _invalid_kv_error("value", detail, "kv_value_too_large")
     return text.decode()

@@ -50,7 +50,7 @@ _SUSPEND = """
     UPDATE triggers SET suspended_at = now()
     WHERE (workspace_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
 """
-_RESUME = f"""
+_RESUME_MEMBER_TRIGGERS = f"""
     UPDATE triggers t SET suspended_at = NULL
     WHERE t.workspace_id = $1 AND t.automation_id = $2 AND t.suspended_at IS NOT NULL
         AND (t.secret_hash IS NULL OR {MAKER_HERE})
@@ -87,7 +87,7 @@ _LEFT = f"""
 
 
 @dataclass(slots=True)
-class _Stopped:
+class _StoppedResources:
     """What stopped in one workspace."""
 
     automations: list[str] = field(default_factory=list)
@@ -100,16 +100,16 @@ async def stop_all_of(
 ) -> None:
     """Stops what a member made in a workspace, or in all of them, and tells who is still there."""
     active = await tx.fetch(_ACTIVE, user_id, workspace_id)
-    spaces, ids = _columns(active)
+    spaces, ids = _split_columns(active)
     await tx.execute(_PAUSE, spaces, ids)
     triggers = await tx.fetch(_HOLD, user_id, workspace_id, spaces, ids)
-    await tx.execute(_SUSPEND, *_columns(triggers))
-    stopped: dict[UUID, _Stopped] = {}
+    await tx.execute(_SUSPEND, *_split_columns(triggers))
+    stopped: dict[UUID, _StoppedResources] = {}
     for row in active:
-        stopped.setdefault(row["workspace_id"], _Stopped()).automations.append(row["name"])
+        stopped.setdefault(row["workspace_id"], _StoppedResources()).automations.append(row["name"])
     for row in triggers:
         if row["token"] and row["automation_id"] not in ids:
-            found = stopped.setdefault(row["workspace_id"], _Stopped())
+            found = stopped.setdefault(row["workspace_id"], _StoppedResources())
             found.webhooks.append(f"{row['name']} ({row['slug']})")
     person = await tx.fetchrow(_PERSON, user_id)
     for space, what in stopped.items():
@@ -123,7 +123,7 @@ async def remember_leaver(tx: Transaction, workspace_id: UUID, user_id: UUID) ->
 
 async def resume_triggers(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
     """The triggers fire again, but for tokens whose maker is still gone."""
-    await tx.execute(_RESUME, workspace_id, automation_id)
+    await tx.execute(_RESUME_MEMBER_TRIGGERS, workspace_id, automation_id)
 
 
 async def list_leavers(tx: Transaction, workspace_id: UUID) -> list[dict[str, Any]]:
@@ -131,11 +131,13 @@ async def list_leavers(tx: Transaction, workspace_id: UUID) -> list[dict[str, An
     return [dict(row) for row in await tx.fetch(_LEFT, workspace_id)]
 
 
-async def _tell(tx: Transaction, workspace_id: UUID, person: Any, what: _Stopped, why: str) -> None:
+async def _tell(
+    tx: Transaction, workspace_id: UUID, person: Any, what: _StoppedResources, why: str
+) -> None:
     name = person["name"] or person["email"]
-    lines = [f"- {one}" for one in _shortened(what.automations)]
+    lines = [f"- {one}" for one in _shorten_names(what.automations)]
     command = f"mainspring members takeover {person['email']}"
-    lines += [f"- the webhook token of {one}" for one in _shortened(what.webhooks)]
+    lines += [f"- the webhook token of {one}" for one in _shorten_names(what.webhooks)]
     await leave_message(
         tx,
         workspace_id,
@@ -151,11 +153,11 @@ async def _tell(tx: Transaction, workspace_id: UUID, person: Any, what: _Stopped
     )
 
 
-def _shortened(names: list[str]) -> list[str]:
+def _shorten_names(names: list[str]) -> list[str]:
     rest = len(names) - _MOST_LISTED
     return [*names[:_MOST_LISTED], *([f"and {rest} more"] if rest > 0 else [])]
 
 
-def _columns(rows: Iterable[Any]) -> tuple[list[UUID], list[UUID]]:
+def _split_columns(rows: Iterable[Any]) -> tuple[list[UUID], list[UUID]]:
     found = list(rows)
     return [row["workspace_id"] for row in found], [row["id"] for row in found]

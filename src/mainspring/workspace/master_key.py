@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -64,15 +64,15 @@ def read_key(path: Path) -> MasterKey | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise key_problem("The master key file cannot be read.") from error
+        raise master_key_error("The master key file cannot be read.") from error
     try:
         _check_guarded(os.fstat(handle).st_mode)
         text = os.read(handle, _MOST_FILE_BYTES)
     except OSError as error:
-        raise key_problem("The master key file cannot be read.") from error
+        raise master_key_error("The master key file cannot be read.") from error
     finally:
         os.close(handle)
-    return decoded_key(text)
+    return decode_key(text)
 
 
 def create_key(path: Path) -> MasterKey:
@@ -95,10 +95,10 @@ def keep_key(path: Path, made: MasterKey) -> MasterKey:
             passing.unlink(missing_ok=True)
         _sync_folder(path.parent)
     except OSError as error:
-        raise key_problem("The master key file cannot be written.") from error
+        raise master_key_error("The master key file cannot be written.") from error
     key = read_key(path)
     if key is None:
-        raise key_problem("The master key file disappeared while it was made.")
+        raise master_key_error("The master key file disappeared while it was made.")
     return key
 
 
@@ -109,7 +109,7 @@ def retire_key(path: Path, following: Path) -> Path:
     """
     before = read_key(path)
     if before is None:
-        raise key_problem("The master key file disappeared while it was rotated.")
+        raise master_key_error("The master key file disappeared while it was rotated.")
     aside = path.with_name(f"{path.name}.{before.id}")
     try:
         with contextlib.suppress(FileExistsError):
@@ -117,7 +117,7 @@ def retire_key(path: Path, following: Path) -> Path:
         os.replace(following, path)
         _sync_folder(path.parent)
     except OSError as error:
-        raise key_problem("The master key file cannot be replaced.") from error
+        raise master_key_error("The master key file cannot be replaced.") from error
     return aside
 
 
@@ -127,17 +127,21 @@ def forget_key(path: Path) -> None:
         path.unlink(missing_ok=True)
         _sync_folder(path.parent)
     except OSError as error:
-        raise key_problem("A key file that is not needed any more cannot be removed.") from error
+        raise master_key_error(
+            "A key file that is not needed any more cannot be removed."
+        ) from error
 
 
 def _check_guarded(mode: int) -> None:
     if not stat.S_ISREG(mode):
-        raise key_problem("The master key file is not a regular file.")
+        raise master_key_error("The master key file is not a regular file.")
     if mode & 0o077:
-        raise key_problem("The master key file may be read by others.", "Set its mode to 0600.")
+        raise master_key_error(
+            "The master key file may be read by others.", "Set its mode to 0600."
+        )
 
 
-def decoded_key(
+def decode_key(
     text: bytes,
     refusal: str = f"The master key file does not hold {KEY_BYTES} bytes in base64.",
     suggestion: str = "Put the right file back; a lost key cannot be made again.",
@@ -148,7 +152,7 @@ def decoded_key(
     except (binascii.Error, ValueError):
         material = b""
     if len(material) != KEY_BYTES:
-        raise key_problem(refusal, suggestion)
+        raise master_key_error(refusal, suggestion)
     return MasterKey(material)
 
 
@@ -168,5 +172,5 @@ def _sync_folder(path: Path) -> None:
         os.close(handle)
 
 
-def key_problem(sentence: str, suggestion: str | None = None) -> Fault:
-    return Fault(sentence, code="master_key", suggestion=suggestion, retryable=False)
+def master_key_error(sentence: str, suggestion: str | None = None) -> InternalError:
+    return InternalError(sentence, code="master_key", suggestion=suggestion, retryable=False)

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from mainspring.contracts.agency import AGENT_TASK
-from mainspring.contracts.errors import Clash, Finding
+from mainspring.contracts.errors import Conflict, Finding
 from mainspring.contracts.preflight import WOULD_FAIL
-from mainspring.definition.pointers import parts_of
+from mainspring.definition.pointers import split_pointer
 
 # Without these a step that asks a model fails before the model is asked.
 _MODELS: Final = frozenset({"no_model", "unknown_model", "unknown_price"})
@@ -25,23 +25,23 @@ _LLM_COMPLETE: Final = "automation_llm_complete"
 _OPTIONAL: Final = frozenset({"tools", "grants", "steps"})
 
 
-def blocking_findings(
+def filter_blocking_findings(
     document: Mapping[str, Any], findings: Iterable[Finding]
 ) -> tuple[Finding, ...]:
     """Those of the findings with which no run can succeed."""
-    always = _steps_that_always_run(document)
+    always = _find_unconditional_steps(document)
     return tuple(one for one in findings if one.code in BLOCKING and _is_needed(one, always))
 
 
 def check_nothing_missing(document: Mapping[str, Any], findings: Iterable[Finding]) -> None:
     """Refuses to activate an automation that can only fail."""
-    blocking = blocking_findings(document, findings)
+    blocking = filter_blocking_findings(document, findings)
     if not blocking:
         return
     first = blocking[0]
     more = len(blocking) - 1
     rest = "" if not more else f" (and {more} more)"
-    raise Clash(
+    raise Conflict(
         f"It cannot run yet: {first.detail}{rest}",
         code="parts_missing",
         findings=blocking,
@@ -49,7 +49,7 @@ def check_nothing_missing(document: Mapping[str, Any], findings: Iterable[Findin
     )
 
 
-def _steps_that_always_run(document: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
+def _find_unconditional_steps(document: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
     plan = document.get("plan")
     steps = plan if isinstance(plan, list) else []
     return {
@@ -61,15 +61,15 @@ def _steps_that_always_run(document: Mapping[str, Any]) -> dict[int, Mapping[str
 
 def _is_needed(finding: Finding, always: Mapping[int, Mapping[str, Any]]) -> bool:
     if finding.pointer in _USUAL_MODEL:
-        return any(_asks_usual_model(step) for step in always.values())
-    parts = parts_of(finding.pointer)
+        return any(_uses_default_model(step) for step in always.values())
+    parts = split_pointer(finding.pointer)
     if len(parts) < 2 or parts[0] != "plan" or not parts[1].isdigit():
         return False
     optional = len(parts) > 3 and parts[2] == "config" and parts[3] in _OPTIONAL
     return int(parts[1]) in always and not optional
 
 
-def _asks_usual_model(step: Mapping[str, Any]) -> bool:
+def _uses_default_model(step: Mapping[str, Any]) -> bool:
     config = step.get("config")
     named = isinstance(config, Mapping) and config.get("model")
     return step.get("action") in (AGENT_TASK, _LLM_COMPLETE) and not named

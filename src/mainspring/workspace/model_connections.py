@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
 from mainspring.contracts.agency import AGENT_RUN
-from mainspring.contracts.errors import Clash, Finding, Invalid
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Finding, Invalid
+from mainspring.contracts.ids import generate_id
 from mainspring.workspace.account_changes import check_changes_account
 from mainspring.workspace.automations import FIRST_WORKSPACE
-from mainspring.workspace.sealing import Drawer, connection_drawer
+from mainspring.workspace.sealing import SecretScope, connection_scope
 from mainspring.workspace.vault import Vault, delete_secret
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
-    from mainspring.store.asking import Asking
+    from mainspring.store.asking import QueryExecutor
 
 ModelKind = Literal["anthropic", "openai", "groq", "compatible"]
 # What a caller may say of a connection; what is left out stays as it is.
@@ -100,13 +100,13 @@ class ModelConnection:
     updated_at: datetime
 
     @property
-    def drawer(self) -> Drawer:
+    def drawer(self) -> SecretScope:
         """Where its key is sealed."""
-        return connection_drawer(self.workspace_id or FIRST_WORKSPACE, self.id)
+        return connection_scope(self.workspace_id or FIRST_WORKSPACE, self.id)
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ModelConnectionSpec:
     """How a connection shall be."""
 
     # None: the installation's.
@@ -120,25 +120,29 @@ class Wish:
     actor: Actor | None = None
 
 
-async def reached_by(database: Asking, workspace_id: UUID) -> tuple[ModelConnection, ...]:
+async def list_reachable_connections(
+    database: QueryExecutor, workspace_id: UUID
+) -> tuple[ModelConnection, ...]:
     """Every connection that a workspace can use, in the order in which they are asked."""
-    return tuple(map(_made, await database.fetch(_REACHED, workspace_id)))
+    return tuple(map(_build_connection, await database.fetch(_REACHED, workspace_id)))
 
 
-async def all_connections(database: Asking) -> tuple[ModelConnection, ...]:
+async def list_all_connections(database: QueryExecutor) -> tuple[ModelConnection, ...]:
     """Every connection there is, for whoever looks after the installation."""
-    return tuple(map(_made, await database.fetch(_ALL)))
+    return tuple(map(_build_connection, await database.fetch(_ALL)))
 
 
-async def connect(tx: Transaction, vault: Vault, wish: Wish) -> tuple[ModelConnection, bool]:
+async def connect(
+    tx: Transaction, vault: Vault, wish: ModelConnectionSpec
+) -> tuple[ModelConnection, bool]:
     """Makes or changes a connection and seals its key; whether it is new."""
     space = wish.workspace_id
     await tx.execute(_LOCK, str(space or "installation"))
     found = await tx.fetchrow(_FIND, space, wish.name)
-    before = None if found is None else _made(found)
+    before = None if found is None else _build_connection(found)
     if before is None:
         await _check_room(tx, space)
-    kind, url, offers, usual = _meant(wish, before)
+    kind, url, offers, usual = _resolve_connection(wish, before)
     _check_usual(usual, offers)
     has_key = _check_key(wish, before, kind, url)
     was = before and (before.kind, before.base_url, before.offers, before.usual_model)
@@ -147,11 +151,11 @@ async def connect(tx: Transaction, vault: Vault, wish: Wish) -> tuple[ModelConne
         await check_changes_account(tx, wish.actor, None, _ASKING, space=space)
     if before is None:
         row = await tx.fetchrow(
-            _ADD, new_id(), space, wish.name, kind, url, list(offers), usual, has_key, wish.by
+            _ADD, generate_id(), space, wish.name, kind, url, list(offers), usual, has_key, wish.by
         )
     else:
         row = await tx.fetchrow(_CHANGE, space, before.id, kind, url, list(offers), usual, has_key)
-    made = _made(row)
+    made = _build_connection(row)
     if wish.key is not None:
         await vault.put(tx, made.drawer, API_KEY, wish.key)
     return made, before is None
@@ -162,12 +166,12 @@ async def disconnect(tx: Transaction, workspace_id: UUID | None, name: str) -> b
     row = await tx.fetchrow(_REMOVE, workspace_id, name)
     if row is None:
         return False
-    drawer = connection_drawer(workspace_id or FIRST_WORKSPACE, row["id"])
+    drawer = connection_scope(workspace_id or FIRST_WORKSPACE, row["id"])
     await delete_secret(tx, drawer, API_KEY)
     return True
 
 
-async def needed_by(tx: Transaction, workspace_id: UUID, name: str) -> list[str]:
+async def list_connection_users(tx: Transaction, workspace_id: UUID, name: str) -> list[str]:
     """The active automations of a workspace that name a connection, by their names."""
     rows = await tx.fetch(_NEEDED_BY, workspace_id, {"start": f"{name}/"})
     return [row["name"] for row in rows]
@@ -176,15 +180,15 @@ async def needed_by(tx: Transaction, workspace_id: UUID, name: str) -> list[str]
 async def _check_room(tx: Transaction, workspace_id: UUID | None) -> None:
     row = await tx.fetchrow(_COUNT, workspace_id)
     if row["count"] >= MOST_CONNECTIONS:
-        raise Clash(
+        raise Conflict(
             f"There are {MOST_CONNECTIONS} model connections already, and no more are kept.",
             code="too_many_connections",
             suggestion="Disconnect one that nobody needs.",
         )
 
 
-def _meant(
-    wish: Wish, before: ModelConnection | None
+def _resolve_connection(
+    wish: ModelConnectionSpec, before: ModelConnection | None
 ) -> tuple[ModelKind, str, tuple[str, ...], str | None]:
     """The whole connection: what is said, then what there was, then what is usual."""
     said = wish.said
@@ -198,7 +202,9 @@ def _meant(
         home = HOME_URLS.get(kind) if kind != before.kind else before.base_url
         url = said.get(URL) or home
     if url is None:
-        raise _wrong(URL, "Say where the server is; its kind has no address of its own.", "no_url")
+        raise _invalid_connection_error(
+            URL, "Say where the server is; its kind has no address of its own.", "no_url"
+        )
     offers = tuple(dict.fromkeys(said.get(MODELS, () if before is None else before.offers)))
     return kind, url, offers, said.get(USUAL, None if before is None else before.usual_model)
 
@@ -206,28 +212,32 @@ def _meant(
 def _check_usual(usual: str | None, offers: tuple[str, ...]) -> None:
     if usual is not None and offers and usual not in offers:
         sentence = f"The usual model {usual!r} is not among the models of this connection."
-        raise _wrong(USUAL, sentence, "usual_model")
+        raise _invalid_connection_error(USUAL, sentence, "usual_model")
 
 
-def _check_key(wish: Wish, before: ModelConnection | None, kind: ModelKind, url: str) -> bool:
+def _check_key(
+    wish: ModelConnectionSpec, before: ModelConnection | None, kind: ModelKind, url: str
+) -> bool:
     """Whether it has a key then; a key that is there goes to no other place."""
     if wish.key is not None:
         return True
     if before is not None and before.has_key:
         if (before.kind, before.base_url) != (kind, url):
             sentence = "The key was given for another address. Give it again for this one."
-            raise _wrong("key", sentence, "key_again")
+            raise _invalid_connection_error("key", sentence, "key_again")
         return True
     if url == HOME_URLS.get(kind):
-        raise _wrong("key", f"Nobody is let in at {url} without a key.", "no_key")
+        raise _invalid_connection_error(
+            "key", f"Nobody is let in at {url} without a key.", "no_key"
+        )
     return False
 
 
-def _wrong(field: str, sentence: str, code: str) -> Invalid:
+def _invalid_connection_error(field: str, sentence: str, code: str) -> Invalid:
     return Invalid(sentence, code=code, findings=[Finding(f"/{field}", sentence, code)])
 
 
-def _made(row: Any) -> ModelConnection:
+def _build_connection(row: Any) -> ModelConnection:
     return ModelConnection(
         row["id"],
         row["workspace_id"],

@@ -17,14 +17,14 @@ from mainspring.contracts.model import Price
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.store.asking import Asking
+    from mainspring.store.asking import QueryExecutor
 
-_COLUMNS: Final = """
+_PRICE_COLUMNS: Final = """
     model, input_usd_per_million, output_usd_per_million, cached_usd_per_million,
     stored_usd_per_million, set_at
 """
-_OF = f"SELECT {_COLUMNS} FROM model_prices WHERE model = ANY($1::text[])"
-_LIST = f"SELECT {_COLUMNS} FROM model_prices ORDER BY model LIMIT 1000"
+_OF = f"SELECT {_PRICE_COLUMNS} FROM model_prices WHERE model = ANY($1::text[])"
+_LIST = f"SELECT {_PRICE_COLUMNS} FROM model_prices ORDER BY model LIMIT 1000"
 _SET = f"""
     INSERT INTO model_prices (model, input_usd_per_million, output_usd_per_million,
         cached_usd_per_million, stored_usd_per_million, set_by)
@@ -35,7 +35,7 @@ _SET = f"""
         cached_usd_per_million = excluded.cached_usd_per_million,
         stored_usd_per_million = excluded.stored_usd_per_million,
         set_by = excluded.set_by, set_at = now()
-    RETURNING {_COLUMNS}
+    RETURNING {_PRICE_COLUMNS}
 """
 _FORGET = "DELETE FROM model_prices WHERE model = $1 RETURNING model"
 
@@ -49,15 +49,15 @@ class OperatorPrice:
     set_at: datetime
 
 
-async def operator_prices(database: Asking, models: Sequence[str]) -> dict[str, Price]:
+async def load_operator_prices(database: QueryExecutor, models: Sequence[str]) -> dict[str, Price]:
     """The prices that are set for any of these names."""
     rows = await database.fetch(_OF, list(models))
-    return {row["model"]: _made(row).price for row in rows}
+    return {row["model"]: _build_price(row).price for row in rows}
 
 
-async def list_prices(database: Asking) -> list[OperatorPrice]:
+async def list_prices(database: QueryExecutor) -> list[OperatorPrice]:
     """Every price that is set, by name."""
-    return [_made(row) for row in await database.fetch(_LIST)]
+    return [_build_price(row) for row in await database.fetch(_LIST)]
 
 
 async def set_price(tx: Transaction, model: str, price: Price, by: UUID) -> OperatorPrice:
@@ -71,7 +71,7 @@ async def set_price(tx: Transaction, model: str, price: Price, by: UUID) -> Oper
         price.stored_usd_per_million,
         by,
     )
-    return _made(row)
+    return _build_price(row)
 
 
 async def forget_price(tx: Transaction, model: str) -> bool:
@@ -79,7 +79,7 @@ async def forget_price(tx: Transaction, model: str) -> bool:
     return await tx.fetchrow(_FORGET, model) is not None
 
 
-def _made(row: Any) -> OperatorPrice:
+def _build_price(row: Any) -> OperatorPrice:
     price = Price(
         row["input_usd_per_million"],
         row["output_usd_per_million"],

@@ -12,30 +12,30 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
-from mainspring.workspace.automations import State, no_automation
+from mainspring.workspace.automations import AutomationStatus, no_automation_error
 from mainspring.workspace.signs import SPENT, read_signs
-from mainspring.workspace.stored_triggers import written_back
+from mainspring.workspace.stored_triggers import merge_stored_triggers
 from mainspring.workspace.triggers import list_triggers
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-Sort = Literal["newest", "name", "next", "last", "cost"]
-Health = Literal["failing", "healthy", "waiting", "never_run"]
+AutomationSort = Literal["newest", "name", "next", "last", "cost"]
+AutomationHealth = Literal["failing", "healthy", "waiting", "never_run"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AutomationQuery:
     """Which automations, beyond their state and their name, and in which order."""
 
-    health: Health | None = None
+    health: AutomationHealth | None = None
     trigger: str | None = None
-    sort: Sort = "newest"
+    sort: AutomationSort = "newest"
     # Whether the words that are searched for may stand in the goal too.
     in_goal: bool = False
 
 
-ANY: Final = Wanted()
+ANY: Final = AutomationQuery()
 _COLUMNS = """
     SELECT a.id, a.name, d.document ->> 'goal' AS goal, a.state, a.paused_reason, a.version,
         a.failures, a.acknowledged_at, a.created_by, a.created_at, a.updated_at,
@@ -62,7 +62,7 @@ _FROM = """
 """
 # What each order goes by; ids are in the order of their making. The row behind the cursor says
 # how far the page before went, and of equals the id decides.
-_KEYS: Final[Mapping[Sort, tuple[str, str]]] = {
+_KEYS: Final[Mapping[AutomationSort, tuple[str, str]]] = {
     "newest": ("a.id", "DESC"),
     "name": ("lower(a.name)", "ASC"),
     "next": (
@@ -83,7 +83,7 @@ _RAN = """EXISTS (SELECT 1 FROM runs r WHERE r.workspace_id = a.workspace_id
 _LATEST = """(SELECT r.status FROM runs r WHERE r.workspace_id = a.workspace_id
     AND r.automation_id = a.id AND r.mode = 'live' AND r.finished_at IS NOT NULL
     ORDER BY r.id DESC LIMIT 1)"""
-_HEALTH: Final[Mapping[Health, str]] = {
+_HEALTH: Final[Mapping[AutomationHealth, str]] = {
     "failing": f"(a.failures > 0 OR {_LATEST} IN ('failed', 'timed_out', 'dead'))",
     "healthy": f"{_LATEST} = 'succeeded'",
     "never_run": f"NOT {_RAN}",
@@ -125,24 +125,24 @@ async def list_automations(
     tx: Transaction,
     workspace_id: UUID,
     *,
-    state: State | None = None,
+    state: AutomationStatus | None = None,
     search: str | None = None,
     after: UUID | None = None,
     most: int = 50,
-    wanted: Wanted = ANY,
+    wanted: AutomationQuery = ANY,
 ) -> list[dict[str, Any]]:
     """The newest first; archived ones only when they are asked for by their state."""
     given = (state, search, after, most, wanted.trigger, wanted.in_goal)
     rows = await tx.fetch(_list(wanted.health, wanted.sort), workspace_id, *given)
-    return [_told(row) for row in rows]
+    return [_describe_automation(row) for row in rows]
 
 
 async def list_with_signs(
     tx: Transaction,
     workspace_id: UUID,
-    wanted: Wanted,
+    wanted: AutomationQuery,
     *,
-    state: State | None,
+    state: AutomationStatus | None,
     search: str | None,
     after: UUID | None,
     most: int,
@@ -156,7 +156,7 @@ async def list_with_signs(
 
 
 @cache
-def _list(health: Health | None, sort: Sort) -> str:
+def _list(health: AutomationHealth | None, sort: AutomationSort) -> str:
     """Only those of the page are looked at closely: they are picked first."""
     key, order = _KEYS[sort]
     beyond = _BEYOND.format(key=key, than=">" if order == "ASC" else "<")
@@ -177,14 +177,14 @@ async def read_automation(
     """One automation as it is now, archived ones too."""
     row = await tx.fetchrow(_ONE, workspace_id, automation_id)
     if row is None:
-        raise no_automation()
+        raise no_automation_error()
     triggers = await list_triggers(tx, workspace_id, automation_id)
-    told = _told(row)
-    told["definition"] = written_back(told.pop("document"), triggers)
+    told = _describe_automation(row)
+    told["definition"] = merge_stored_triggers(told.pop("document"), triggers)
     return {**told, "triggers": triggers}
 
 
-def _told(row: Any) -> dict[str, Any]:
+def _describe_automation(row: Any) -> dict[str, Any]:
     told = dict(row)
     last = {name.removeprefix("run_"): told.pop(name) for name in _LAST_RUN}
     told["last_run"] = None if last["id"] is None else last

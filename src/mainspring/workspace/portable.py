@@ -15,27 +15,32 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Finding, Invalid
+from mainspring.contracts.errors import Conflict, Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.pointers import under
-from mainspring.definition.validate import Report, validate
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.validate import ValidationReport, validate
+from mainspring.definition.words import suggest_nearest
 from mainspring.workspace.automations import (
-    Saved,
+    SavedAutomation,
     create,
+    find_automation_ids,
     hold_all,
     hold_names,
-    ids_of,
     update,
 )
-from mainspring.workspace.consents import Agreed, additions_to, agreed_authority, ask_consent
+from mainspring.workspace.consents import (
+    AgreedAuthority,
+    ask_consent,
+    find_consent_additions,
+    load_agreed_authority,
+)
 from mainspring.workspace.inbox import leave_message
 from mainspring.workspace.overview import read_automation
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.workspace.consent_rows import Consent
+    from mainspring.workspace.consent_rows import AutomationConsent
 
 OnClash = Literal["refuse", "new_version", "rename"]
 
@@ -57,13 +62,13 @@ _NAMES = "SELECT name FROM automations WHERE workspace_id = $1 AND state <> 'arc
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ImportCandidate:
     """A document that may be stored, and where it stood in what was handed in."""
 
     at: str
-    report: Report
+    report: ValidationReport
     # The same under another name, should its own be taken.
-    spare: Judged | None = None
+    spare: ImportCandidate | None = None
 
     @property
     def name(self) -> str:
@@ -71,14 +76,14 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportResult:
     """What became of one document."""
 
     name: str
-    saved: Saved
+    saved: SavedAutomation
     renamed_from: str | None = None
     # What waits for a person; None where the file said nothing new.
-    consent: Consent | None = None
+    consent: AutomationConsent | None = None
 
 
 async def export_automation(
@@ -97,16 +102,16 @@ async def export_all(tx: Transaction, workspace_id: UUID) -> dict[str, Any]:
     return {"format": FORMAT, "version": VERSION, "automations": found}
 
 
-async def judge_import(value: Any, vocabulary: Vocabulary, limits: Limits) -> list[Judged]:
+async def judge_import(value: Any, vocabulary: Vocabulary, limits: Limits) -> list[ImportCandidate]:
     """One definition, or an export of many, with every problem of each; nothing is stored."""
-    judged: list[Judged] = []
+    judged: list[ImportCandidate] = []
     findings: list[Finding] = []
-    for at, document in _documents(value):
+    for at, document in _iterate_documents(value):
         report = await asyncio.to_thread(validate, document, vocabulary, limits)
         findings += [replace(one, pointer=at + one.pointer) for one in report.findings]
         if report.ok:
-            judged.append(Judged(at, report))
-    findings += _twice(judged)
+            judged.append(ImportCandidate(at, report))
+    findings += _find_duplicates(judged)
     if findings:
         raise Invalid(
             "Nothing was imported: what was handed in has problems.",
@@ -116,13 +121,13 @@ async def judge_import(value: Any, vocabulary: Vocabulary, limits: Limits) -> li
     return judged
 
 
-async def with_spares(
+async def add_renamed_candidates(
     tx: Transaction,
     workspace_id: UUID,
-    judged: Sequence[Judged],
+    judged: Sequence[ImportCandidate],
     vocabulary: Vocabulary,
     limits: Limits,
-) -> list[Judged]:
+) -> list[ImportCandidate]:
     """Judges ahead what would be stored under another name.
 
     Judging takes its time, and nobody can give out a name while an import is stored.
@@ -131,7 +136,7 @@ async def with_spares(
     taken = {one.name for one in judged} & used
     used |= {one.name for one in judged}
     return [
-        replace(one, spare=await _renamed(one, used, vocabulary, limits))
+        replace(one, spare=await _rename_candidate(one, used, vocabulary, limits))
         if one.name in taken
         else one
         for one in judged
@@ -141,24 +146,24 @@ async def with_spares(
 async def import_judged(
     tx: Transaction,
     workspace_id: UUID,
-    judged: Sequence[Judged],
+    judged: Sequence[ImportCandidate],
     author: UUID,
     vocabulary: Vocabulary,
     limits: Limits,
     on_clash: OnClash = "refuse",
-) -> list[Imported]:
+) -> list[ImportResult]:
     """Stores all of them or none, each of them paused."""
     await hold_names(tx, workspace_id)
     names = [one.name for one in judged]
     if on_clash == "new_version":
-        await hold_all(tx, workspace_id, await ids_of(tx, workspace_id, names))
+        await hold_all(tx, workspace_id, await find_automation_ids(tx, workspace_id, names))
     taken = {row["name"]: row for row in await tx.fetch(_TAKEN, workspace_id, names)}
     if taken and on_clash == "refuse":
-        raise _refused([one for one in judged if one.name in taken])
+        raise _name_conflict_error([one for one in judged if one.name in taken])
     if taken and on_clash == "rename":
         used = {row["name"] for row in await tx.fetch(_NAMES, workspace_id)} | set(names)
         judged = [
-            await _renamed(one, used, vocabulary, limits) if one.name in taken else one
+            await _rename_candidate(one, used, vocabulary, limits) if one.name in taken else one
             for one in judged
         ]
         taken = {}
@@ -171,19 +176,19 @@ async def import_judged(
 
 
 async def _store(
-    tx: Transaction, workspace_id: UUID, one: Judged, there: Any, author: UUID
-) -> Imported:
+    tx: Transaction, workspace_id: UUID, one: ImportCandidate, there: Any, author: UUID
+) -> ImportResult:
     definition, grants = one.report.accepted(), one.report.grants
-    agreed = Agreed(None, None)
+    agreed = AgreedAuthority(None, None)
     if there is None:
         saved = await create(tx, workspace_id, definition, grants, author)
     else:
-        agreed = await agreed_authority(tx, workspace_id, there["id"])
+        agreed = await load_agreed_authority(tx, workspace_id, there["id"])
         saved = await update(
             tx, workspace_id, there["id"], definition, grants, author, traits=one.report.traits
         )
         if not saved.changed and not saved.switched_back:
-            return Imported(one.name, saved)
+            return ImportResult(one.name, saved)
     # Nobody here has agreed to what the file says, also where it is nothing new.
     consent = await ask_consent(
         tx,
@@ -191,15 +196,15 @@ async def _store(
         saved.automation_id,
         saved.version,
         "import",
-        await additions_to(agreed, definition.as_dict(), grants, one.report.traits),
+        await find_consent_additions(agreed, definition.as_dict(), grants, one.report.traits),
         Actor(workspace_id, "member", author),
         agreed=agreed,
         tell=False,
     )
-    return Imported(one.name, replace(saved, state="paused"), consent=consent)
+    return ImportResult(one.name, replace(saved, state="paused"), consent=consent)
 
 
-async def _tell(tx: Transaction, workspace_id: UUID, made: Sequence[Imported]) -> None:
+async def _tell(tx: Transaction, workspace_id: UUID, made: Sequence[ImportResult]) -> None:
     """One message for all of them, however many there are."""
     asked = [one for one in made if one.consent is not None]
     waiting = [one.name for one in asked]
@@ -219,21 +224,21 @@ async def _tell(tx: Transaction, workspace_id: UUID, made: Sequence[Imported]) -
     )
 
 
-def _documents(value: Any) -> Iterator[tuple[str, Any]]:
+def _iterate_documents(value: Any) -> Iterator[tuple[str, Any]]:
     """Each document with the pointer to it."""
     if not isinstance(value, Mapping) or "format" not in value:
         yield "", value
         return
-    findings = list(_envelope(value))
+    findings = list(_validate_envelope(value))
     if findings:
         raise Invalid(
             "This is not an export that can be read.", code="invalid_import", findings=findings
         )
     for place, document in enumerate(value["automations"]):
-        yield under("", "automations", place), document
+        yield join_pointer("", "automations", place), document
 
 
-def _envelope(value: Mapping[str, Any]) -> Iterator[Finding]:
+def _validate_envelope(value: Mapping[str, Any]) -> Iterator[Finding]:
     if value["format"] != FORMAT:
         detail = f"The format of an export is {FORMAT!r}."
         yield Finding("/format", detail, "unknown_format")
@@ -247,10 +252,10 @@ def _envelope(value: Mapping[str, Any]) -> Iterator[Finding]:
     for key in value:
         if key not in _KEYS:
             detail = f"There is no {key[:64]!r} in an export."
-            yield Finding(under("", key), detail, "unknown_key", did_you_mean(key, _KEYS))
+            yield Finding(join_pointer("", key), detail, "unknown_key", suggest_nearest(key, _KEYS))
 
 
-def _twice(judged: Sequence[Judged]) -> Iterator[Finding]:
+def _find_duplicates(judged: Sequence[ImportCandidate]) -> Iterator[Finding]:
     seen: set[str] = set()
     for one in judged:
         if one.name in seen:
@@ -259,14 +264,14 @@ def _twice(judged: Sequence[Judged]) -> Iterator[Finding]:
         seen.add(one.name)
 
 
-def _refused(clashing: Sequence[Judged]) -> Clash:
+def _name_conflict_error(clashing: Sequence[ImportCandidate]) -> Conflict:
     findings = [
         Finding(
             f"{one.at}/name", f"There is an automation called {one.name!r} already.", "name_taken"
         )
         for one in clashing
     ]
-    return Clash(
+    return Conflict(
         "Nothing was imported: names are taken.",
         code="name_taken",
         findings=findings,
@@ -274,13 +279,15 @@ def _refused(clashing: Sequence[Judged]) -> Clash:
     )
 
 
-async def _renamed(one: Judged, used: set[str], vocabulary: Vocabulary, limits: Limits) -> Judged:
+async def _rename_candidate(
+    one: ImportCandidate, used: set[str], vocabulary: Vocabulary, limits: Limits
+) -> ImportCandidate:
     """The same under the next free name; judged again, for a trigger may go by names."""
     if one.spare is not None and one.spare.name not in used:
         used.add(one.spare.name)
         return one.spare
     number = 2
-    while (name := _numbered(one.name, number)) in used:
+    while (name := _append_number(one.name, number)) in used:
         number += 1
     used.add(name)
     document = {**one.report.accepted().as_dict(), "name": name}
@@ -292,9 +299,9 @@ async def _renamed(one: Judged, used: set[str], vocabulary: Vocabulary, limits: 
             code="invalid_import",
             findings=findings,
         )
-    return Judged(one.at, report)
+    return ImportCandidate(one.at, report)
 
 
-def _numbered(name: str, number: int) -> str:
+def _append_number(name: str, number: int) -> str:
     ending = f" ({number})"
     return name[: _LONGEST_NAME - len(ending)] + ending

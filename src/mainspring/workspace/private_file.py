@@ -17,7 +17,7 @@ _MOST_BYTES = 256
 _PASSING = ".passing."
 
 
-class Unguarded(Exception):
+class InsecureFileError(Exception):
     """The file is not a plain file that only its owner may read."""
 
 
@@ -31,7 +31,7 @@ def read_private(path: Path) -> bytes | None:
     try:
         mode = os.fstat(handle).st_mode
         if not stat.S_ISREG(mode) or mode & 0o077:
-            raise Unguarded
+            raise InsecureFileError
         return os.read(handle, _MOST_BYTES)
     finally:
         os.close(handle)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Exhausted, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import LimitExceeded, NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.plain_names import check_plain_name
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ async def keep_prompt(
     check_plain_name(name)
     row = await tx.fetchrow(_COUNT, workspace_id, name)
     if row["kept"] >= MOST_PROMPTS:
-        raise Exhausted(
+        raise LimitExceeded(
             f"{MOST_PROMPTS} requests are kept here already.",
             code="too_many_prompts",
             suggestion="Forget one of them first.",
         )
-    return dict(await tx.fetchrow(_KEEP, workspace_id, new_id(), name, text, author))
+    return dict(await tx.fetchrow(_KEEP, workspace_id, generate_id(), name, text, author))
 
 
 async def list_prompts(tx: Transaction, workspace_id: UUID) -> list[dict[str, Any]]:
@@ -49,4 +49,4 @@ async def list_prompts(tx: Transaction, workspace_id: UUID) -> list[dict[str, An
 
 async def forget_prompt(tx: Transaction, workspace_id: UUID, prompt_id: UUID) -> None:
     if await tx.fetchrow(_FORGET, workspace_id, prompt_id) is None:
-        raise Missing("No such request is kept here.", code="no_prompt")
+        raise NotFound("No such request is kept here.", code="no_prompt")

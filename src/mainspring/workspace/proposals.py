@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Exhausted, Expired, Missing
-from mainspring.contracts.ids import new_id
-from mainspring.store.turns import in_batches
+from mainspring.contracts.errors import Conflict, Expired, LimitExceeded, NotFound
+from mainspring.contracts.ids import generate_id
+from mainspring.store.turns import delete_in_batches
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -75,7 +75,7 @@ _EXPIRED = """
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class ProposalBase:
     """What a proposal changes: an automation, as it was in one version."""
 
     automation_id: UUID
@@ -83,7 +83,7 @@ class Base:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredProposal:
     """A proposal as it is kept."""
 
     id: UUID
@@ -102,67 +102,71 @@ class Kept:
     is_over: bool
 
     @property
-    def base(self) -> Base | None:
+    def base(self) -> ProposalBase | None:
         if self.automation_id is None or self.base_version is None:
             return None
-        return Base(self.automation_id, self.base_version)
+        return ProposalBase(self.automation_id, self.base_version)
 
 
 async def keep_proposal(
-    tx: Transaction, workspace_id: UUID, author: UUID, body: Mapping[str, Any], base: Base | None
-) -> Kept:
+    tx: Transaction,
+    workspace_id: UUID,
+    author: UUID,
+    body: Mapping[str, Any],
+    base: ProposalBase | None,
+) -> StoredProposal:
     """Keeps a new proposal, unless too many wait to be decided already."""
     await check_room(tx, workspace_id)
     automation_id, version = (None, None) if base is None else (base.automation_id, base.version)
     added = await tx.fetchrow(
-        _ADD, workspace_id, new_id(), author, LIFETIME, automation_id, version, dict(body)
+        _ADD, workspace_id, generate_id(), author, LIFETIME, automation_id, version, dict(body)
     )
-    return Kept(**dict(added))
+    return StoredProposal(**dict(added))
 
 
 async def check_room(tx: Transaction, workspace_id: UUID) -> None:
     """Refuses one more where too many wait already; asked before anything is paid for, too."""
     row = await tx.fetchrow(_OPEN, workspace_id)
     if row["open"] >= MOST_OPEN:
-        raise Exhausted(
+        raise LimitExceeded(
             f"{MOST_OPEN} proposals wait to be saved here already.",
             code="too_many_proposals",
             suggestion="Save or discard some of them: `mainspring proposals list`.",
         )
 
 
-async def read_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) -> Kept:
+async def read_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) -> StoredProposal:
     """A proposal, saved ones too, as long as it is there."""
     row = await tx.fetchrow(_ONE, workspace_id, proposal_id)
     if row is None:
-        raise _no_proposal()
-    return Kept(**dict(row))
+        raise _no_proposal_error()
+    return StoredProposal(**dict(row))
 
 
-async def hold_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) -> Kept:
+async def hold_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) -> StoredProposal:
     """The same, and nobody else changes it before the transaction is over."""
     row = await tx.fetchrow(f"{_ONE} FOR UPDATE", workspace_id, proposal_id)
     if row is None:
-        raise _no_proposal()
-    return Kept(**dict(row))
+        raise _no_proposal_error()
+    return StoredProposal(**dict(row))
 
 
 async def list_open(
     tx: Transaction, workspace_id: UUID, after: UUID | None, most: int
-) -> list[Kept]:
+) -> list[StoredProposal]:
     """Those that nobody has saved, the newest first."""
-    return [Kept(**dict(row)) for row in await tx.fetch(_LIST, workspace_id, after, most)]
+    return [StoredProposal(**dict(row)) for row in await tx.fetch(_LIST, workspace_id, after, most)]
 
 
 async def change_proposal(
-    tx: Transaction, workspace_id: UUID, before: Kept, body: Mapping[str, Any]
-) -> Kept:
+    tx: Transaction, workspace_id: UUID, before: StoredProposal, body: Mapping[str, Any]
+) -> StoredProposal:
     """Keeps the next revision of a proposal; refused when it is not what it was."""
     row = await tx.fetchrow(_CHANGE, workspace_id, before.id, before.revision, dict(body), LIFETIME)
     if row is not None:
-        return Kept(**dict(row))
+        return StoredProposal(**dict(row))
     check_open(await read_proposal(tx, workspace_id, before.id))
-    raise changed_meanwhile()
+    raise stale_proposal_error()
 
 
 async def mark_saved(
@@ -172,10 +176,10 @@ async def mark_saved(
     automation_id: UUID,
     version: int,
     by: UUID,
-) -> Kept:
+) -> StoredProposal:
     """Writes down what became of a proposal that is held."""
     row = await tx.fetchrow(_SAVED, workspace_id, proposal_id, automation_id, version, by)
-    return Kept(**dict(row))
+    return StoredProposal(**dict(row))
 
 
 async def is_from_words(
@@ -197,10 +201,10 @@ async def expire_proposals(database: Database, now: datetime) -> int:
     async def batch(tx: Transaction, most: int) -> int:
         return len(await tx.fetch(_EXPIRED, now, most))
 
-    return await in_batches(database, batch)
+    return await delete_in_batches(database, batch)
 
 
-def check_open(kept: Kept) -> None:
+def check_open(kept: StoredProposal) -> None:
     """Refuses what has been saved, and what was left for too long."""
     check_not_saved(kept)
     if kept.is_over:
@@ -211,9 +215,9 @@ def check_open(kept: Kept) -> None:
         )
 
 
-def check_not_saved(kept: Kept) -> None:
+def check_not_saved(kept: StoredProposal) -> None:
     if kept.saved_as is not None:
-        raise Clash(
+        raise Conflict(
             f"This proposal was saved already, as version {kept.saved_version} of the automation "
             f"{kept.saved_as}.",
             code="proposal_saved",
@@ -221,16 +225,16 @@ def check_not_saved(kept: Kept) -> None:
         )
 
 
-def changed_meanwhile() -> Clash:
-    return Clash(
+def stale_proposal_error() -> Conflict:
+    return Conflict(
         "This proposal has changed since it was read.",
         code="proposal_changed",
         suggestion="Read it again, and answer what it is now.",
     )
 
 
-def _no_proposal() -> Missing:
-    return Missing(
+def _no_proposal_error() -> NotFound:
+    return NotFound(
         "There is no such proposal here.",
         code="no_proposal",
         suggestion="`mainspring proposals list` shows those that wait; each is kept for 7 days.",

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Denied
+from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.roles import LEAST, Permission, Role
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _THERE = """
 """
 
 
-def published(names: Iterable[str]) -> frozenset[str]:
+def filter_publisher_secrets(names: Iterable[str]) -> frozenset[str]:
     """The names of publisher secrets among these, as the vault knows them."""
     return frozenset(name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX))
 
@@ -42,7 +42,7 @@ async def check_may_publish(tx: Transaction, workspace_id: UUID, owner_id: UUID)
     if row is not None and Role(row["role"]).may(Permission.MEMBERS):
         return
     least = LEAST[Permission.MEMBERS].value
-    raise Denied(
+    raise PermissionDenied(
         "Publisher secrets belong to the workspace, and only automations of those who look after "
         "it use them.",
         code="publisher_secret_denied",
@@ -53,16 +53,18 @@ async def check_may_publish(tx: Transaction, workspace_id: UUID, owner_id: UUID)
 def check_sendable(names: Iterable[str]) -> None:
     """Refuses what only verifies requests that arrive here."""
     if SLACK_SIGNING_SECRET in names:
-        raise Denied(
+        raise PermissionDenied(
             f"{SLACK_SIGNING_SECRET} verifies the requests of Slack and is sent nowhere.",
             code="secret_not_sendable",
             suggestion="Keep what the automation needs under another name.",
         )
 
 
-async def published_there(tx: Transaction, workspace_id: UUID, names: Iterable[str]) -> set[str]:
+async def list_set_publisher_secrets(
+    tx: Transaction, workspace_id: UUID, names: Iterable[str]
+) -> set[str]:
     """Those of these names that the workspace has, each as a definition names it."""
-    wanted = sorted(published(names))
+    wanted = sorted(filter_publisher_secrets(names))
     rows = await tx.fetch(_THERE, workspace_id, wanted) if wanted else []
     return {PREFIX + row["name"] for row in rows}
 
@@ -72,6 +74,6 @@ async def has_publisher_secret(tx: Transaction, workspace_id: UUID, name: str) -
     return bool(await tx.fetch(_THERE, workspace_id, [name]))
 
 
-def how_to_set(name: str) -> str:
+def format_set_hint(name: str) -> str:
     """What somebody does who lacks one."""
     return f"An admin adds it with `mainspring secrets set {name} --publisher`."

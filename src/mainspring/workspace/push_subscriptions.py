@@ -17,9 +17,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Missing
-from mainspring.contracts.ids import new_id
-from mainspring.store.turns import in_batches
+from mainspring.contracts.errors import Conflict, NotFound
+from mainspring.contracts.ids import generate_id
+from mainspring.store.turns import delete_in_batches
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -229,7 +229,7 @@ async def save_subscription(
     await tx.execute(_HOLD, str(user_id))
     counted = await tx.fetchrow(_COUNT, user_id, target.endpoint)
     if counted["number"] >= MOST_SUBSCRIPTIONS:
-        raise Clash(
+        raise Conflict(
             f"You get notifications in {MOST_SUBSCRIPTIONS} browsers already.",
             code="too_many_subscriptions",
             suggestion="Remove one that you do not use any more.",
@@ -247,7 +247,7 @@ async def save_subscription(
         list(KINDS),
     )
     if row is None:
-        raise Clash(
+        raise Conflict(
             "Another browser is registered under this address.",
             code="subscription_taken",
             suggestion="Turn notifications off in this browser, then on again.",
@@ -347,11 +347,11 @@ async def expire_push_messages(database: Database, before: datetime) -> int:
     async def batch(tx: Transaction, most: int) -> int:
         return len(await tx.fetch(_EXPIRE, before, most))
 
-    return await in_batches(database, batch)
+    return await delete_in_batches(database, batch)
 
 
 def new_target(endpoint: str, p256dh: bytes, auth: bytes) -> Target:
-    return Target(new_id(), endpoint, p256dh, auth)
+    return Target(generate_id(), endpoint, p256dh, auth)
 
 
 def _subscription(row: Any) -> Subscription:
@@ -379,5 +379,5 @@ def _message(row: Any) -> PushMessage:
     )
 
 
-def _no_subscription() -> Missing:
-    return Missing("There is no such subscription.", code="no_subscription")
+def _no_subscription() -> NotFound:
+    return NotFound("There is no such subscription.", code="no_subscription")

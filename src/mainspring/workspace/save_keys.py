@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Finding, Invalid
+from mainspring.contracts.errors import Conflict, Finding, Invalid
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -30,7 +30,7 @@ _KEEP = """
 """
 
 
-async def saved_before(
+async def find_saved_automation(
     tx: Transaction, workspace_id: UUID, member_id: UUID, key: str, body_hash: bytes
 ) -> UUID | None:
     """The automation that a save with this key has made; the names are held."""
@@ -46,7 +46,7 @@ async def saved_before(
             suggestion="Use a new key for a new automation, and update_automation for a change.",
         )
     if row["state"] == "archived":
-        raise Clash(
+        raise Conflict(
             "The automation that this idempotency key made has been put away since.",
             code="archived",
             suggestion="Use a new key to make another one.",

@@ -89,7 +89,7 @@ class DueSchedule:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class ScheduleAdvance:
     """A schedule goes on to its next moment, or comes to rest without one."""
 
     schedule: DueSchedule
@@ -98,7 +98,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingSchedule:
     """A schedule that waited for a moment before somebody changed it."""
 
     workspace_id: UUID
@@ -108,26 +108,31 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Overtaken:
+class SupersededSchedule:
     """A schedule that no longer waits for its moment, which had come or could have."""
 
-    schedule: Waiting
+    schedule: WaitingSchedule
     # At rest with its config, rather than changed or gone.
     resting: bool
     # The moments before this instant will not come again.
     until: datetime
 
 
-async def waiting(tx: Transaction, automations: Sequence[tuple[UUID, UUID]]) -> list[Waiting]:
+async def list_waiting_schedules(
+    tx: Transaction, automations: Sequence[tuple[UUID, UUID]]
+) -> list[WaitingSchedule]:
     """What the schedules of automations wait for; their rows are held."""
     spaces, ids = [space for space, _ in automations], [one for _, one in automations]
     rows = await tx.fetch(_WAITING, spaces, ids)
     return [
-        Waiting(row["workspace_id"], row["id"], row["config"], row["next_due_at"]) for row in rows
+        WaitingSchedule(row["workspace_id"], row["id"], row["config"], row["next_due_at"])
+        for row in rows
     ]
 
 
-async def overtaken(tx: Transaction, before: Sequence[Waiting]) -> list[Overtaken]:
+async def list_superseded_schedules(
+    tx: Transaction, before: Sequence[WaitingSchedule]
+) -> list[SupersededSchedule]:
     """Those of them whose moment came and that do not wait for it any more."""
     spaces, ids = [one.workspace_id for one in before], [one.trigger_id for one in before]
     rows = await tx.fetch(_NOW, spaces, ids)
@@ -138,11 +143,11 @@ async def overtaken(tx: Transaction, before: Sequence[Waiting]) -> list[Overtake
         until = min(passed, row["next_due_at"] or passed)
         if one.due_at < until and row["next_due_at"] != one.due_at:
             resting = row["id"] is not None and row["config"] == one.config
-            found.append(Overtaken(one, resting, until))
+            found.append(SupersededSchedule(one, resting, until))
     return found
 
 
-async def due(
+async def claim_due_schedules(
     tx: Transaction, now: datetime, most: int, aside: Collection[UUID] = ()
 ) -> list[DueSchedule]:
     """The schedules that are due and that nobody holds, the longest overdue first."""
@@ -161,14 +166,14 @@ async def due(
             row["config"],
             row["inputs"],
             row["next_due_at"],
-            _later(row["covered_until"], _read(past["covered"])),
+            _max_time(row["covered_until"], _read(past["covered"])),
             past["created_at"],
         )
         for row, past in zip(rows, behind, strict=True)
     ]
 
 
-async def move(tx: Transaction, moves: Sequence[Move]) -> None:
+async def move(tx: Transaction, moves: Sequence[ScheduleAdvance]) -> None:
     """All of them in one statement.
 
     What is covered is written down, so that it stays known when old runs are gone.
@@ -183,14 +188,14 @@ async def move(tx: Transaction, moves: Sequence[Move]) -> None:
     )
 
 
-async def next_due(tx: Transaction, aside: Collection[UUID] = ()) -> datetime | None:
+async def load_next_due(tx: Transaction, aside: Collection[UUID] = ()) -> datetime | None:
     """The earliest moment that any schedule waits for."""
     row = await tx.fetchrow(_NEXT, list(aside))
     found: datetime | None = row and row["next_due_at"]
     return found
 
 
-async def coming(
+async def list_coming_schedules(
     tx: Transaction, now: datetime, until: datetime, most: int
 ) -> list[tuple[UUID, UUID, int]]:
     """Workspace, automation and version of the schedules that are due next."""
@@ -198,7 +203,7 @@ async def coming(
     return [(row["workspace_id"], row["automation_id"], row["version"]) for row in rows]
 
 
-def _later(one: datetime | None, other: datetime | None) -> datetime | None:
+def _max_time(one: datetime | None, other: datetime | None) -> datetime | None:
     """Ids need not be in the order of moments; what was covered stays covered."""
     return max((moment for moment in (one, other) if moment is not None), default=None)
 

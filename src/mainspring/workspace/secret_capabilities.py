@@ -14,8 +14,14 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import Actor, CallContext
-from mainspring.contracts.errors import Denied, Fault, Finding, Missing, PersonNeeded
-from mainspring.contracts.object_schema import object_schema, plain_object
+from mainspring.contracts.errors import (
+    Finding,
+    InternalError,
+    NotFound,
+    PermissionDenied,
+    PersonRequired,
+)
+from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import LEAST, Permission
 from mainspring.workspace.account_replacing import (
@@ -29,12 +35,12 @@ from mainspring.workspace.vault import (
     MAX_NAME,
     NAME_PATTERNS,
     NAMED,
-    Drawer,
-    Kind,
+    SecretKind,
+    SecretScope,
     Vault,
     delete_secret,
     list_secrets,
-    publisher_drawer,
+    publisher_scope,
 )
 
 # A value is measured in bytes as well, by the operator's limit.
@@ -59,10 +65,10 @@ _BY_PEOPLE: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _SecretKindText:
     """How the capabilities of one kind of secrets are named and explained."""
 
-    kind: Kind
+    kind: SecretKind
     prefix: str
     noun: str
     example: str
@@ -72,7 +78,7 @@ class _Words:
     use: str
 
 
-_AUTOMATION = _Words(
+_AUTOMATION = _SecretKindText(
     "automation",
     "automation_secret",
     "secret",
@@ -82,7 +88,7 @@ _AUTOMATION = _Words(
     "The automations you made use it as {{ secrets.name }} in the address, headers and query of "
     "a request.",
 )
-_PUBLISHER = _Words(
+_PUBLISHER = _SecretKindText(
     "publisher",
     "publisher_secret",
     "publisher secret",
@@ -107,25 +113,27 @@ def secret_capabilities(
     )
 
 
-def _set(words: _Words, vault: Vault | None, vocabulary: Words | None, address: str) -> Capability:
+def _set(
+    words: _SecretKindText, vault: Vault | None, vocabulary: Words | None, address: str
+) -> Capability:
     async def handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if vault is None:
-            raise Fault("There is no vault here.", code="no_vault", retryable=False)
+            raise InternalError("There is no vault here.", code="no_vault", retryable=False)
         if arguments["name"] in _BY_PEOPLE:
             check_sets_address(ctx.actor, _BY_PEOPLE[arguments["name"]])
-        drawer = await _drawer(words, ctx, arguments)
+        drawer = await _resolve_scope(words, ctx, arguments)
         if vocabulary is not None:
             await _check_replacing(words, ctx, drawer, arguments["name"], vocabulary, address)
         description = arguments.get("description", "")
         stored = await vault.put(ctx.tx, drawer, arguments["name"], arguments["value"], description)
-        return {"id": str(stored.id), **_whose(words, drawer), "name": stored.name}
+        return {"id": str(stored.id), **_format_owner(words, drawer), "name": stored.name}
 
     given = {"name": words.example, "value": "sk-0123456789"}
     return Capability(
         id=f"{words.prefix}_set",
         description=f"Keep a {words.noun}\n\n{words.use} A second value under one name takes the "
         "place of the first. No call ever answers a value.",
-        input_schema=object_schema(
+        input_schema=build_object_schema(
             {
                 "name": _name(words),
                 "value": {
@@ -135,7 +143,7 @@ def _set(words: _Words, vault: Vault | None, vocabulary: Words | None, address: 
                     "writeOnly": True,
                 },
                 "description": {"type": "string", "maxLength": MAX_DESCRIPTION},
-                **_owner(words),
+                **_build_owner_argument(words),
             },
             ["name", "value"],
             [given, {**given, "description": "The billing system, read only."}],
@@ -145,10 +153,10 @@ def _set(words: _Words, vault: Vault | None, vocabulary: Words | None, address: 
                 *(({**given, "name": name}, reason) for name, reason in words.wrong_names),
             ],
         ),
-        output_schema=object_schema(
-            {"id": _ID, **_told_owner(words), "name": _name(words)},
-            ["id", *_told_owner(words), "name"],
-            [{"id": _SECRET, **_example_owner(words), "name": words.example}],
+        output_schema=build_object_schema(
+            {"id": _ID, **_build_owner_result(words), "name": _name(words)},
+            ["id", *_build_owner_result(words), "name"],
+            [{"id": _SECRET, **_build_example_owner(words), "name": words.example}],
             [({"name": words.example, "value": "sk-0"}, "a value is never answered")],
         ),
         handler=handler,
@@ -165,12 +173,12 @@ def _set(words: _Words, vault: Vault | None, vocabulary: Words | None, address: 
     )
 
 
-def _list(words: _Words) -> Capability:
+def _list(words: _SecretKindText) -> Capability:
     async def handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        drawer = await _drawer(words, ctx, arguments)
+        drawer = await _resolve_scope(words, ctx, arguments)
         found = await list_secrets(ctx.tx, drawer)
         return {
-            **_whose(words, drawer),
+            **_format_owner(words, drawer),
             "secrets": [
                 {
                     "id": str(stored.id),
@@ -202,26 +210,29 @@ def _list(words: _Words) -> Capability:
         id=f"{words.prefix}_list",
         description=f"List the names of {words.noun}s\n\nIn the order of their names, with what "
         "they are for and never with their values.",
-        input_schema=object_schema(
-            _owner(words), [], [{}, *_with_owner(words)], [({"values": True}, "never the values")]
+        input_schema=build_object_schema(
+            _build_owner_argument(words),
+            [],
+            [{}, *_build_owner_examples(words)],
+            [({"values": True}, "never the values")],
         ),
-        output_schema=object_schema(
+        output_schema=build_object_schema(
             {
-                **_told_owner(words),
-                "secrets": {"type": "array", "items": plain_object(entry)},
+                **_build_owner_result(words),
+                "secrets": {"type": "array", "items": build_object_part(entry)},
             },
-            [*_told_owner(words), "secrets"],
-            [{**_example_owner(words), "secrets": [shown]}],
+            [*_build_owner_result(words), "secrets"],
+            [{**_build_example_owner(words), "secrets": [shown]}],
             [({"secrets": [{**shown, "value": "sk-0"}]}, "a value is never answered")],
         ),
         handler=handler,
-        annotations=_annotations(Effect.READ, Permission.SECRET),
+        annotations=_build_annotations(Effect.READ, Permission.SECRET),
     )
 
 
-def _delete(words: _Words) -> Capability:
+def _delete(words: _SecretKindText) -> Capability:
     async def handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
-        drawer = await _drawer(words, ctx, arguments)
+        drawer = await _resolve_scope(words, ctx, arguments)
         deleted = int(await delete_secret(ctx.tx, drawer, arguments["name"]))
         return {"deleted": deleted} if deleted else Unchanged({"deleted": deleted})
 
@@ -229,25 +240,30 @@ def _delete(words: _Words) -> Capability:
         id=f"{words.prefix}_delete",
         description=f"Forget a {words.noun}\n\nA name that is not there is no error. Automations "
         "that use it fail until there is one again.",
-        input_schema=object_schema(
-            {"name": _name(words), **_owner(words)},
+        input_schema=build_object_schema(
+            {"name": _name(words), **_build_owner_argument(words)},
             ["name"],
             [{"name": words.example}],
             [({}, "which one?"), ({"name": "*"}, "one name at a time")],
         ),
-        output_schema=object_schema(
+        output_schema=build_object_schema(
             {"deleted": {"type": "integer", "minimum": 0}},
             ["deleted"],
             [{"deleted": 1}, {"deleted": 0}],
             [({"deleted": True}, "how many, not whether")],
         ),
         handler=handler,
-        annotations=_annotations(Effect.KEEP, words.permission),
+        annotations=_build_annotations(Effect.KEEP, words.permission),
     )
 
 
 async def _check_replacing(
-    words: _Words, ctx: CallContext, drawer: Drawer, name: str, vocabulary: Words, address: str
+    words: _SecretKindText,
+    ctx: CallContext,
+    drawer: SecretScope,
+    name: str,
+    vocabulary: Words,
+    address: str,
 ) -> None:
     """Refuses a program whose value would give agreed automations another account.
 
@@ -266,7 +282,7 @@ async def _check_replacing(
             page="/secrets",
             command=f"mainspring secrets set {name}{' --publisher' if published else ''}",
         )
-    except PersonNeeded as problem:
+    except PersonRequired as problem:
         problem.locate(address)
         raise
 
@@ -274,7 +290,7 @@ async def _check_replacing(
 def check_sets_address(actor: Actor, detail: str) -> None:
     """Refuses a program: what goes to a member must not be aimed at somebody else by it."""
     if not actor.is_person:
-        raise Denied(
+        raise PermissionDenied(
             detail,
             code="person_needed",
             suggestion="Do it on the page, where you are signed in, or as a command on the machine "
@@ -282,18 +298,20 @@ def check_sets_address(actor: Actor, detail: str) -> None:
         )
 
 
-async def _drawer(words: _Words, ctx: CallContext, arguments: Mapping[str, Any]) -> Drawer:
+async def _resolve_scope(
+    words: _SecretKindText, ctx: CallContext, arguments: Mapping[str, Any]
+) -> SecretScope:
     """Whose secrets a call is about; others' are for whoever looks after the members."""
     actor = ctx.actor
     if words.kind == "publisher":
-        return publisher_drawer(actor.workspace_id)
+        return publisher_scope(actor.workspace_id)
     given = arguments.get("owner_user_id")
     owner = actor.id if given is None else UUID(given)
     if owner == actor.id:
-        return Drawer(actor.workspace_id, owner)
+        return SecretScope(actor.workspace_id, owner)
     if actor.role is None or not actor.role.may(Permission.MEMBERS):
         detail = "Only your own secrets are yours to see and to change."
-        raise Denied(
+        raise PermissionDenied(
             detail,
             code="other_owner",
             findings=[Finding("/owner_user_id", detail, "other_owner")],
@@ -302,15 +320,15 @@ async def _drawer(words: _Words, ctx: CallContext, arguments: Mapping[str, Any])
         )
     if await ctx.tx.fetchrow(_KNOWN_HERE, actor.workspace_id, owner) is None:
         detail = "There is no such member in this workspace."
-        raise Missing(
+        raise NotFound(
             detail,
             code="no_member",
             findings=[Finding("/owner_user_id", detail, "no_member")],
         )
-    return Drawer(actor.workspace_id, owner)
+    return SecretScope(actor.workspace_id, owner)
 
 
-def _annotations(effect: Effect, permission: Permission) -> Annotations:
+def _build_annotations(effect: Effect, permission: Permission) -> Annotations:
     return Annotations(
         effect=effect,
         transactional=True,
@@ -320,11 +338,11 @@ def _annotations(effect: Effect, permission: Permission) -> Annotations:
     )
 
 
-def _whose(words: _Words, drawer: Drawer) -> dict[str, str]:
+def _format_owner(words: _SecretKindText, drawer: SecretScope) -> dict[str, str]:
     return {"owner_user_id": str(drawer.owner_id)} if words.kind == "automation" else {}
 
 
-def _name(words: _Words) -> dict[str, Any]:
+def _name(words: _SecretKindText) -> dict[str, Any]:
     return {
         "type": "string",
         "minLength": 1,
@@ -334,20 +352,20 @@ def _name(words: _Words) -> dict[str, Any]:
     }
 
 
-def _owner(words: _Words) -> dict[str, Any]:
+def _build_owner_argument(words: _SecretKindText) -> dict[str, Any]:
     if words.kind == "publisher":
         return {}
     described = "Whose secrets, for admins alone; left out: your own."
     return {"owner_user_id": {**_ID, "description": described}}
 
 
-def _told_owner(words: _Words) -> dict[str, Any]:
+def _build_owner_result(words: _SecretKindText) -> dict[str, Any]:
     return {} if words.kind == "publisher" else {"owner_user_id": _ID}
 
 
-def _example_owner(words: _Words) -> dict[str, Any]:
+def _build_example_owner(words: _SecretKindText) -> dict[str, Any]:
     return {} if words.kind == "publisher" else {"owner_user_id": _SOMEBODY}
 
 
-def _with_owner(words: _Words) -> list[dict[str, Any]]:
+def _build_owner_examples(words: _SecretKindText) -> list[dict[str, Any]]:
     return [] if words.kind == "publisher" else [{"owner_user_id": _SOMEBODY}]

@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Denied, Finding, Missing
+from mainspring.contracts.errors import Conflict, Finding, NotFound, PermissionDenied
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
-from mainspring.definition.secret_use import SecretUse, secret_uses
+from mainspring.definition.secret_use import SecretUsage, find_secret_uses
 from mainspring.workspace.publisher_secrets import (
     PREFIX,
     check_may_publish,
-    how_to_set,
-    published_there,
+    format_set_hint,
+    list_set_publisher_secrets,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _HERE = """
 _MOST_SHOWN = 10
 
 
-async def missing_secrets(
+async def find_missing_secrets(
     tx: Transaction,
     workspace_id: UUID,
     owner_id: UUID,
@@ -44,14 +44,14 @@ async def missing_secrets(
     limits: Limits | None = None,
 ) -> tuple[Finding, ...]:
     """The secrets that a definition uses and its owner does not have, each where it is used."""
-    lacking = await _lacking(tx, workspace_id, owner_id, document, limits or Limits())
-    return tuple(_missing(use) for use in lacking)
+    lacking = await _list_unset_secrets(tx, workspace_id, owner_id, document, limits or Limits())
+    return tuple(_build_missing_finding(use) for use in lacking)
 
 
 async def check_owner_here(tx: Transaction, workspace_id: UUID, owner_id: UUID) -> None:
     """Refuses to work for an owner who is no member any more, or was disabled."""
     if await tx.fetchrow(_HERE, workspace_id, owner_id) is None:
-        raise Missing(
+        raise NotFound(
             "The owner of this automation is no longer a member here; nothing of theirs is used.",
             code="owner_left",
             suggestion="Take it over under Settings, Members, or with "
@@ -67,16 +67,16 @@ async def check_secrets_there(
     limits: Limits,
 ) -> None:
     """Refuses to set an automation going that could only fail."""
-    uses = secret_uses(document, limits)
+    uses = find_secret_uses(document, limits)
     if any(use.secret.startswith(PREFIX) for use in uses):
         await check_may_publish(tx, workspace_id, owner_id)
-    lacking = await _lacking(tx, workspace_id, owner_id, document, limits)
+    lacking = await _list_unset_secrets(tx, workspace_id, owner_id, document, limits)
     if lacking:
         names = sorted({use.secret for use in lacking})
-        raise Clash(
-            f"The secrets it uses are not set: {_shown(names)}.",
+        raise Conflict(
+            f"The secrets it uses are not set: {_format_names(names)}.",
             code="secrets_missing",
-            findings=[_missing(use) for use in lacking],
+            findings=[_build_missing_finding(use) for use in lacking],
             suggestion="Set them in the vault, then activate it.",
         )
 
@@ -86,11 +86,11 @@ def check_not_widened(
 ) -> None:
     """Refuses a version, by somebody other than the owner, that lets secrets go further."""
     limits = Limits()
-    uses = secret_uses(after, limits)
+    uses = find_secret_uses(after, limits)
     if not uses:
         return
-    known = secret_uses(before, limits)
-    findings = [_further(use) for use in uses if not use.is_within(known)]
+    known = find_secret_uses(before, limits)
+    findings = [_build_widening_finding(use) for use in uses if not use.is_within(known)]
     findings += [
         Finding(
             "/grants",
@@ -100,7 +100,7 @@ def check_not_widened(
         for grant in widened
     ]
     if findings:
-        raise Denied(
+        raise PermissionDenied(
             "This automation uses its owner's secrets, and this version would let them go further.",
             code="secrets_widened",
             findings=findings,
@@ -108,23 +108,23 @@ def check_not_widened(
         )
 
 
-async def _lacking(
+async def _list_unset_secrets(
     tx: Transaction, workspace_id: UUID, owner_id: UUID, document: Mapping[str, Any], limits: Limits
-) -> list[SecretUse]:
-    uses = secret_uses(document, limits)
+) -> list[SecretUsage]:
+    uses = find_secret_uses(document, limits)
     if not uses:
         return []
     rows = await tx.fetch(_THERE, workspace_id, owner_id, sorted({use.secret for use in uses}))
     there = {row["name"] for row in rows}
-    there |= await published_there(tx, workspace_id, (use.secret for use in uses))
+    there |= await list_set_publisher_secrets(tx, workspace_id, (use.secret for use in uses))
     return [use for use in uses if use.secret not in there]
 
 
-def _missing(use: SecretUse) -> Finding:
+def _build_missing_finding(use: SecretUsage) -> Finding:
     if use.secret.startswith(PREFIX):
         name = use.secret.removeprefix(PREFIX)
         detail = f"The workspace has no publisher secret called {name}."
-        return Finding(use.pointer, detail, "secret_missing", how_to_set(name))
+        return Finding(use.pointer, detail, "secret_missing", format_set_hint(name))
     return Finding(
         use.pointer,
         f"The automation's owner has no secret called {use.secret}.",
@@ -133,13 +133,13 @@ def _missing(use: SecretUse) -> Finding:
     )
 
 
-def _further(use: SecretUse) -> Finding:
+def _build_widening_finding(use: SecretUsage) -> Finding:
     where = f" to {use.site}" if use.site else ""
     part = f"the {use.part} of " if use.part else ""
     detail = f"The owner's secret {use.secret} did not go{where} from {part}{use.action} before."
     return Finding(use.pointer, detail, "secret_goes_further")
 
 
-def _shown(names: Sequence[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     rest = len(names) - _MOST_SHOWN
     return ", ".join(names[:_MOST_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

@@ -76,7 +76,7 @@ _USED = """
 RUNS_FOR_USE: Final = 500
 
 
-def streak(statuses: Sequence[str]) -> int:
+def count_success_streak(statuses: Sequence[str]) -> int:
     """How many of the latest runs in a row succeeded; the newest comes first."""
     won = 0
     for status in statuses:
@@ -92,7 +92,7 @@ async def read_signs(
 ) -> dict[UUID, dict[str, Any]]:
     """How each of some automations is doing, by its id."""
     rows = await tx.fetch(_SIGNS, workspace_id, list(ids))
-    return {row["id"]: _told(row) for row in rows}
+    return {row["id"]: _describe_health(row) for row in rows}
 
 
 async def read_use(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> dict[str, Any]:
@@ -106,9 +106,9 @@ async def read_use(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> 
     }
 
 
-def _told(row: Any) -> dict[str, Any]:
+def _describe_health(row: Any) -> dict[str, Any]:
     told = dict(row)
     del told["id"]
     statuses = list(told.pop("statuses"))
     # The oldest first, as a line is read.
-    return {**told, "streak": streak(statuses), "recent": statuses[:SHOWN][::-1]}
+    return {**told, "streak": count_success_streak(statuses), "recent": statuses[:SHOWN][::-1]}

@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Finding
+from mainspring.contracts.errors import Conflict, Finding
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.validate import validate
 from mainspring.workspace.automations import (
-    State,
+    AutomationStatus,
     check_name,
     hold,
     hold_names,
-    no_automation,
+    no_automation_error,
     set_state,
 )
 from mainspring.workspace.consents import check_agreed, pause_reason
@@ -29,7 +29,7 @@ from mainspring.workspace.inbox import mark_read_about
 from mainspring.workspace.leavers import resume_triggers
 from mainspring.workspace.missing_parts import check_nothing_missing
 from mainspring.workspace.secret_use import check_owner_here, check_secrets_there
-from mainspring.workspace.stored_triggers import written_back
+from mainspring.workspace.stored_triggers import merge_stored_triggers
 from mainspring.workspace.triggers import list_triggers
 from mainspring.workspace.uninstalled import check_not_uninstalled
 
@@ -54,7 +54,7 @@ async def activate(
     vocabulary: Vocabulary,
     limits: Limits,
     missing: Sequence[Finding] = (),
-) -> State:
+) -> AutomationStatus:
     """Lets its triggers start runs.
 
     The definition may be older than this installation, so it is judged once more by what is
@@ -67,7 +67,7 @@ async def activate(
     await check_owner_here(tx, workspace_id, row["created_by"])
     await check_agreed(tx, workspace_id, automation_id, row["version"])
     rows = await list_triggers(tx, workspace_id, automation_id)
-    document = written_back(row["document"], rows)
+    document = merge_stored_triggers(row["document"], rows)
     await check_usable(document, automation_id, vocabulary, limits)
     await check_secrets_there(tx, workspace_id, row["created_by"], document, limits)
     check_nothing_missing(document, missing)
@@ -87,7 +87,7 @@ async def check_usable(
     if not report.ok:
         count = len(report.findings)
         things = "one problem" if count == 1 else f"{count} problems"
-        raise Clash(
+        raise Conflict(
             f"The stored definition does not fit this installation any more: it has {things}.",
             code="definition_unusable",
             findings=report.findings,
@@ -95,7 +95,7 @@ async def check_usable(
         )
 
 
-async def pause(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> State:
+async def pause(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> AutomationStatus:
     """Nothing starts it once this is answered; a person still can, by hand."""
     row = await hold(tx, workspace_id, automation_id)
     if row["state"] != "paused":
@@ -104,7 +104,7 @@ async def pause(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> Sta
     return "paused"
 
 
-async def archive(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> State:
+async def archive(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> AutomationStatus:
     """Puts it away: nothing starts it, and its name is free."""
     row = await hold(tx, workspace_id, automation_id, archived=True)
     if row["state"] != "archived":
@@ -114,7 +114,7 @@ async def archive(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> S
 
 async def restore(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, *, recovering: bool = False
-) -> State:
+) -> AutomationStatus:
     """Brings an archived automation back, paused, if its name is still free.
 
     What was uninstalled is brought back by the codex alone, which says that it is ``recovering``.
@@ -122,7 +122,7 @@ async def restore(
     await hold_names(tx, workspace_id)
     row = await hold(tx, workspace_id, automation_id, archived=True)
     if row["state"] != "archived":
-        state: State = row["state"]
+        state: AutomationStatus = row["state"]
         return state
     if not recovering:
         await check_not_uninstalled(tx, workspace_id, automation_id)
@@ -132,13 +132,13 @@ async def restore(
     return "paused"
 
 
-async def acknowledge(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> State:
+async def acknowledge(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> AutomationStatus:
     """A person knows what went wrong so far: the failures in a row are counted anew, and the
     alerts about it are read. It does not activate.
     """
     row = await tx.fetchrow(_ACKNOWLEDGE, workspace_id, automation_id)
     if row is None:
-        raise no_automation()
+        raise no_automation_error()
     await mark_read_about(tx, workspace_id, automation_id)
-    state: State = row["state"]
+    state: AutomationStatus = row["state"]
     return state

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mainspring.definition.json_values import same
+from mainspring.definition.json_values import is_same_value
 from mainspring.definition.upgrade import upgrade
 
 
-def written_back(document: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def merge_stored_triggers(
+    document: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]
+) -> dict[str, Any]:
     """The definition with each trigger as its row has it; nothing that belongs to one place
     alone (an id, a token, a moment) goes along.
     """
@@ -22,16 +24,18 @@ def written_back(document: Mapping[str, Any], rows: Iterable[Mapping[str, Any]])
     document, _ = upgrade(document)
     found = {row["slug"]: row for row in rows}
     entries = document.get("triggers", [])
-    triggers = [_entry(entry, found.get(entry.get("id"))) for entry in entries]
+    triggers = [_merge_trigger(entry, found.get(entry.get("id"))) for entry in entries]
     return {**document, "triggers": triggers} if "triggers" in document else dict(document)
 
 
 def agree(document: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> bool:
     """Whether the rows say what the definition says."""
-    return same(document.get("triggers", []), written_back(document, rows).get("triggers", []))
+    return is_same_value(
+        document.get("triggers", []), merge_stored_triggers(document, rows).get("triggers", [])
+    )
 
 
-def _entry(entry: Mapping[str, Any], row: Mapping[str, Any] | None) -> dict[str, Any]:
+def _merge_trigger(entry: Mapping[str, Any], row: Mapping[str, Any] | None) -> dict[str, Any]:
     if row is None:
         return dict(entry)
     shown = {name: row[name] for name in ("type", "config", "inputs", "enabled")}

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing
-from mainspring.workspace.consent_rows import switched_off
+from mainspring.contracts.errors import NotFound
+from mainspring.workspace.consent_rows import remove_trigger_from_consent
 from mainspring.workspace.triggers import arm, hold_triggers, list_triggers
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ async def read_triggers(
 ) -> list[dict[str, Any]]:
     """The triggers of an automation that is there."""
     if await tx.fetchrow(_EXISTS, workspace_id, automation_id) is None:
-        raise Missing("There is no such automation.", code="no_automation")
+        raise NotFound("There is no such automation.", code="no_automation")
     return await list_triggers(tx, workspace_id, automation_id)
 
 
@@ -41,7 +41,7 @@ async def read_trigger(
     for trigger in found:
         if trigger["slug"] == slug:
             return trigger
-    raise _no_trigger()
+    raise _no_trigger_error()
 
 
 async def switch(
@@ -50,14 +50,14 @@ async def switch(
     """Turns a trigger on or off; it is armed or at rest when this commits."""
     row = await tx.fetchrow(_STATE, workspace_id, automation_id)
     if row is None:
-        raise Missing("There is no such automation.", code="no_automation")
+        raise NotFound("There is no such automation.", code="no_automation")
     await hold_triggers(tx, [(workspace_id, automation_id)])
     if await tx.fetchrow(_SWITCH, workspace_id, automation_id, slug, enabled) is None:
-        raise _no_trigger()
+        raise _no_trigger_error()
     if not enabled:
-        await switched_off(tx, workspace_id, automation_id, slug)
+        await remove_trigger_from_consent(tx, workspace_id, automation_id, slug)
     await arm(tx, workspace_id, automation_id, active=row["state"] == "active")
 
 
-def _no_trigger() -> Missing:
-    return Missing("This automation has no such trigger.", code="no_trigger")
+def _no_trigger_error() -> NotFound:
+    return NotFound("This automation has no such trigger.", code="no_trigger")

@@ -12,13 +12,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Denied, Finding, Missing
-from mainspring.definition.json_text import content_hash
+from mainspring.contracts.errors import Conflict, Finding, NotFound, PermissionDenied
+from mainspring.definition.json_text import hash_content
 from mainspring.workspace.automations import read_grants
-from mainspring.workspace.consent_names import with_accounts, with_board_names
-from mainspring.workspace.consents import Agreed, additions_to, via_of
+from mainspring.workspace.consent_names import add_board_names, with_accounts
+from mainspring.workspace.consents import (
+    AgreedAuthority,
+    find_consent_additions,
+    get_consent_channel,
+)
 from mainspring.workspace.leavers import MAKER_HERE, OWNER_LEFT
-from mainspring.workspace.secret_use import missing_secrets
+from mainspring.workspace.secret_use import find_missing_secrets
 from mainspring.workspace.webhooks import OWNER_HERE
 
 if TYPE_CHECKING:
@@ -63,7 +67,7 @@ _TOKENS = """
         AND (automation_id = ANY($4::uuid[]) OR id = ANY($5::uuid[]))
 """
 # Those of an automation that is stopped itself fire again when it is activated.
-_RESUME = f"""
+_RESUME_TAKEN_OVER = f"""
     UPDATE triggers t SET suspended_at = NULL FROM automations a
     WHERE t.workspace_id = $1 AND t.id = ANY($2::uuid[])
         AND a.workspace_id = t.workspace_id AND a.id = t.automation_id
@@ -72,7 +76,7 @@ _RESUME = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class LeftAutomation:
+class UnownedAutomation:
     """An automation without an owner who is here."""
 
     id: UUID
@@ -90,7 +94,7 @@ class LeftAutomation:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftWebhook:
+class UnownedWebhook:
     """A webhook of an automation that somebody else owns, with a suspended token."""
 
     id: UUID
@@ -100,11 +104,11 @@ class LeftWebhook:
 
 
 @dataclass(frozen=True, slots=True)
-class Estate:
+class UnownedResources:
     """All that a member left and nobody has taken over yet."""
 
-    automations: tuple[LeftAutomation, ...]
-    webhooks: tuple[LeftWebhook, ...]
+    automations: tuple[UnownedAutomation, ...]
+    webhooks: tuple[UnownedWebhook, ...]
 
     @property
     def digest(self) -> str:
@@ -113,19 +117,21 @@ class Estate:
             "automations": [[str(one.id), one.version, list(one.may)] for one in self.automations],
             "webhooks": [str(one.id) for one in self.webhooks],
         }
-        return content_hash(shown).hex()
+        return hash_content(shown).hex()
 
 
-async def estate_of(tx: Transaction, actor: Actor, member_id: UUID) -> Estate:
+async def load_unowned_resources(
+    tx: Transaction, actor: Actor, member_id: UUID
+) -> UnownedResources:
     """What a member left, as the actor would take it over."""
     space = actor.workspace_id
     rows = await tx.fetch(_AUTOMATIONS, space, member_id, actor.id)
-    automations = [await _left(tx, space, row, actor.id) for row in rows]
+    automations = [await _load_unowned_automation(tx, space, row, actor.id) for row in rows]
     webhooks = await tx.fetch(_WEBHOOKS, space, member_id, actor.id)
-    return Estate(
+    return UnownedResources(
         tuple(automations),
         tuple(
-            LeftWebhook(row["id"], row["automation_id"], row["name"], row["slug"])
+            UnownedWebhook(row["id"], row["automation_id"], row["name"], row["slug"])
             for row in webhooks
         ),
     )
@@ -137,39 +143,39 @@ async def take_over(
     member_id: UUID,
     digest: str,
     wanted: Collection[UUID] | None = None,
-) -> Estate:
+) -> UnownedResources:
     """Makes the actor the owner of what a member left, or of some of its automations.
 
     Answers what was taken over. Nothing is activated here. The caller holds the automations.
     """
     if not actor.is_person:
-        raise Denied(
+        raise PermissionDenied(
             "A person takes over an automation, because they agree to what it may do.",
             code="person_needed",
             suggestion="Sign in and open Settings, Members.",
         )
     space = actor.workspace_id
-    found = await estate_of(tx, actor, member_id)
+    found = await load_unowned_resources(tx, actor, member_id)
     _check(found, digest, wanted)
     if wanted is not None:
         chosen = tuple(one for one in found.automations if one.id in set(wanted))
-        found = Estate(chosen, ())
+        found = UnownedResources(chosen, ())
     ids, hooks = [one.id for one in found.automations], [one.id for one in found.webhooks]
-    await tx.execute(_OWN, space, ids, actor.id, via_of(actor))
+    await tx.execute(_OWN, space, ids, actor.id, get_consent_channel(actor))
     await tx.execute(_TOKENS, space, member_id, actor.id, ids, hooks)
-    await tx.execute(_RESUME, space, hooks)
+    await tx.execute(_RESUME_TAKEN_OVER, space, hooks)
     return found
 
 
-def _check(found: Estate, digest: str, wanted: Collection[UUID] | None) -> None:
+def _check(found: UnownedResources, digest: str, wanted: Collection[UUID] | None) -> None:
     if not found.automations and not found.webhooks:
-        raise Missing(
+        raise NotFound(
             "There is nothing to take over: this member is here, or left nothing.",
             code="nothing_left",
         )
     if found.digest != digest:
         detail = "What there is to take over is not what was shown."
-        raise Clash(
+        raise Conflict(
             detail,
             code="takeover_changed",
             findings=[Finding("/digest", detail, "takeover_changed")],
@@ -177,26 +183,28 @@ def _check(found: Estate, digest: str, wanted: Collection[UUID] | None) -> None:
         )
     unknown = set(wanted or ()) - {one.id for one in found.automations}
     if unknown:
-        raise Missing(
+        raise NotFound(
             "One of these automations is not among those that the member left.",
             code="no_automation",
         )
 
 
-async def _left(
+async def _load_unowned_automation(
     tx: Transaction, workspace_id: UUID, row: Mapping[str, Any], new_owner: UUID
-) -> LeftAutomation:
+) -> UnownedAutomation:
     document = row["document"]
-    added = await additions_to(Agreed(None, None), document, read_grants(row["grants"]))
-    named = await with_board_names(tx, workspace_id, added)
+    added = await find_consent_additions(
+        AgreedAuthority(None, None), document, read_grants(row["grants"])
+    )
+    named = await add_board_names(tx, workspace_id, added)
     named = await with_accounts(tx, workspace_id, new_owner, named)
-    return LeftAutomation(
+    return UnownedAutomation(
         row["id"],
         row["name"],
         row["state"],
         row["paused_reason"] == OWNER_LEFT,
         row["version"],
         tuple(one.says for one in named),
-        await missing_secrets(tx, workspace_id, new_owner, document),
+        await find_missing_secrets(tx, workspace_id, new_owner, document),
         row["missed"],
     )

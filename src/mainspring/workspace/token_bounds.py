@@ -9,10 +9,10 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Audience, Capability
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Denied, Finding, Invalid
+from mainspring.contracts.errors import Finding, Invalid, PermissionDenied
 from mainspring.contracts.roles import Permission, Role
-from mainspring.definition.words import did_you_mean
-from mainspring.workspace.tokens import Bounds, StoredToken
+from mainspring.definition.words import suggest_nearest
+from mainspring.workspace.tokens import StoredToken, TokenLimits
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -33,7 +33,7 @@ LAST_YEAR: Final = 9999
 
 
 def check_bounds(
-    bounds: Bounds,
+    bounds: TokenLimits,
     actor: Actor,
     known: Mapping[str, Capability],
     now: datetime,
@@ -45,7 +45,7 @@ def check_bounds(
     """
     if bounds.approves is not None and not actor.is_person:
         detail = "A person makes a token with the permission approve; a program cannot."
-        raise Denied(
+        raise PermissionDenied(
             detail,
             code="person_needed",
             findings=[Finding("/approves", detail, "person_needed")],
@@ -54,7 +54,9 @@ def check_bounds(
         )
     if actor.role is None or bounds.role.rank > actor.role.rank:
         detail = "A token cannot have a higher role than you have here."
-        raise Denied(detail, code="role_too_small", findings=[Finding("/role", detail, "role")])
+        raise PermissionDenied(
+            detail, code="role_too_small", findings=[Finding("/role", detail, "role")]
+        )
     judged = (
         _judge(name, f"/capabilities/{place}", bounds.role, actor, known)
         for place, name in enumerate(bounds.capabilities or ())
@@ -72,10 +74,10 @@ def check_bounds(
     if ends is not None and (bounds.expires_at is None or bounds.expires_at > ends):
         detail = "A token that is made with another cannot outlive it."
         found = Finding("/expires_at", detail, "outlives")
-        raise Denied(detail, code="outlives", findings=[found])
+        raise PermissionDenied(detail, code="outlives", findings=[found])
 
 
-def _judge_approving(bounds: Bounds) -> Iterator[Finding]:
+def _judge_approving(bounds: TokenLimits) -> Iterator[Finding]:
     """What is missing from a token that may approve."""
     if not bounds.approves:
         yield Finding("/approves", "Name the automations that it may approve.", "required")
@@ -117,7 +119,7 @@ def _judge(
     found = known.get(name)
     if found is None:
         detail = f"There is no capability called {name[:64]!r}."
-        return Finding(pointer, detail, "unknown_capability", did_you_mean(name, known))
+        return Finding(pointer, detail, "unknown_capability", suggest_nearest(name, known))
     audience = found.annotations.audience
     if audience is Audience.RUNS:
         detail = f"{name} is there for runs alone; no token can call it."
@@ -132,7 +134,7 @@ def _judge(
     return Finding(pointer, detail, "capability_out_of_reach")
 
 
-def told_of(stored: StoredToken) -> dict[str, Any]:
+def describe_token(stored: StoredToken) -> dict[str, Any]:
     """What the audit log says of a new token."""
     told: dict[str, Any] = {"role": stored.role.value}
     if stored.approves is not None:

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault, Finding, Invalid, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Finding, InternalError, Invalid, NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.plain_names import check_plain_name
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
-from mainspring.workspace.private_file import Unguarded, read_private, write_private
+from mainspring.workspace.private_file import InsecureFileError, read_private, write_private
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -116,7 +116,7 @@ class StoredToken:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class TokenLimits:
     """What a token gives: at most a role, perhaps a few capabilities only, perhaps for a time."""
 
     role: Role = Role.OWNER
@@ -126,12 +126,12 @@ class Bounds:
     approves: tuple[UUID, ...] | None = None
 
 
-async def touch_token(tx: Transaction, workspace_id: UUID, token_id: UUID) -> None:
+async def record_token_use(tx: Transaction, workspace_id: UUID, token_id: UUID) -> None:
     """Writes down that a token was used, at most once a minute."""
     await tx.execute(_TOUCH, workspace_id, token_id)
 
 
-def token_hash(plain: str) -> bytes:
+def hash_token(plain: str) -> bytes:
     """A token is random enough that a plain hash gives nothing away."""
     return hashlib.sha256(plain.encode()).digest()
 
@@ -146,7 +146,7 @@ async def make_token(
     workspace_id: UUID,
     member_id: UUID,
     name: str,
-    bounds: Bounds | None = None,
+    bounds: TokenLimits | None = None,
     *,
     client_id: UUID | None = None,
 ) -> tuple[StoredToken, str]:
@@ -155,18 +155,18 @@ async def make_token(
         detail = f"The name of a token has 1 to {_LONGEST_NAME} characters."
         raise Invalid(detail, findings=[Finding("/name", detail, "length")])
     check_plain_name(name)
-    plain = _new_text()
+    plain = _generate_token()
     row = await _add(tx, workspace_id, member_id, name, plain, bounds, client_id)
-    return _stored(row), plain
+    return _build_stored_token(row), plain
 
 
 async def renew_token(
     tx: Transaction, workspace_id: UUID, token_id: UUID, expires_at: datetime
 ) -> str | None:
     """Another text and another end for a client's token; None for one that was ended."""
-    plain = _new_text()
+    plain = _generate_token()
     row = await tx.fetchrow(
-        _RENEW, workspace_id, token_id, token_hash(plain), plain[-4:], expires_at
+        _RENEW, workspace_id, token_id, hash_token(plain), plain[-4:], expires_at
     )
     return None if row is None else plain
 
@@ -189,14 +189,14 @@ async def narrow_tokens_of_client(
 async def find_token(tx: Transaction, digest: bytes) -> StoredToken | None:
     """The token with this hash, unless it was revoked."""
     row = await tx.fetchrow(_FIND, digest)
-    return None if row is None or row["revoked_at"] is not None else _stored(row)
+    return None if row is None or row["revoked_at"] is not None else _build_stored_token(row)
 
 
 async def list_tokens(
     tx: Transaction, workspace_id: UUID, member_id: UUID | None = None
 ) -> list[StoredToken]:
     """Every token of a workspace or of one member, revoked ones too, by their making."""
-    return [_stored(row) for row in await tx.fetch(_LIST, workspace_id, member_id)]
+    return [_build_stored_token(row) for row in await tx.fetch(_LIST, workspace_id, member_id)]
 
 
 async def revoke_token(
@@ -208,8 +208,8 @@ async def revoke_token(
     """
     row = await tx.fetchrow(_REVOKE, workspace_id, token_id, member_id)
     if row is None:
-        raise Missing("There is no such token.", code="no_token")
-    return _stored(row)
+        raise NotFound("There is no such token.", code="no_token")
+    return _build_stored_token(row)
 
 
 async def is_revoked(tx: Transaction, workspace_id: UUID, token_id: UUID) -> bool:
@@ -243,7 +243,7 @@ async def ensure_owner_token(
         await tx.execute(_ONE_AT_A_TIME)
         plain = await asyncio.to_thread(_read_owner, path)
         if plain is not None:
-            row = await tx.fetchrow(_FIND, token_hash(plain))
+            row = await tx.fetchrow(_FIND, hash_token(plain))
             if row is None:
                 await _add(tx, workspace_id, member_id, _OWNER_NAME, plain)
             if row is None or row["revoked_at"] is None:
@@ -258,13 +258,13 @@ def read_owner_token(home: Path) -> str | None:
     return _read_owner(home / OWNER_FILE)
 
 
-async def owner_token_hash(home: Path) -> bytes | None:
+async def load_owner_token_hash(home: Path) -> bytes | None:
     """The hash of the local owner's token; None when there is none that can be read."""
     try:
         plain = await asyncio.to_thread(read_owner_token, home)
-    except Fault:
+    except InternalError:
         return None
-    return None if plain is None else token_hash(plain)
+    return None if plain is None else hash_token(plain)
 
 
 async def _add(
@@ -273,18 +273,18 @@ async def _add(
     member_id: UUID,
     name: str,
     plain: str,
-    bounds: Bounds | None = None,
+    bounds: TokenLimits | None = None,
     client_id: UUID | None = None,
 ) -> Any:
-    bounds = bounds or Bounds()
+    bounds = bounds or TokenLimits()
     named = None if bounds.capabilities is None else list(bounds.capabilities)
     return await tx.fetchrow(
         _ADD,
         workspace_id,
-        new_id(),
+        generate_id(),
         member_id,
         name,
-        token_hash(plain),
+        hash_token(plain),
         plain[-4:],
         bounds.role.value,
         named,
@@ -294,11 +294,11 @@ async def _add(
     )
 
 
-def _new_text() -> str:
+def _generate_token() -> str:
     return "msk_" + secrets.token_urlsafe(32)
 
 
-def _stored(row: Any) -> StoredToken:
+def _build_stored_token(row: Any) -> StoredToken:
     named = row["capabilities"]
     approves = row["approves"]
     given = {
@@ -312,12 +312,12 @@ def _stored(row: Any) -> StoredToken:
 def _read_owner(path: Path) -> str | None:
     try:
         content = read_private(path)
-    except Unguarded:
-        raise _file_problem(
+    except InsecureFileError:
+        raise _token_file_error(
             "The file with the owner's token may be read by others.", "Set its mode to 0600."
         ) from None
     except OSError as error:
-        raise _file_problem("The file with the owner's token cannot be read.") from error
+        raise _token_file_error("The file with the owner's token cannot be read.") from error
     text = "" if content is None else content.decode("ascii", "replace").strip()
     return text if is_token(text) else None
 
@@ -326,8 +326,8 @@ def _write_owner(path: Path, plain: str) -> None:
     try:
         write_private(path, plain.encode() + b"\n")
     except OSError as error:
-        raise _file_problem("The file with the owner's token cannot be written.") from error
+        raise _token_file_error("The file with the owner's token cannot be written.") from error
 
 
-def _file_problem(sentence: str, suggestion: str | None = None) -> Fault:
-    return Fault(sentence, code="owner_token", suggestion=suggestion, retryable=False)
+def _token_file_error(sentence: str, suggestion: str | None = None) -> InternalError:
+    return InternalError(sentence, code="owner_token", suggestion=suggestion, retryable=False)

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.definition.cron import parse_cron
 from mainspring.definition.model import Definition
 
@@ -91,7 +91,7 @@ async def keep_triggers(
         await tx.execute(
             _KEEP,
             workspace_id,
-            new_id(),
+            generate_id(),
             automation_id,
             trigger.id,
             trigger.type,
@@ -109,13 +109,13 @@ async def arm(tx: Transaction, workspace_id: UUID, automation_id: UUID, *, activ
     """
     for row in await tx.fetch(_OF_AUTOMATION, workspace_id, automation_id):
         if active and row["enabled"]:
-            await tx.execute(_ARM, workspace_id, row["id"], _next_due(row))
+            await tx.execute(_ARM, workspace_id, row["id"], _compute_next_due(row))
         else:
             await tx.execute(_DISARM, workspace_id, row["id"])
     await tx.execute(_MOVE_EPOCH, workspace_id)
 
 
-def _next_due(row: Any) -> datetime | None:
+def _compute_next_due(row: Any) -> datetime | None:
     if row["type"] != "schedule" or row["next_due_at"] is not None:
         found: datetime | None = row["next_due_at"]
         return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -32,7 +32,7 @@ async def check_not_uninstalled(
 ) -> None:
     """Refuses to bring back by itself what was uninstalled."""
     if await is_uninstalled(tx, workspace_id, entity_id):
-        raise Clash(
+        raise Conflict(
             f"This {what} was uninstalled, and restoring it would undo only half of that.",
             code="uninstalled",
             suggestion="Recover it with recover_recipe, or with "

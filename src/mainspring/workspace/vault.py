@@ -20,37 +20,44 @@ from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
 
-from mainspring.contracts.errors import Clash, Fault, Finding, Invalid, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Finding, InternalError, Invalid, NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.store.database import Database
-from mainspring.workspace.keyring import Keyring, Keys
+from mainspring.workspace.keyring import Keyring, MasterKeys
 from mainspring.workspace.master_key import MasterKey
 from mainspring.workspace.publisher_secrets import (
     PREFIX,
     check_may_publish,
     check_sendable,
-    how_to_set,
-    published,
+    filter_publisher_secrets,
+    format_set_hint,
 )
 from mainspring.workspace.sealing import (
-    Drawer,
-    Kind,
-    connection_drawer,
-    opened,
-    place,
-    publisher_drawer,
+    SecretKind,
+    SecretScope,
+    build_associated_data,
+    connection_scope,
+    decrypt_secret,
+    publisher_scope,
 )
 from mainspring.workspace.secret_use import check_owner_here
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-__all__ = ["Drawer", "Kind", "StoredSecret", "Vault", "connection_drawer", "publisher_drawer"]
+__all__ = [
+    "SecretKind",
+    "SecretScope",
+    "StoredSecret",
+    "Vault",
+    "connection_scope",
+    "publisher_scope",
+]
 
 MAX_NAME: Final = 64
 MAX_DESCRIPTION: Final = 500
-NAME_PATTERNS: Final[dict[Kind, str]] = {
+NAME_PATTERNS: Final[dict[SecretKind, str]] = {
     "automation": "^[a-z0-9_]+$",
     "publisher": "^[A-Z][A-Z0-9_]*$",
     "connection": "^[a-z0-9_]+$",
@@ -60,7 +67,7 @@ _NAMES: Final = {
     "publisher": re.compile(r"[A-Z][A-Z0-9_]{0,63}"),
     "connection": re.compile(r"[a-z0-9_]{1,64}"),
 }
-NAMED: Final[dict[Kind, str]] = {
+NAMED: Final[dict[SecretKind, str]] = {
     "automation": "A secret's name is 1 to 64 lower-case letters, digits and underscores.",
     "publisher": "A publisher secret's name is 1 to 64 capitals, digits and underscores, "
     "with a capital first.",
@@ -80,7 +87,7 @@ class StoredSecret:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class VaultHealth:
     """Whether the vault is whole."""
 
     total: int
@@ -90,7 +97,7 @@ class Condition:
     behind: int = 0
 
 
-class Row(Protocol):
+class DatabaseRow(Protocol):
     """A row as the driver hands it out."""
 
     def __getitem__(self, name: str, /) -> Any: ...
@@ -107,7 +114,7 @@ class Vault:
         self.keyring = Keyring(key_file, key_command)
 
     async def set(
-        self, drawer: Drawer, name: str, value: str, description: str = ""
+        self, drawer: SecretScope, name: str, value: str, description: str = ""
     ) -> StoredSecret:
         """Seals a value under a name, in a transaction of its own."""
         self._check(drawer.kind, name, value, description)
@@ -117,7 +124,7 @@ class Vault:
             return await self.put(tx, drawer, name, value, description)
 
     async def put(
-        self, tx: Transaction, drawer: Drawer, name: str, value: str, description: str = ""
+        self, tx: Transaction, drawer: SecretScope, name: str, value: str, description: str = ""
     ) -> StoredSecret:
         """Seals a value under a name; a second value under one name takes its place.
 
@@ -130,8 +137,8 @@ class Vault:
         key = await self._sealing_key()
         whose = (drawer.workspace_id, drawer.kind, drawer.owner_id)
         found = await tx.fetchrow(_FIND, *whose, name)
-        secret_id = found["id"] if found else new_id()
-        nonce, sealed = key.seal(value, place(drawer, secret_id, name))
+        secret_id = found["id"] if found else generate_id()
+        nonce, sealed = key.seal(value, build_associated_data(drawer, secret_id, name))
         row = await tx.fetchrow(
             _CHANGE if found else _ADD,
             *whose,
@@ -142,9 +149,9 @@ class Vault:
             sealed,
             key.id,
         )
-        return _stored(row)
+        return _build_stored_secret(row)
 
-    async def ensure(self, drawer: Drawer, name: str, value: str) -> str:
+    async def ensure(self, drawer: SecretScope, name: str, value: str) -> str:
         """The value that is stored under a name; stores this one where there is none.
 
         Of several that come at once the first one is stored, and all get that one.
@@ -159,31 +166,31 @@ class Vault:
                 await self.put(tx, drawer, name, value)
         return (await self.reveal(drawer, [name]))[name]
 
-    async def names(self, drawer: Drawer) -> tuple[StoredSecret, ...]:
+    async def names(self, drawer: SecretScope) -> tuple[StoredSecret, ...]:
         """All secrets of a drawer by name, never with their values."""
         async with self._database.acquire() as connection:
             return await list_secrets(connection, drawer)
 
-    async def delete(self, drawer: Drawer, name: str) -> bool:
+    async def delete(self, drawer: SecretScope, name: str) -> bool:
         """Forgets a secret; False when there was none of that name."""
         async with self._database.transaction() as tx:
             return await delete_secret(tx, drawer, name)
 
-    async def reveal(self, drawer: Drawer, names: Iterable[str]) -> dict[str, str]:
+    async def reveal(self, drawer: SecretScope, names: Iterable[str]) -> dict[str, str]:
         """The values of named secrets; one that is absent is named."""
         wanted = sorted(set(names))
         if not wanted:
             return {}
         rows = await self._rows(drawer, wanted)
         keys = await self.keyring.keys()
-        if not _all_known(rows, keys):
+        if not _are_all_keys_known(rows, keys):
             # A rotation has gone on since the keys were read, or since the rows were.
             keys = await self.keyring.keys(anew=True)
             rows = await self._rows(drawer, wanted)
         self._check_there(keys)
         return {name: read(keys, drawer, rows[name]) for name in wanted}
 
-    async def lend(self, drawer: Drawer, names: Iterable[str]) -> dict[str, str]:
+    async def lend(self, drawer: SecretScope, names: Iterable[str]) -> dict[str, str]:
         """The values for somebody who works for their owner, who must still be here.
 
         What belongs to the workspace is lent too, under the names that definitions use.
@@ -191,12 +198,12 @@ class Vault:
         wanted = frozenset(names)
         if wanted and drawer.kind == "automation":
             await check_owner_here(self._database, drawer.workspace_id, drawer.owner_id)
-        ours = published(wanted)
+        ours = filter_publisher_secrets(wanted)
         found = await self.reveal(drawer, wanted - {PREFIX + name for name in ours})
         if ours:
             check_sendable(ours)
             await check_may_publish(self._database, drawer.workspace_id, drawer.owner_id)
-            held = await self.reveal(publisher_drawer(drawer.workspace_id), ours)
+            held = await self.reveal(publisher_scope(drawer.workspace_id), ours)
             found |= {PREFIX + name: value for name, value in held.items()}
         return found
 
@@ -213,7 +220,7 @@ class Vault:
                 return
             there = True
         if there:
-            raise Fault(
+            raise InternalError(
                 "The master key that is here, if there is one, opens none of the secrets: every "
                 "run that needs one would fail on this machine.",
                 code="no_secret_opens",
@@ -222,7 +229,7 @@ class Vault:
                 retryable=False,
             )
 
-    async def condition(self) -> Condition:
+    async def condition(self) -> VaultHealth:
         """Opens every secret there is, one after another, and says which do not open."""
         keys = await self.keyring.keys(anew=True)
         closed: list[str] = []
@@ -232,51 +239,51 @@ class Vault:
             behind += keys.sealing is None or row["key_id"] != keys.sealing.id
             if not opens:
                 closed.append(str(row["name"]))
-        return Condition(total, tuple(closed), behind)
+        return VaultHealth(total, tuple(closed), behind)
 
-    async def _tried(self, keys: Keys) -> AsyncIterator[tuple[Row, bool]]:
+    async def _tried(self, keys: MasterKeys) -> AsyncIterator[tuple[DatabaseRow, bool]]:
         """Every secret there is, and whether it opens."""
         after = (UUID(int=0), UUID(int=0))
         while rows := await self._database.fetch(SOME, *after, _AT_ONCE):
             for row in rows:
                 try:
-                    read(keys, drawer_of(row), row)
-                except (Clash, Fault):
+                    read(keys, get_secret_scope(row), row)
+                except (Conflict, InternalError):
                     yield row, False
                 else:
                     yield row, True
             after = (rows[-1]["workspace_id"], rows[-1]["id"])
 
-    async def _rows(self, drawer: Drawer, wanted: list[str]) -> dict[str, Row]:
+    async def _rows(self, drawer: SecretScope, wanted: list[str]) -> dict[str, DatabaseRow]:
         found = await self._database.fetch(
             _OPEN, drawer.workspace_id, drawer.kind, drawer.owner_id, wanted
         )
-        rows: dict[str, Row] = {str(row["name"]): row for row in found}
+        rows: dict[str, DatabaseRow] = {str(row["name"]): row for row in found}
         for name in wanted:
             if name not in rows:
                 whose = "publisher secret" if drawer.kind == "publisher" else "secret"
-                raise Missing(
+                raise NotFound(
                     f"There is no {whose} called {name}.",
                     code="secret_missing",
-                    suggestion=how_to_set(name)
+                    suggestion=format_set_hint(name)
                     if drawer.kind == "publisher"
                     else f"Its owner adds it with `mainspring secrets set {name}`.",
                 )
         return rows
 
-    def _check(self, kind: Kind, name: str, value: str, description: str) -> None:
+    def _check(self, kind: SecretKind, name: str, value: str, description: str) -> None:
         if not _NAMES[kind].fullmatch(name):
-            raise _invalid("name", NAMED[kind])
+            raise _invalid_secret_error("name", NAMED[kind])
         try:
             size = len(value.encode())
         except UnicodeEncodeError:
             # The cause would quote the value.
-            raise _invalid("value", "The value is not valid Unicode text.") from None
+            raise _invalid_secret_error("value", "The value is not valid Unicode text.") from None
         if not 1 <= size <= self._limits.secret_bytes:
             most = self._limits.secret_bytes
-            raise _invalid("value", f"A secret's value is 1 to {most} bytes long.")
+            raise _invalid_secret_error("value", f"A secret's value is 1 to {most} bytes long.")
         if len(description) > MAX_DESCRIPTION or "\0" in description:
-            raise _invalid(
+            raise _invalid_secret_error(
                 "description",
                 f"A secret's description is at most {MAX_DESCRIPTION} characters of text.",
             )
@@ -292,9 +299,9 @@ class Vault:
         # Somebody else may have made the key and its first secret a moment ago.
         return self._check_there(await self.keyring.keys(anew=True))
 
-    def _check_there(self, keys: Keys) -> MasterKey:
+    def _check_there(self, keys: MasterKeys) -> MasterKey:
         if keys.current is None:
-            raise Fault(
+            raise InternalError(
                 "The master key file is missing, and secrets were sealed with it.",
                 code="master_key_missing",
                 suggestion="Put the file back where MAINSPRING_MASTER_KEY_FILE points.",
@@ -303,37 +310,37 @@ class Vault:
         return keys.current
 
 
-async def list_secrets(tx: Transaction, drawer: Drawer) -> tuple[StoredSecret, ...]:
+async def list_secrets(tx: Transaction, drawer: SecretScope) -> tuple[StoredSecret, ...]:
     """What may be told about the secrets of a drawer, by name."""
     rows = await tx.fetch(_LIST, drawer.workspace_id, drawer.kind, drawer.owner_id)
-    return tuple(_stored(row) for row in rows)
+    return tuple(_build_stored_secret(row) for row in rows)
 
 
-async def delete_secret(tx: Transaction, drawer: Drawer, name: str) -> bool:
+async def delete_secret(tx: Transaction, drawer: SecretScope, name: str) -> bool:
     """Forgets a secret; False when there was none of that name."""
     whose = (drawer.workspace_id, drawer.kind, drawer.owner_id)
     return await tx.fetchrow(_FORGET, *whose, name) is not None
 
 
-def drawer_of(row: Row) -> Drawer:
+def get_secret_scope(row: DatabaseRow) -> SecretScope:
     """Whose secret a row is."""
-    return Drawer(row["workspace_id"], row["owner_id"], row["kind"])
+    return SecretScope(row["workspace_id"], row["owner_id"], row["kind"])
 
 
-def read(keys: Keys, drawer: Drawer, row: Row) -> str:
+def read(keys: MasterKeys, drawer: SecretScope, row: DatabaseRow) -> str:
     """The value of a row; a Clash or a Fault for one that does not open."""
     name = str(row["name"])
     key = keys.named(row["key_id"])
     if key is None:
-        raise Clash(
+        raise Conflict(
             f"The secret {name} was sealed with another master key.",
             code="secret_other_key",
             suggestion="Put the earlier key file back, or set the secret again.",
         )
     try:
-        return opened(key, drawer, row["id"], name, row["nonce"], row["ciphertext"])
+        return decrypt_secret(key, drawer, row["id"], name, row["nonce"], row["ciphertext"])
     except (InvalidTag, ValueError):
-        raise Fault(
+        raise InternalError(
             f"The secret {name} was changed outside the vault and does not open.",
             code="secret_damaged",
             suggestion="Set the secret again.",
@@ -375,7 +382,7 @@ SOME: Final = f"""
 """
 
 
-async def _check_case(tx: Transaction, drawer: Drawer, name: str) -> None:
+async def _check_case(tx: Transaction, drawer: SecretScope, name: str) -> None:
     """One name in two spellings would sooner or later be taken for the other.
 
     What connections hold is named by nobody, so it cannot be mistaken.
@@ -385,7 +392,7 @@ async def _check_case(tx: Transaction, drawer: Drawer, name: str) -> None:
     other = await tx.fetchrow(_CASE, drawer.workspace_id, drawer.kind, name)
     if other is not None:
         detail = f"There is a secret called {other['name']} in this workspace already."
-        raise Clash(
+        raise Conflict(
             detail,
             code="secret_name_case",
             findings=[Finding("/name", detail, "secret_name_case")],
@@ -393,16 +400,16 @@ async def _check_case(tx: Transaction, drawer: Drawer, name: str) -> None:
         )
 
 
-def _all_known(rows: dict[str, Row], keys: Keys) -> bool:
+def _are_all_keys_known(rows: dict[str, DatabaseRow], keys: MasterKeys) -> bool:
     return all(keys.named(row["key_id"]) is not None for row in rows.values())
 
 
-def _stored(row: Row) -> StoredSecret:
+def _build_stored_secret(row: DatabaseRow) -> StoredSecret:
     return StoredSecret(
         row["id"], row["name"], row["description"], row["created_at"], row["updated_at"]
     )
 
 
-def _invalid(field: str, sentence: str) -> Invalid:
+def _invalid_secret_error(field: str, sentence: str) -> Invalid:
     code = f"secret_{field}"
     return Invalid(sentence, code=code, findings=[Finding(f"/{field}", sentence, code)])

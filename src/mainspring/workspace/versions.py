@@ -11,23 +11,23 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid5
 
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import NotFound
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.grants import missing
-from mainspring.definition.traits import traits_of
+from mainspring.definition.grants import find_missing_grants
+from mainspring.definition.traits import read_traits
 from mainspring.definition.validate import read_definition
 from mainspring.workspace.automations import (
-    Content,
-    Saved,
+    SavedAutomation,
+    VersionContent,
     hold,
     hold_names,
-    no_automation,
+    no_automation_error,
     put_in_force,
     put_version,
     read_grants,
 )
-from mainspring.workspace.changes import changes
+from mainspring.workspace.changes import list_changes
 from mainspring.workspace.states import check_usable
 
 if TYPE_CHECKING:
@@ -69,33 +69,35 @@ async def list_versions(
     """The newest first, without their content."""
     await _check_there(tx, workspace_id, automation_id)
     rows = await tx.fetch(_LIST, workspace_id, automation_id, after, most)
-    return [_told(automation_id, row) for row in rows]
+    return [_format_version(automation_id, row) for row in rows]
 
 
 async def read_version(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
 ) -> dict[str, Any]:
     """One version exactly as it was saved."""
-    return _told(automation_id, await _version(tx, workspace_id, automation_id, version))
+    return _format_version(
+        automation_id, await _load_version_row(tx, workspace_id, automation_id, version)
+    )
 
 
 async def diff(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, before: int, after: int
 ) -> dict[str, Any]:
     """What is different in one version from another, and what that means for its grants."""
-    old = await _version(tx, workspace_id, automation_id, before)
-    new = await _version(tx, workspace_id, automation_id, after)
+    old = await _load_version_row(tx, workspace_id, automation_id, before)
+    new = await _load_version_row(tx, workspace_id, automation_id, after)
     # Two large definitions take their time; nobody else waits for it.
-    found = await asyncio.to_thread(_differences, old, new)
+    found = await asyncio.to_thread(_describe_differences, old, new)
     return {"from": before, "to": after, **found}
 
 
-def _differences(old: Any, new: Any) -> dict[str, Any]:
+def _describe_differences(old: Any, new: Any) -> dict[str, Any]:
     were, are = read_grants(old["grants"]), read_grants(new["grants"])
     return {
-        "changes": changes(old["definition"], new["definition"]),
-        "widened": [grant.as_dict() for grant in missing(are, were)],
-        "narrowed": [grant.as_dict() for grant in missing(were, are)],
+        "changes": list_changes(old["definition"], new["definition"]),
+        "widened": [grant.as_dict() for grant in find_missing_grants(are, were)],
+        "narrowed": [grant.as_dict() for grant in find_missing_grants(were, are)],
     }
 
 
@@ -107,7 +109,7 @@ async def rollback(
     author: UUID,
     vocabulary: Vocabulary,
     limits: Limits,
-) -> Saved:
+) -> SavedAutomation:
     """Judges an earlier version and brings it back."""
     content = await judge_version(tx, workspace_id, automation_id, version, vocabulary, limits)
     return await bring_back(tx, workspace_id, automation_id, version, content, author)
@@ -120,17 +122,17 @@ async def judge_version(
     version: int,
     vocabulary: Vocabulary,
     limits: Limits,
-) -> Content:
+) -> VersionContent:
     """The content of a version that fits what is known today, as the automation may be active.
 
     That takes its time and holds nothing; a version never changes.
     """
-    old = await _version(tx, workspace_id, automation_id, version)
+    old = await _load_version_row(tx, workspace_id, automation_id, version)
     await check_usable(old["definition"], automation_id, vocabulary, limits)
     definition = await asyncio.to_thread(read_definition, old["definition"])
     document = definition.as_dict()
-    traits = await asyncio.to_thread(traits_of, document, read_grants(old["grants"]), vocabulary)
-    return Content(definition, old["definition_hash"], old["grants"], traits)
+    traits = await asyncio.to_thread(read_traits, document, read_grants(old["grants"]), vocabulary)
+    return VersionContent(definition, old["definition_hash"], old["grants"], traits)
 
 
 async def bring_back(
@@ -138,9 +140,9 @@ async def bring_back(
     workspace_id: UUID,
     automation_id: UUID,
     version: int,
-    content: Content,
+    content: VersionContent,
     author: UUID,
-) -> Saved:
+) -> SavedAutomation:
     """An earlier version as a new one, with its definition and its grants.
 
     Its triggers follow, and so does its name.
@@ -155,16 +157,16 @@ async def use_version(
     workspace_id: UUID,
     automation_id: UUID,
     version: int,
-    content: Content,
+    content: VersionContent,
     author: UUID,
-) -> Saved:
+) -> SavedAutomation:
     """An earlier version in force again; its triggers and its name follow."""
     await hold_names(tx, workspace_id)
     row = await hold(tx, workspace_id, automation_id)
     return await put_in_force(tx, workspace_id, row, version, content, author)
 
 
-def version_id(automation_id: UUID, version: int) -> UUID:
+def compute_version_id(automation_id: UUID, version: int) -> UUID:
     """The one id of a version, for whoever names versions by ids; it follows from the two."""
     return uuid5(automation_id, f"version {version}")
 
@@ -175,26 +177,28 @@ async def find_version(
     """The number of the version with this id; None when it is no version of this automation."""
     rows = await tx.fetch(_NUMBERS, workspace_id, automation_id)
     numbers = (int(row["version"]) for row in rows)
-    return next((one for one in numbers if version_id(automation_id, one) == wanted), None)
+    return next((one for one in numbers if compute_version_id(automation_id, one) == wanted), None)
 
 
-async def _version(tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int) -> Any:
+async def _load_version_row(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
+) -> Any:
     inside = 0 < version <= _LARGEST
     row = await tx.fetchrow(_READ, workspace_id, automation_id, version) if inside else None
     if row is None:
         await _check_there(tx, workspace_id, automation_id)
-        raise Missing(f"The automation has no version {version}.", code="no_version")
+        raise NotFound(f"The automation has no version {version}.", code="no_version")
     return row
 
 
 async def _check_there(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
     if await tx.fetchrow(_THERE, workspace_id, automation_id) is None:
-        raise no_automation()
+        raise no_automation_error()
 
 
-def _told(automation_id: UUID, row: Any) -> dict[str, Any]:
+def _format_version(automation_id: UUID, row: Any) -> dict[str, Any]:
     return {
         **dict(row),
-        "version_id": version_id(automation_id, row["version"]),
+        "version_id": compute_version_id(automation_id, row["version"]),
         "definition_hash": row["definition_hash"].hex(),
     }

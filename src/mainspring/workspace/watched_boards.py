@@ -19,33 +19,35 @@ _BOARDS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class WatchedBoard:
     """A board as a trigger finds it."""
 
     name: str
     archived: bool
 
 
-async def watched_boards(
+async def load_watched_boards(
     tx: Transaction, workspace_id: UUID, triggers: Iterable[Mapping[str, Any]]
-) -> dict[str, Watched]:
+) -> dict[str, WatchedBoard]:
     """The boards of these triggers that there are, by their ids."""
-    wanted = {board for trigger in triggers if (board := _board_of(trigger)) is not None}
+    wanted = {
+        board for trigger in triggers if (board := _get_watched_board_id(trigger)) is not None
+    }
     if not wanted:
         return {}
     rows = await tx.fetch(_BOARDS, workspace_id, [UUID(board) for board in wanted])
-    return {str(row["id"]): Watched(row["name"], row["archived"]) for row in rows}
+    return {str(row["id"]): WatchedBoard(row["name"], row["archived"]) for row in rows}
 
 
-async def missing_boards(
+async def find_missing_boards(
     tx: Transaction, workspace_id: UUID, document: Mapping[str, Any]
 ) -> tuple[Finding, ...]:
     """What is doubtful about the boards that a definition watches, each where it is named."""
     triggers = document.get("triggers", ())
-    there = await watched_boards(tx, workspace_id, triggers)
+    there = await load_watched_boards(tx, workspace_id, triggers)
     found = []
     for place, trigger in enumerate(triggers):
-        board = _board_of(trigger)
+        board = _get_watched_board_id(trigger)
         if board is None or (board in there and not there[board].archived):
             continue
         at = f"/triggers/{place}/config/board_id"
@@ -59,7 +61,7 @@ async def missing_boards(
     return tuple(found)
 
 
-def _board_of(trigger: Mapping[str, Any]) -> str | None:
+def _get_watched_board_id(trigger: Mapping[str, Any]) -> str | None:
     """The board that a trigger watches, in the one spelling of its id."""
     if trigger.get("type") != "board_change":
         return None

@@ -20,7 +20,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Missing
+from mainspring.contracts.errors import Conflict, NotFound
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -95,7 +95,7 @@ _FIRED = NOTE_FIRED.format(
 
 
 @dataclass(frozen=True, slots=True)
-class Webhook:
+class WebhookTrigger:
     """A webhook that somebody may call."""
 
     workspace_id: UUID
@@ -126,7 +126,7 @@ class Webhook:
         return None if signature is None else str(signature["secret"])
 
 
-def token_hash(plain: bytes) -> bytes:
+def hash_webhook_token(plain: bytes) -> bytes:
     """A token is random enough that a plain hash gives nothing away."""
     return hashlib.sha256(plain).digest()
 
@@ -137,7 +137,7 @@ async def rotate(
     """A new token: its last four characters, and its text, which cannot be had again."""
     await _check_webhook(tx, workspace_id, automation_id, slug)
     plain = PREFIX + secrets.token_urlsafe(32)
-    digest = token_hash(plain.encode())
+    digest = hash_webhook_token(plain.encode())
     await tx.execute(_SET, workspace_id, automation_id, slug, digest, plain[-4:], made_by)
     return plain[-4:], plain
 
@@ -157,15 +157,15 @@ async def end_tokens_of(tx: Transaction, member_id: UUID, workspace_id: UUID | N
 
 async def find_by_token(
     tx: Transaction, digests: Iterable[bytes], *, hold: bool
-) -> dict[bytes, Webhook]:
+) -> dict[bytes, WebhookTrigger]:
     """Webhooks by the hash of their token; held, they stay as they are until the commit."""
     rows = await tx.fetch(_BY_TOKEN + _HELD if hold else _BY_TOKEN, list(digests))
-    return {row["secret_hash"]: Webhook(**dict(row)) for row in rows}
+    return {row["secret_hash"]: WebhookTrigger(**dict(row)) for row in rows}
 
 
 async def find_by_name(
     tx: Transaction, names: Iterable[tuple[UUID, str]], *, hold: bool
-) -> dict[tuple[UUID, str], Webhook]:
+) -> dict[tuple[UUID, str], WebhookTrigger]:
     """Webhooks by automation and slug."""
     wanted = list(names)
     rows = await tx.fetch(
@@ -173,7 +173,7 @@ async def find_by_name(
         [automation_id for automation_id, _ in wanted],
         [slug for _, slug in wanted],
     )
-    return {(row["automation_id"], row["slug"]): Webhook(**dict(row)) for row in rows}
+    return {(row["automation_id"], row["slug"]): WebhookTrigger(**dict(row)) for row in rows}
 
 
 async def note_fired(
@@ -195,6 +195,6 @@ async def _check_webhook(
 ) -> None:
     row = await tx.fetchrow(_TYPE, workspace_id, automation_id, slug)
     if row is None:
-        raise Missing("This automation has no such trigger.", code="no_trigger")
+        raise NotFound("This automation has no such trigger.", code="no_trigger")
     if row["type"] != "webhook":
-        raise Clash("Only a webhook has a token; this trigger is none.", code="not_a_webhook")
+        raise Conflict("Only a webhook has a token; this trigger is none.", code="not_a_webhook")

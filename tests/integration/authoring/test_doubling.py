@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.authoring.skeletons import SKELETONS, Skeleton, filled
+from mainspring.authoring.skeletons import SKELETONS, ScriptSkeleton, fill_skeleton
 from mainspring.contracts.roles import Role
 from mainspring.runs.replay import replay
 from tests.kit.authoring import Desk
@@ -16,7 +16,7 @@ from tests.kit.house import Bench
 from tests.kit.members import member
 
 
-async def _save(desk: Desk, skeleton: Skeleton, board: str, name: str, **more: Any) -> str:
+async def _save(desk: Desk, skeleton: ScriptSkeleton, board: str, name: str, **more: Any) -> str:
     names = {
         "BOARD_ID": board,
         "DATASET": "default",
@@ -28,7 +28,7 @@ async def _save(desk: Desk, skeleton: Skeleton, board: str, name: str, **more: A
     }
     return await desk.save(
         name=name,
-        source=filled(skeleton, names),
+        source=fill_skeleton(skeleton, names),
         tool_grants=skeleton.as_dict()["tool_grants"],
         writes_to_boards=[board],
         dedupe_key_field="upstream_id",
@@ -55,7 +55,7 @@ async def _arrives(desk: Desk, number: int) -> None:
     )
 
 
-def _written(skeleton: Skeleton, rows: list[dict[str, Any]]) -> list[str]:
+def _written(skeleton: ScriptSkeleton, rows: list[dict[str, Any]]) -> list[str]:
     """Every upstream id on the board, each as often as it stands there."""
     if skeleton.id == "update_in_place":
         return [entry["upstream_id"] for row in rows for entry in row.get("updates", ())]
@@ -64,7 +64,7 @@ def _written(skeleton: Skeleton, rows: list[dict[str, Any]]) -> list[str]:
 
 @pytest.mark.parametrize("skeleton", SKELETONS, ids=lambda one: one.id)
 async def test_a_second_run_a_replay_and_a_teammate_write_nothing_twice(
-    bench: Bench, skeleton: Skeleton
+    bench: Bench, skeleton: ScriptSkeleton
 ) -> None:
     desk = Desk(bench)
     colleague = Desk(bench, await member(bench.house.database, desk.space, Role.EDITOR))
@@ -109,7 +109,7 @@ async def test_a_second_run_a_replay_and_a_teammate_write_nothing_twice(
 
 @pytest.mark.parametrize("skeleton", SKELETONS[:2], ids=lambda one: one.id)
 async def test_a_board_is_read_to_its_end_however_many_pages_it_has(
-    bench: Bench, skeleton: Skeleton
+    bench: Bench, skeleton: ScriptSkeleton
 ) -> None:
     desk = Desk(bench)
     board = await desk.board("CRM")

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Denied, Invalid, Missing, Problem
+from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied, Problem
 from mainspring.contracts.roles import Role
 from tests.kit.authoring import CRON, Desk, draft
 from tests.kit.house import Bench, document, step
@@ -68,7 +68,7 @@ async def test_a_change_that_cannot_be_right_is_refused_and_changes_nothing(benc
         ({"name": "another"}, ("/name", "name_taken")),
     ):
         assert place in _codes(await _refused(desk, one, **fields))
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await desk.call("update_automation", {"automation_id": str(UUID(int=7)), "state": "paused"})
 
 
@@ -245,9 +245,9 @@ async def test_its_state_is_set_by_whoever_may_and_an_operator_may_nothing_else(
     kept = await desk.kept(one)
     assert kept["triggers"][0]["armed_at"] is not None
     for fields in ({"source": "return 2;"}, {"state": "paused", "name": "mine"}):
-        with pytest.raises(Denied):
+        with pytest.raises(PermissionDenied):
             await operator.call("update_automation", {"automation_id": one, **fields})
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await viewer.call("update_automation", {"automation_id": one, "state": "paused"})
     paused = await operator.call("update_automation", {"automation_id": one, "state": "paused"})
     assert paused["state"] == "paused"
@@ -269,7 +269,7 @@ async def test_somebody_else_cannot_let_the_owners_secrets_go_further(bench: Ben
         "tool_grants": [{"tool": "http_fetch", "params": {"hosts": hosts}}],
         "acknowledged_http_fetch_hosts": hosts,
     }
-    with pytest.raises(Denied) as refused:
+    with pytest.raises(PermissionDenied) as refused:
         await editor.call("update_automation", wider)
     assert refused.value.code == "secrets_widened"
     made = await desk.call("update_automation", wider)
@@ -277,7 +277,7 @@ async def test_somebody_else_cannot_let_the_owners_secrets_go_further(bench: Ben
         "update_automation",
         {"automation_id": first["automation_id"], "active_version_id": first["version_id"]},
     )
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await editor.call(
             "update_automation",
             {"automation_id": first["automation_id"], "active_version_id": made["version_id"]},
@@ -331,14 +331,14 @@ async def test_deleted_means_killed_for_good_with_its_history(bench: Bench) -> N
         ("update_automation", {"state": "active"}),
         ("update_automation", {"name": "again"}),
     ):
-        with pytest.raises(Clash) as refused:
+        with pytest.raises(Conflict) as refused:
             await desk.call(capability, {"automation_id": one, **fields})
         assert refused.value.code == "archived"
     await desk.save(source="return 2;")
     operator = Desk(bench, await member(bench.house.database, desk.space, Role.OPERATOR))
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await operator.call("delete_automation", {"automation_id": one})
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await desk.call("delete_automation", {"automation_id": str(UUID(int=7))})
     with pytest.raises(Invalid):
         await desk.call("delete_automation", {"automation_id": "count rows"})

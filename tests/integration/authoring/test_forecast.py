@@ -11,14 +11,21 @@ from uuid import UUID
 
 import orjson
 
-from mainspring.authoring.forecast.forecasting import Parts, forecast
+from mainspring.authoring.forecast.forecasting import ForecastDependencies, forecast
 from mainspring.authoring.forecast.schemas import FORECAST_SCHEMA
 from mainspring.contracts.clock import SystemClock
-from mainspring.contracts.ids import floor_id, new_id
-from mainspring.contracts.model import DEFAULT_MODEL, ModelReply, Models, NoModels, Price, ToolCall
+from mainspring.contracts.ids import generate_id, get_lowest_id_at
+from mainspring.contracts.model import (
+    DEFAULT_MODEL,
+    EmptyModelCatalog,
+    ModelCatalog,
+    ModelReply,
+    Price,
+    ToolCall,
+)
 from mainspring.definition.json_schema import compile_schema
-from mainspring.runs.arrivals import Request
-from mainspring.store.walls import Walled
+from mainspring.runs.arrivals import RunRequest
+from mainspring.store.walls import WorkspaceDatabase
 from mainspring.workspace.automations import set_state
 from tests.kit.agents import FINAL, agents_bench, thinking
 from tests.kit.house import Bench, document, step
@@ -45,14 +52,14 @@ class Window:
     """Where somebody asks what a definition will cost."""
 
     bench: Bench
-    models: Models
+    models: ModelCatalog
 
     async def look(
         self, written: Mapping[str, Any], automation_id: UUID | None = None
     ) -> dict[str, Any]:
         house = self.bench.house
-        walled = Walled(house.database, house.workspace_id)
-        parts = Parts(walled, self.models, SystemClock(), house.limits)
+        walled = WorkspaceDatabase(house.database, house.workspace_id)
+        parts = ForecastDependencies(walled, self.models, SystemClock(), house.limits)
         words = await house.registry.of(house.workspace_id)
         told = await forecast(
             parts, house.workspace_id, written, (), words, automation_id=automation_id
@@ -70,7 +77,7 @@ class Window:
 
     async def run(self, automation_id: UUID, **more: Any) -> None:
         made = await self.bench.house.dispatcher.dispatch(
-            Request(self.bench.house.workspace_id, automation_id, **more)
+            RunRequest(self.bench.house.workspace_id, automation_id, **more)
         )
         run = await self.bench.until(made.run_id)
         assert run["status"] == "succeeded", run["error"]
@@ -147,11 +154,19 @@ async def _others_are_told_apart(window: Window, models: FakeModels, automation_
 
     # Asks of one program are asks of their own; what it reported or asked long ago is not
     # looked at.
-    now, run_id = datetime.now(UTC), new_id()
+    now, run_id = datetime.now(UTC), generate_id()
     asks = [(now, 1_000, False)] * 3 + [(now, 9_000, True), (now - AGES, 9_000, False)]
     for at, read, reported in asks:
         await window.bench.house.database.execute(
-            ASK, window.bench.house.workspace_id, new_id(), at, run_id, LLM, "small", read, reported
+            ASK,
+            window.bench.house.workspace_id,
+            generate_id(),
+            at,
+            run_id,
+            LLM,
+            "small",
+            read,
+            reported,
         )
     asking = await window.look(document(step("ask", LLM, {"prompt": "x", "model": "small"})))
     assert asking["steps"][0]["usual"] == "0.001"
@@ -160,7 +175,7 @@ async def _others_are_told_apart(window: Window, models: FakeModels, automation_
 
 async def test_runs_are_as_frequent_as_what_would_have_started_them(bench: Bench) -> None:
     window, house = Window(bench, FakeModels()), bench.house
-    space, neighbour, now = house.workspace_id, new_id(), datetime.now(UTC)
+    space, neighbour, now = house.workspace_id, generate_id(), datetime.now(UTC)
     await add_workspace(house.database, neighbour, "next door")
     await house.database.execute(AGE, space, now - timedelta(days=60), Decimal("0.5"))
     pages = [{"type": "email" if n % 3 else "note", "title": f"Page {n}"} for n in range(21)]
@@ -172,7 +187,7 @@ async def test_runs_are_as_frequent_as_what_would_have_started_them(bench: Bench
     for number, (where, kind, payload) in enumerate(told):
         at = now - timedelta(hours=number % 7 * 24 + 1)
         shown = orjson.dumps(payload).decode()
-        row = UUID(int=floor_id(at).int + number + 1)
+        row = UUID(int=get_lowest_id_at(at).int + number + 1)
         await house.database.execute(EVENT, where, row, at, kind, shown)
 
     every = await window.rate(on("page_ingested"))
@@ -205,7 +220,7 @@ async def test_a_webhook_is_as_frequent_as_its_calls_and_unknown_before_them(ben
     made = []
     for key in ("early", "a", "b", "c"):
         one = await house.dispatcher.dispatch(
-            Request(space, hooked.automation_id, trigger_type="webhook", key=key)
+            RunRequest(space, hooked.automation_id, trigger_type="webhook", key=key)
         )
         async with house.database.transaction() as tx:
             await set_state(tx, space, hooked.automation_id, "active")
@@ -227,7 +242,7 @@ async def test_a_webhook_is_as_frequent_as_its_calls_and_unknown_before_them(ben
 
 
 async def test_whatever_is_missing_there_is_an_answer_within_the_caps(bench: Bench) -> None:
-    window, house = Window(bench, NoModels()), bench.house
+    window, house = Window(bench, EmptyModelCatalog()), bench.house
     await house.database.execute(AGE, house.workspace_id, datetime.now(UTC), Decimal("0.5"))
     # The workspace's own day is the cap.
     priced = await window.look(document(step("ask", LLM, {"prompt": "x"}), triggers=[WEEKDAYS]))
@@ -264,4 +279,4 @@ async def test_whatever_is_missing_there_is_an_answer_within_the_caps(bench: Ben
         ask = step("ask", LLM, {"prompt": "x", "model": model})
         assert (await window.look({"plan": [ask]}))["usd_per_run"]["basis"] == "unknown"
     for written in ({}, {"plan": 3, "execution": []}, {"execution": {"model": "\x00" * 9_999}}):
-        assert (await window.look(written, new_id()))["usd_per_run"]["basis"] == "free"
+        assert (await window.look(written, generate_id()))["usd_per_run"]["basis"] == "free"

@@ -12,19 +12,19 @@ from uuid import UUID
 import pytest_asyncio
 
 from mainspring.authoring.asking import list_handler
-from mainspring.authoring.overlaps import Living, _read, living
+from mainspring.authoring.overlaps import ExistingAutomation, _read, living
 from mainspring.contracts.context import Actor
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Database
-from mainspring.store.walls import Walled
+from mainspring.store.walls import WorkspaceDatabase
 from mainspring.workspace.overview import list_automations
 from tests.kit.definitions import WORDS, document
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation, add_run
 
-HERE, THERE = new_id(), new_id()
+HERE, THERE = generate_id(), generate_id()
 BEGAN = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
-BOARD, OTHER_BOARD = str(new_id()), str(new_id())
+BOARD, OTHER_BOARD = str(generate_id()), str(generate_id())
 
 
 @dataclass
@@ -47,7 +47,7 @@ async def rows(database: Database) -> Rows:
         await add_automation(database, HERE, document(goal=f"goal {number}")) for number in range(4)
     ]
     # The first has an older version, with another definition.
-    digest = new_id().bytes * 2
+    digest = generate_id().bytes * 2
     await database.execute(
         "INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $2, $3::text::json)",
         HERE,
@@ -60,7 +60,7 @@ async def rows(database: Database) -> Rows:
         HERE,
         ran,
         digest,
-        new_id(),
+        generate_id(),
     )
     await database.execute("UPDATE automations SET version = 2 WHERE id = $1", ran)
     await database.execute("UPDATE automations SET state = 'archived' WHERE id = $1", archived)
@@ -83,16 +83,18 @@ async def rows(database: Database) -> Rows:
         ran,
         started_at=BEGAN + timedelta(days=1),
         mode="dry_run",
-        rehearsal_id=new_id(),
+        rehearsal_id=generate_id(),
     )
-    await add_run(database, HERE, tried, started_at=BEGAN, mode="dry_run", rehearsal_id=new_id())
+    await add_run(
+        database, HERE, tried, started_at=BEGAN, mode="dry_run", rehearsal_id=generate_id()
+    )
     await add_run(database, THERE, theirs, started_at=BEGAN + timedelta(days=2))
     return Rows(database, ran, idle, tried, archived, last)
 
 
 async def _listed(rows: Rows, **given: Any) -> dict[str, Any]:
-    studio: Any = SimpleNamespace(inside=lambda space: Walled(rows.database, space))
-    context: Any = SimpleNamespace(actor=Actor(HERE, "member", new_id()))
+    studio: Any = SimpleNamespace(inside=lambda space: WorkspaceDatabase(rows.database, space))
+    context: Any = SimpleNamespace(actor=Actor(HERE, "member", generate_id()))
     found = await list_handler(studio)(context, given)
     assert isinstance(found, dict)
     return found
@@ -141,7 +143,7 @@ async def test_the_last_run_is_the_newest_that_was_no_rehearsal(rows: Rows) -> N
 
 
 async def test_a_list_says_what_each_automation_is_agreed_to(rows: Rows) -> None:
-    person = new_id()
+    person = generate_id()
     await rows.database.execute(
         "UPDATE automations SET agreed_version = 1, agreed_by = $2, agreed_via = 'page' "
         "WHERE id = $1",
@@ -166,17 +168,17 @@ async def test_an_overlap_says_when_the_other_one_last_ran(rows: Rows) -> None:
     assert [one.about for one in found] == ["goal 2", "goal 1", "new goal"]
     own = found[0].told(found[0].owner_id, strict=True)
     assert (own["is_self"], own["strict_overlap"]) == (True, True)
-    assert found[2].told(new_id(), strict=False)["last_run_at"] == BEGAN.isoformat()
-    assert not found[2].told(new_id(), strict=False)["is_self"]
+    assert found[2].told(generate_id(), strict=False)["last_run_at"] == BEGAN.isoformat()
+    assert not found[2].told(generate_id(), strict=False)["is_self"]
 
 
-def _living(**given: Any) -> Living:
+def _living(**given: Any) -> ExistingAutomation:
     row: dict[str, Any] = {
-        "id": new_id(),
+        "id": generate_id(),
         "name": "name",
         "description": None,
         "state": "live",
-        "created_by": new_id(),
+        "created_by": generate_id(),
         "email": None,
         "last_run_at": None,
         "writes": None,

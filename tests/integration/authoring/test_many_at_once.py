@@ -7,14 +7,14 @@ from typing import Any
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.store.database import POOL_SIZE
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.house import PATIENCE, Bench
 
 
 async def test_more_can_save_at_once_than_there_are_connections(bench: Bench) -> None:
-    visitor = Visitor(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER))
+    visitor = CapabilityCaller(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER))
 
     async def save(number: int) -> Any:
         given = {

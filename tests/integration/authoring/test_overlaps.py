@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid, Missing, Upstream
+from mainspring.contracts.errors import Conflict, Invalid, NotFound, UpstreamError
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
 from tests.kit.authoring import CRON, Desk, draft
@@ -50,7 +50,7 @@ async def test_a_question_about_boards_that_are_not_there_is_refused(bench: Benc
         ({"writes_to_boards": [board, unknown]}, "/writes_to_boards/1"),
         ({"writes_to_boards": [board], "trigger_kind": "hourly"}, "/trigger_kind"),
     ):
-        with pytest.raises((Invalid, Missing)) as refused:
+        with pytest.raises((Invalid, NotFound)) as refused:
             await desk.call("find_overlapping_automations", wrong)
         assert pointer in {finding.pointer for finding in refused.value.findings}
 
@@ -72,9 +72,9 @@ async def test_another_workspaces_boards_and_automations_are_not_there(
     desk = Desk(bench)
     mine = await desk.board("Mine")
 
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await desk.call("find_overlapping_automations", {"writes_to_boards": [theirs]})
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await desk.save(writes_to_boards=[theirs])
     told = await desk.call(
         "find_overlapping_automations", {"writes_to_boards": [mine], "intent": "Count all rows."}
@@ -150,7 +150,7 @@ async def test_a_save_beside_a_strict_overlap_needs_a_note_which_is_kept(bench: 
     first = await desk.save(name="first", writes_to_boards=[board])
     beside = draft(name="second", writes_to_boards=[board])
 
-    with pytest.raises(Clash) as refused:
+    with pytest.raises(Conflict) as refused:
         await desk.call("save_automation_draft", beside)
     assert refused.value.code == "overlap"
     assert first in refused.value.findings[0].detail
@@ -164,10 +164,10 @@ async def test_a_save_beside_a_strict_overlap_needs_a_note_which_is_kept(bench: 
     await desk.call("update_automation", {"automation_id": made["automation_id"], "model": "m"})
 
     third = await desk.save(name="third", writes_to_boards=[board], triggers=[notes])
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         await desk.call("update_automation", {"automation_id": third, "triggers": [CRON]})
     wider = {"kind": "page_ingested"}
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         await desk.save(name="fourth", writes_to_boards=[board], triggers=[wider])
     emails = {"kind": "page_ingested", "page_type": "email"}
     await desk.save(name="fifth", writes_to_boards=[board], triggers=[emails])
@@ -210,7 +210,7 @@ async def test_what_means_alike_is_advice_and_says_how_it_was_compared(bench: Be
         name = "one that nobody reaches"
 
         async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
-            raise Upstream("The model cannot be reached.")
+            raise UpstreamError("The model cannot be reached.")
 
     registry.studio.likeness.embedder = Silent()
     without = await desk.call("find_overlapping_automations", asked)

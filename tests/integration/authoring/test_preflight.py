@@ -10,9 +10,9 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid
-from mainspring.contracts.ids import new_id
-from mainspring.contracts.preflight import Whose
+from mainspring.contracts.errors import Conflict, Invalid
+from mainspring.contracts.ids import generate_id
+from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.gate.preflight import InstallationPreflight
 from mainspring.settings import Settings
 from mainspring.store.database import Connection, Database
@@ -32,14 +32,14 @@ def _preflight(bench: Bench, **more: Any) -> InstallationPreflight:
 async def _found(bench: Bench, made: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
     space = bench.house.workspace_id
     words = await bench.house.registry.of(space)
-    whose = Whose(space, author_id=FIRST_MEMBER)
+    whose = DefinitionOwner(space, author_id=FIRST_MEMBER)
     found = await _preflight(bench, **more).findings(made, words, whose)
     assert all(one.suggestion for one in found)
     return [(one.pointer, one.code) for one in found]
 
 
 async def _blocked(desk: Desk, automation_id: str, code: str) -> None:
-    with pytest.raises(Clash) as refused:
+    with pytest.raises(Conflict) as refused:
         await desk.call("update_automation", {"automation_id": automation_id, "state": "active"})
     assert refused.value.code == "parts_missing"
     assert [(one.pointer, one.code) for one in refused.value.findings] == [("/plan/0", code)]
@@ -141,7 +141,7 @@ async def test_a_sign_in_without_a_scope_that_is_asked_for_today_is_found(bench:
             (workspace_id, id, owner_id, integration, label, auth, state, scopes)
         VALUES ($1, $2, $3, 'github', 'GitHub', 'oauth', 'ready', $4)
     """
-    known = (bench.house.workspace_id, new_id(), FIRST_MEMBER)
+    known = (bench.house.workspace_id, generate_id(), FIRST_MEMBER)
     await bench.house.database.execute(insert, *known, scopes)
     assert await _found(bench, made) == []
     await bench.house.database.execute(
@@ -184,7 +184,7 @@ async def test_many_steps_over_an_integration_take_one_connection_at_a_time(
     steps += [step(f"g{n}", "github.open_issue", issue) for n in range(15)]
     watched = await _Watched.open(Settings(database_url=database_url))
     assert isinstance(watched, _Watched)
-    whose = Whose(bench.house.workspace_id, author_id=FIRST_MEMBER)
+    whose = DefinitionOwner(bench.house.workspace_id, author_id=FIRST_MEMBER)
     words = await bench.house.registry.of(bench.house.workspace_id)
     preflight = InstallationPreflight(
         watched, frozenset(), bench.house.lines, has_mail=True, owner_mail=None
@@ -277,7 +277,7 @@ async def test_a_secret_that_is_not_kept_is_told_in_every_review_and_at_save(ben
         "save_proposal", {"proposal_id": made["proposal_id"], "digest": made["digest"]}
     )
     assert [one["code"] for one in saved["warnings"]].count("secret_missing") == 1
-    with pytest.raises(Clash) as refused:
+    with pytest.raises(Conflict) as refused:
         await desk.call(
             "update_automation", {"automation_id": saved["automation_id"], "state": "active"}
         )
@@ -304,6 +304,6 @@ async def test_an_owner_who_verifies_an_address_is_reached(bench: Bench) -> None
     assert await _found(bench, made) == [("/plan/0", "owner_mail_unverified")]
     await bench.house.database.execute(change, FIRST_MEMBER, "verified")
     assert await _found(bench, made) == []
-    nobody = replace(Whose(bench.house.workspace_id), author_id=None)
+    nobody = replace(DefinitionOwner(bench.house.workspace_id), author_id=None)
     words = await bench.house.registry.of(bench.house.workspace_id)
     assert await _preflight(bench).findings(made, words, nobody) == ()

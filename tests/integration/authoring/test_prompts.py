@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 import pytest
 
 from mainspring.authoring.prompts import STARTERS
-from mainspring.authoring.resources import Resources
-from mainspring.authoring.shapes import Wish
+from mainspring.authoring.resources import WorkspaceResources
+from mainspring.authoring.shapes import AutomationRequest
 from mainspring.authoring.sketch.sketching import sketch
-from mainspring.contracts.errors import Denied, Invalid, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Invalid, NotFound, PermissionDenied
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.vocabulary import build_registry
@@ -28,13 +28,13 @@ async def test_a_request_is_kept_under_a_name_and_forgotten_by_its_id(bench: Ben
     listed = await desk.call("list_prompts", {})
     assert [(one["name"], one["text"]) for one in listed["prompts"]] == [("Digest", "daily at 10")]
     assert [one["name"] for one in listed["starters"]] == [name for name, _ in STARTERS]
-    with pytest.raises(Missing) as told:
-        await desk.call("forget_prompt", {"id": str(new_id())})
+    with pytest.raises(NotFound) as told:
+        await desk.call("forget_prompt", {"id": str(generate_id())})
     assert told.value.code == "no_prompt"
     with pytest.raises(Invalid):
         await desk.call("save_prompt", {"name": "", "text": "daily"})
     viewer = await member(bench.house.database, bench.house.workspace_id, Role.VIEWER)
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await Desk(bench, viewer).call("forget_prompt", {"id": first["id"]})
     await desk.call("forget_prompt", {"id": first["id"]})
     assert (await desk.call("list_prompts", {}))["prompts"] == []
@@ -43,6 +43,10 @@ async def test_a_request_is_kept_under_a_name_and_forgotten_by_its_id(bench: Ben
 @pytest.mark.parametrize(("name", "text"), STARTERS, ids=[name for name, _ in STARTERS])
 def test_what_everybody_may_begin_with_is_understood_by_rules(name: str, text: str) -> None:
     words = build_registry(Limits())
-    made = sketch(Wish(text, datetime(2026, 11, 15, tzinfo=UTC), "UTC"), words, Resources())
+    made = sketch(
+        AutomationRequest(text, datetime(2026, 11, 15, tzinfo=UTC), "UTC"),
+        words,
+        WorkspaceResources(),
+    )
     assert made.document.get("plan"), (name, made.questions)
     assert not [note for note in made.notes if "understand" in note], made.notes

@@ -9,15 +9,22 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.capability import Capability
-from mainspring.contracts.errors import Clash, Denied, Expired, Invalid, Missing, Problem
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import (
+    Conflict,
+    Expired,
+    Invalid,
+    NotFound,
+    PermissionDenied,
+    Problem,
+)
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import validate
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.vocabulary import build_registry
-from mainspring.wiring import build_house
+from mainspring.wiring import build_application
 from mainspring.workspace.automations import ensure_workspace
 from tests.kit.authoring import Desk
 from tests.kit.house import Bench, document, step
@@ -66,7 +73,7 @@ async def test_words_become_a_paused_automation_after_a_person_saved_what_they_r
     assert kept["automation_id"] == saved["automation_id"]
     shown = await desk.call("get_proposal", {"proposal_id": made["proposal_id"]})
     assert (shown["status"], shown["saved_as"]) == ("saved", saved["automation_id"])
-    again = await _refused(save(desk, made), Clash)
+    again = await _refused(save(desk, made), Conflict)
     assert again.code == "proposal_saved"
     assert len(await automations(desk)) == 1
 
@@ -74,15 +81,17 @@ async def test_words_become_a_paused_automation_after_a_person_saved_what_they_r
 async def test_only_a_person_saves_and_no_automation_can_be_given_any_of_it(bench: Bench) -> None:
     desk = Desk(bench)
     made = await proposed(desk)
-    client = Visitor(replace(desk.visitor.actor, kind="client", token_id=new_id()))
-    told = await _refused(save(Desk(bench, client), made), Denied)
+    client = CapabilityCaller(replace(desk.visitor.actor, kind="client", token_id=generate_id()))
+    told = await _refused(save(Desk(bench, client), made), PermissionDenied)
     assert told.code == "person_needed"
     assert made["url"] in str(told.suggestion)
-    assistant = Visitor(replace(desk.visitor.actor, by_program=True))
-    assert (await _refused(save(Desk(bench, assistant), made), Denied)).code == "person_needed"
+    assistant = CapabilityCaller(replace(desk.visitor.actor, by_program=True))
+    assert (
+        await _refused(save(Desk(bench, assistant), made), PermissionDenied)
+    ).code == "person_needed"
     viewer = await member(bench.house.database, bench.house.workspace_id, Role.VIEWER)
     for call in (proposed(Desk(bench, viewer)), save(Desk(bench, viewer), made)):
-        assert (await _refused(call, Denied)).code == "role_too_small"
+        assert (await _refused(call, PermissionDenied)).code == "role_too_small"
     for name in NEVER:
         asked = document(step("one", "get_board", {"name": "x"}), grants=[{"capability": name}])
         words = await bench.house.registry.of(bench.house.workspace_id)
@@ -96,10 +105,10 @@ async def test_what_is_saved_is_what_was_read(bench: Bench) -> None:
     made = await proposed(desk)
     changed = await refine(desk, made, edits=[{"pointer": "/name", "value": "Invoices"}])
     assert (changed["revision"], changed["definition"]["name"]) == (2, "Invoices")
-    told = await _refused(save(desk, made), Clash)
+    told = await _refused(save(desk, made), Conflict)
     assert (told.code, told.findings[0].pointer) == ("proposal_changed", "/digest")
     stale = refine(desk, made, revision=1, edits=[{"pointer": "/name", "value": "Other"}])
-    assert (await _refused(stale, Clash)).code == "proposal_changed"
+    assert (await _refused(stale, Conflict)).code == "proposal_changed"
     assert (await save(desk, changed))["name"] == "Invoices"
 
 
@@ -150,7 +159,7 @@ async def test_of_two_hands_at_once_one_is_told_that_the_other_was_quicker(bench
     tries = (refine(desk, made, edits=[{"pointer": "/name", "value": name}]) for name in names)
     came = await asyncio.gather(*tries, return_exceptions=True)
     won = [one for one in came if isinstance(one, dict)]
-    lost = [one for one in came if isinstance(one, Clash)]
+    lost = [one for one in came if isinstance(one, Conflict)]
     assert len(won) + len(lost) == 3
     kept = await desk.call("get_proposal", {"proposal_id": made["proposal_id"]})
     assert kept["revision"] == 1 + len(won)
@@ -173,7 +182,7 @@ async def test_a_change_in_words_is_shown_as_a_difference_and_is_the_next_versio
     assert (idle["status"], idle["problems"][0]["code"]) == ("invalid", "nothing_changes")
     saved = await save(desk, made)
     assert (saved["automation_id"], saved["version"]) == (first["automation_id"], 2)
-    assert (await _refused(save(desk, late), Clash)).code == "version_changed"
+    assert (await _refused(save(desk, late), Conflict)).code == "version_changed"
 
 
 async def test_a_proposal_is_its_workspaces_own_and_ends_by_itself(bench: Bench) -> None:
@@ -190,7 +199,7 @@ async def test_a_proposal_is_its_workspaces_own_and_ends_by_itself(bench: Bench)
         ("save_proposal", given),
         ("refine_proposal", {**one, "instruction": "on Mondays"}),
     ):
-        assert (await _refused(stranger.call(name, arguments), Missing)).code == "no_proposal"
+        assert (await _refused(stranger.call(name, arguments), NotFound)).code == "no_proposal"
     assert (await stranger.call("list_proposals", {}))["proposals"] == []
     [listed] = (await desk.call("list_proposals", {}))["proposals"]
     assert listed["proposal_id"] == made["proposal_id"]
@@ -200,7 +209,7 @@ async def test_a_proposal_is_its_workspaces_own_and_ends_by_itself(bench: Bench)
     house = bench.house
     keeper = Housekeeper(house.database, house.blobs, house.clock, house.limits)
     assert (await keeper.once(house.clock.now())).proposals == 1
-    assert (await _refused(save(desk, made), Missing)).code == "no_proposal"
+    assert (await _refused(save(desk, made), NotFound)).code == "no_proposal"
 
 
 async def test_a_board_is_found_by_its_name_and_a_row_has_a_key_before_anything_is_saved(
@@ -251,7 +260,7 @@ async def test_one_that_writes_the_same_way_is_noticed_wherever_its_steps_stand(
     second = await refine(desk, second, definition=document(loop, name="Two", triggers=[when]))
     [match] = [one for one in second["review"]["overlaps"]["matches"] if one["how"] == "strict"]
     assert match["name"] == "One"
-    assert (await _refused(save(desk, second), Clash)).code == "overlap"
+    assert (await _refused(save(desk, second), Conflict)).code == "overlap"
     await save(desk, second, coexistence_note="They add rows of different shops.")
 
 
@@ -260,7 +269,7 @@ async def test_a_name_that_is_taken_is_told_with_the_one_that_has_it(bench: Benc
     first = await save(desk, await proposed(desk))
     other = await proposed(desk, "every Friday at 9 Berlin time remind me of the cake")
     other = await refine(desk, other, edits=[{"pointer": "/name", "value": first["name"]}])
-    told = await _refused(save(desk, other), Clash)
+    told = await _refused(save(desk, other), Conflict)
     assert (told.code, first["automation_id"] in told.detail) == ("name_taken", True)
     assert "propose_automation" in str(told.suggestion)
 
@@ -277,9 +286,9 @@ async def test_what_a_pattern_stands_for_may_not_grow_between_reading_and_saving
     registry = build_registry(
         Limits(), settings=given, capabilities=(*bench.outside.capabilities(), more)
     )
-    house = build_house(given, Limits(), registry, bench.house.database)
+    house = build_application(given, Limits(), registry, bench.house.database)
     try:
-        told = await _refused(save(Desk(Bench(house, bench.outside)), made), Clash)
+        told = await _refused(save(Desk(Bench(house, bench.outside)), made), Conflict)
     finally:
         await house.gate.aclose()
         await house.waker.aclose()
@@ -329,7 +338,7 @@ async def test_what_is_thrown_away_is_gone(bench: Bench) -> None:
     made = await proposed(desk)
     one = {"proposal_id": made["proposal_id"]}
     await desk.call("discard_proposal", one)
-    assert (await _refused(desk.call("get_proposal", one), Missing)).code == "no_proposal"
+    assert (await _refused(desk.call("get_proposal", one), NotFound)).code == "no_proposal"
 
 
 async def _refused(call: Any, kind: type[Problem]) -> Problem:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import OverBudget, Problem, Upstream
+from mainspring.contracts.errors import BudgetExceeded, Problem, UpstreamError
 from mainspring.contracts.model import ModelReply, ToolCall
 from tests.kit.authoring import Desk
 from tests.kit.house import Bench
@@ -104,18 +104,18 @@ async def test_a_model_that_only_looks_around_is_stopped_and_reported(bench: Ben
 async def test_a_provider_that_fails_leaves_it_to_the_rules_unless_a_model_was_asked_for(
     bench: Bench,
 ) -> None:
-    busy = Upstream("The model's provider is busy.", code="model_busy")
+    busy = UpstreamError("The model's provider is busy.", code="model_busy")
     made = await proposed(bench, busy, busy)
     assert made["made_by"]["by"] == "rules"
     assert "The model's provider is busy." in made["made_by"]["note"]
     assert "gave none" in made["review"]["reviewed_by"]["note"]
-    with pytest.raises(Upstream):
+    with pytest.raises(UpstreamError):
         await proposed(bench, busy, by="model")
     assert await ledger(bench) == []
 
 
 async def test_a_proposal_costs_no_more_than_was_allowed(bench: Bench) -> None:
-    with pytest.raises(OverBudget):
+    with pytest.raises(BudgetExceeded):
         await proposed(bench, by="model", max_usd=0.001)
     made = await proposed(bench, max_usd=0.001)
     assert made["made_by"]["by"] == "rules"

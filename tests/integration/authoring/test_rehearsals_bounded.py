@@ -11,16 +11,16 @@ from typing import Any, Final
 import pytest
 
 from mainspring.contracts.context import CallContext, StepContext
-from mainspring.contracts.errors import Denied, Invalid
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Invalid, PermissionDenied
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import read_definition
-from mainspring.gate.memory import reaches_out
+from mainspring.gate.memory import is_external_read
 from mainspring.gate.run_tokens import find_pass
-from mainspring.runs.rehearsal.keeping import Tried, keep_rehearsal
+from mainspring.runs.rehearsal.keeping import RehearsalCandidate, keep_rehearsal
 from mainspring.runs.retention import expire_runs
 from mainspring.workspace.automations import FIRST_MEMBER, keep_content
-from mainspring.workspace.pages.vectors import Embedding
+from mainspring.workspace.pages.vectors import PageEmbeddingJob
 from tests.integration.workspace.test_consents import bring_in, client
 from tests.kit.agents import agents_bench, capability
 from tests.kit.authoring import Desk
@@ -76,7 +76,7 @@ async def test_what_nobody_agreed_to_asks_nobody_whatever_it_adds(bench: Bench) 
                 candidate = {**given, "candidate": {"definition": definition}}
                 told = await program.call(REHEARSE, candidate)
                 assert (told["live_reads"], asked) == (False, []), what
-                with pytest.raises(Denied, match="agreed"):
+                with pytest.raises(PermissionDenied, match="agreed"):
                     await program.call(REHEARSE, {**candidate, "live_reads": True})
             await _check_refused(one, asked)
 
@@ -96,7 +96,7 @@ async def _check_refused(bench: Bench, asked: list[Any]) -> None:
         assert (told["live_reads"], asked) == (False, []), status
         assert told["firings"][0]["now"]["reason"] == "not_recorded"
         # Whoever could not agree to it cannot let it ask either.
-        with pytest.raises(Denied):
+        with pytest.raises(PermissionDenied):
             await operator.call(REHEARSE, {**given, "live_reads": True})
         if status == "waiting":
             await desk.call("answer_consent", answer)
@@ -167,7 +167,7 @@ async def test_words_become_no_vectors_outside_where_nothing_is_to_be_asked(benc
     ):
         await house.call("create_page", type="note", title="Holiday", body="Rules of holidays.")
         assert house.house.embedder is not None
-        duty = Embedding(house.house.database, house.house.embedder)
+        duty = PageEmbeddingJob(house.house.database, house.house.embedder)
         assert await duty.open()
         connected = {"name": "openai", "base_url": server.openai_url, "key": KEY}
         await house.call("admin_connect_model", house.operator, **connected)
@@ -199,8 +199,8 @@ async def test_words_become_no_vectors_outside_where_nothing_is_to_be_asked(benc
             "create_automation_flow",
         )
         for name in names:
-            assert reaches_out(house.house.registry.capabilities[name]), name
-            assert not reaches_out(bench.house.registry.capabilities[name]), name
+            assert is_external_read(house.house.registry.capabilities[name]), name
+            assert not is_external_read(bench.house.registry.capabilities[name]), name
     [firing] = shut["firings"]
     assert (firing["now"]["reason"], firing["now"]["live"]) == ("not_recorded", [])
     assert "query" in firing["now"]["error"], "words alone are asked of nobody"
@@ -253,9 +253,9 @@ async def test_what_was_tried_goes_with_its_rehearsal_and_nothing_else_does(benc
         await keep_rehearsal(
             tx,
             desk.space,
-            new_id(),
+            generate_id(),
             saved.automation_id,
-            Tried(content.digest, (), {"kind": "definition"}),
+            RehearsalCandidate(content.digest, (), {"kind": "definition"}),
             (),
             FIRST_MEMBER,
             live_reads=False,

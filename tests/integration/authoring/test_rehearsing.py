@@ -15,15 +15,15 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.context import Actor, CallContext, StepContext
-from mainspring.contracts.errors import Denied, Invalid, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Invalid, NotFound, PermissionDenied
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.run_tokens import find_pass
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.history import list_runs
 from mainspring.runs.retention import expire_runs
-from mainspring.wiring import build_house
+from mainspring.wiring import build_application
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.overview import read_automation
 from tests.kit.agents import ALONE, Loss, Minds, agents_bench, calls, capability, ends, thinking
@@ -60,7 +60,7 @@ async def outward(bench: Bench) -> AsyncIterator[Outward]:
     async with local_server(shop) as server:
         pair = f"127.0.0.1:{server.port}"
         settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
-        house = build_house(
+        house = build_application(
             settings,
             bench.house.limits,
             bench.house.registry,
@@ -118,7 +118,9 @@ async def test_a_changed_threshold_is_caught_by_what_was_read_then(outward: Outw
     async with bench.worker():
         for orders in (30, 60, 130):
             shop.orders = orders
-            made = await bench.house.dispatcher.dispatch(Request(desk.space, saved.automation_id))
+            made = await bench.house.dispatcher.dispatch(
+                RunRequest(desk.space, saved.automation_id)
+            )
             run = await bench.until(made.run_id)
             assert run["status"] == "succeeded", run["error"]
         # What the shop says now would hide everything.
@@ -172,10 +174,12 @@ async def _counts_for_nothing(bench: Bench, told: Any) -> None:
     assert [run["mode"] for run in shown] == ["live"] * 3
     assert [run["mode"] for run in tried] == ["dry_run"] * 2
     assert automation["last_run"]["id"] == shown[0]["id"]
-    stranger = Desk(bench, Visitor(Actor(new_id(), "member", FIRST_MEMBER, role=Role.OWNER)))
-    with pytest.raises(Missing):
+    stranger = Desk(
+        bench, CapabilityCaller(Actor(generate_id(), "member", FIRST_MEMBER, role=Role.OWNER))
+    )
+    with pytest.raises(NotFound):
         await stranger.call("get_rehearsal", {"rehearsal_id": told["rehearsal_id"]})
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await stranger.call("rehearse_automation", {"automation_id": told["automation_id"]})
 
 
@@ -229,15 +233,19 @@ async def test_what_is_wrong_is_told_with_its_place_and_nothing_stays_of_it(
         with pytest.raises(Invalid) as refused:
             await desk.call("rehearse_automation", {"automation_id": one, **wrong})
         assert pointer in {finding.pointer for finding in refused.value.findings}, wrong
-    for missing in ({"version": 9}, {"proposal_id": str(new_id())}, {"consent_id": str(new_id())}):
-        with pytest.raises(Missing):
+    for missing in (
+        {"version": 9},
+        {"proposal_id": str(generate_id())},
+        {"consent_id": str(generate_id())},
+    ):
+        with pytest.raises(NotFound):
             await desk.call("rehearse_automation", {"automation_id": one, "candidate": missing})
     given = {"automation_id": one, "samples": [{"inputs": {}}]}
     viewer = Desk(bench, await member(database, desk.space, Role.VIEWER))
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await viewer.call("rehearse_automation", given)
     operator = Desk(bench, await member(database, desk.space, Role.OPERATOR))
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await operator.call("rehearse_automation", {**given, "candidate": {"definition": plan}})
     # Whoever is not the owner lets the owner's secrets go nowhere else.
     await bench.house.vault.set(bench.drawer, "token", "s3cr3t-value-42")
@@ -250,7 +258,7 @@ async def test_what_is_wrong_is_told_with_its_place_and_nothing_stays_of_it(
         },
     )
     editor = Desk(bench, await member(database, desk.space, Role.EDITOR))
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await editor.call(
             "rehearse_automation",
             {
@@ -293,13 +301,13 @@ async def test_samples_are_run_by_what_is_tried_and_by_what_is_in_force(outward:
 async def test_what_nobody_agreed_to_reaches_nobody(outward: Outward) -> None:
     bench, shop, pair = outward
     desk = Desk(bench)
-    client = Desk(bench, Visitor(replace(desk.visitor.actor, kind="client")))
+    client = Desk(bench, CapabilityCaller(replace(desk.visitor.actor, kind="client")))
     saved = await bench.save(_sampled(pair, "a", ">"))
     one = str(saved.automation_id)
     wider = {"definition": _sampled(pair, "c", ">", step("more", "test.echo", {"x": 1}))}
     other = {"definition": _sampled(pair, "b", ">")}
     async with bench.worker():
-        made = await bench.house.dispatcher.dispatch(Request(desk.space, saved.automation_id))
+        made = await bench.house.dispatcher.dispatch(RunRequest(desk.space, saved.automation_id))
         await bench.until(made.run_id)
         asked = shop.asked
         shut = await client.call(
@@ -308,7 +316,7 @@ async def test_what_nobody_agreed_to_reaches_nobody(outward: Outward) -> None:
         careful = await client.call(
             "rehearse_automation", {"automation_id": one, "candidate": wider}
         )
-        with pytest.raises(Denied, match="agreed"):
+        with pytest.raises(PermissionDenied, match="agreed"):
             await client.call(
                 "rehearse_automation",
                 {"automation_id": one, "candidate": wider, "live_reads": True},
@@ -339,7 +347,7 @@ async def test_nobody_waits_in_a_rehearsal_and_people_are_not_asked_again(bench:
     slow = {**plan, "plan": [step("nap", "delay", {"seconds": 86_400}), *plan["plan"]]}
     given = {"automation_id": str(saved.automation_id), "candidate": {"definition": slow}}
     async with bench.worker():
-        made = await bench.house.dispatcher.dispatch(Request(desk.space, saved.automation_id))
+        made = await bench.house.dispatcher.dispatch(RunRequest(desk.space, saved.automation_id))
         await bench.until(made.run_id, "waiting")
         question = await database.fetchval("SELECT id FROM approvals")
         await desk.call("answer_approval", {"approval_id": str(question), "decision": "declined"})
@@ -349,7 +357,7 @@ async def test_nobody_waits_in_a_rehearsal_and_people_are_not_asked_again(bench:
             "status, reason, outcome, finished_at) VALUES ($1, $2, $3, 1, 'schedule', 'fast', "
             "'skipped', 'paused', 'failed', now())",
             desk.space,
-            new_id(),
+            generate_id(),
             saved.automation_id,
         )
         told = await desk.call("rehearse_automation", given)
@@ -374,7 +382,7 @@ async def test_a_held_write_that_was_approved_then_is_answered_with_its_result(
         )
     )
     async with bench.worker():
-        made = await bench.house.dispatcher.dispatch(Request(desk.space, saved.automation_id))
+        made = await bench.house.dispatcher.dispatch(RunRequest(desk.space, saved.automation_id))
         await bench.until(made.run_id, "waiting")
         draft = await database.fetchval("SELECT id FROM drafts")
         edits = {"draft_id": str(draft), "edits": {"mark": "two"}}
@@ -409,7 +417,7 @@ async def test_turns_of_agents_and_calls_of_scripts_are_answered_from_the_record
         async with one.worker():
             dispatch = one.house.dispatcher.dispatch
             made = [
-                await dispatch(Request(desk.space, which.automation_id))
+                await dispatch(RunRequest(desk.space, which.automation_id))
                 for which in (saved, scripted)
             ]
             runs = [await one.until(which.run_id) for which in made]
@@ -481,10 +489,10 @@ async def test_a_rehearsal_survives_the_loss_of_its_worker(bench: Bench) -> None
         desk = Desk(one)
         saved = await one.save(document(step("a", "test.a", max_retries=0)))
         async with one.worker():
-            run_id = new_id()
+            run_id = generate_id()
             live.add(run_id)
             await one.house.dispatcher.dispatch(
-                Request(desk.space, saved.automation_id, run_id=run_id)
+                RunRequest(desk.space, saved.automation_id, run_id=run_id)
             )
             await one.until(run_id)
         given = {"automation_id": str(saved.automation_id), "wait_seconds": 10}
@@ -515,7 +523,7 @@ async def test_a_program_with_the_token_of_a_rehearsal_is_answered_and_bounded_a
         gate = houses[0].house.gate
         held = await find_pass(bench.house.database, (await ctx.start()).token)
         assert held is not None
-        visitor = Visitor(held.actor, held=held)
+        visitor = CapabilityCaller(held.actor, held=held)
         said = [(await gate.serve(visitor, "test.count", {}))["n"] for _ in range(2)]
         seen.append((said, {grant.capability for grant in held.posture.grants}))
         await gate.serve(visitor, "test.mail", {"mark": "m"})
@@ -532,7 +540,7 @@ async def test_a_program_with_the_token_of_a_rehearsal_is_answered_and_bounded_a
         other = {"definition": document(step("renamed", "test.b"))}
         async with one.worker():
             made = await one.house.dispatcher.dispatch(
-                Request(one.house.workspace_id, saved.automation_id)
+                RunRequest(one.house.workspace_id, saved.automation_id)
             )
             assert (await one.until(made.run_id))["drafts"] == 1
             told = await Desk(one).call(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from mainspring.authoring.review.facts import look_up_facts
+from mainspring.authoring.review.facts import read_review_facts
 from tests.kit.authoring import Desk
 from tests.kit.house import Bench
 
@@ -25,7 +25,7 @@ async def test_neither_itself_nor_what_was_put_away_counts_as_another_that_may(
     async def known(but: str | None = None) -> tuple[bool, bool, bool]:
         async with bench.house.database.acquire() as tx:
             left_out = None if but is None else UUID(but)
-            used, hosts = await look_up_facts(tx, desk.space, left_out)
+            used, hosts = await read_review_facts(tx, desk.space, left_out)
         return "http_fetch" in used, "a.example" in hosts, "search" in used
 
     assert await known() == (True, True, True)

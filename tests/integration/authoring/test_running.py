@@ -11,10 +11,10 @@ import pytest
 
 from mainspring.authoring.running import wait_for_end
 from mainspring.contracts.context import ClientWait
-from mainspring.contracts.errors import Denied, Invalid, Missing
+from mainspring.contracts.errors import Invalid, NotFound, PermissionDenied
 from mainspring.contracts.roles import Role
-from mainspring.runs.arrivals import Request
-from mainspring.store.walls import Walled
+from mainspring.runs.arrivals import RunRequest
+from mainspring.store.walls import WorkspaceDatabase
 from tests.kit.api import Api, api
 from tests.kit.authoring import Desk
 from tests.kit.house import Bench
@@ -66,10 +66,10 @@ async def test_bad_arguments_are_refused_and_start_nothing(bench: Bench) -> None
         with pytest.raises(Invalid) as refused:
             await desk.call("run_automation_once", wrong)
         assert pointer in {finding.pointer for finding in refused.value.findings}
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await desk.call("run_automation_once", {"automation_id": str(UUID(int=7))})
     viewer = Desk(bench, await member(bench.house.database, desk.space, Role.VIEWER))
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await viewer.call("run_automation_once", {"automation_id": one})
     assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 0
 
@@ -174,7 +174,7 @@ async def test_whoever_names_a_run_goes_on_waiting_and_starts_no_other(bench: Be
     desk = Desk(bench)
     one = await desk.save(source='console.log("done"); return 1;')
     other = await desk.save(name="another", source="return 1;")
-    made = await bench.house.dispatcher.dispatch(Request(desk.space, UUID(one)))
+    made = await bench.house.dispatcher.dispatch(RunRequest(desk.space, UUID(one)))
     run_id = str(made.run_id)
 
     named = {"automation_id": one, "run_id": run_id}
@@ -182,14 +182,14 @@ async def test_whoever_names_a_run_goes_on_waiting_and_starts_no_other(bench: Be
         await desk.call("run_automation_once", {**named, "dry_run": False, "verify_mode": True})
     assert {finding.pointer for finding in refused.value.findings} == {"/dry_run", "/verify_mode"}
     for wrong in ({**named, "automation_id": other}, {**named, "run_id": str(UUID(int=7))}):
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             await desk.call("run_automation_once", wrong)
     viewer = Desk(bench, await member(bench.house.database, desk.space, Role.VIEWER))
     looked = await viewer.call("get_automation_run", {"run_id": run_id})
     assert looked.keys() == FIELDS
     assert (looked["status"], looked["timed_out"]) == ("queued", False)
     assert f"run_id {run_id}" in looked["next_step"]
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await viewer.call("get_automation_run", {"run_id": str(UUID(int=7))})
     with pytest.raises(Invalid):
         await viewer.call("get_automation_run", {"run_id": "the last one"})
@@ -249,7 +249,7 @@ async def test_any_number_may_wait_because_whoever_waits_holds_nothing(bench: Be
     async with asyncio.timeout(30):
         while await bench.house.database.fetchval("SELECT count(*) FROM runs") < asked:
             await asyncio.sleep(0.02)
-    inside = Walled(bench.house.database, desk.space)
+    inside = WorkspaceDatabase(bench.house.database, desk.space)
     row = await bench.house.database.fetchrow("SELECT id FROM runs LIMIT 1")
     assert row is not None
     assert await wait_for_end(inside, desk.space, row["id"], 0.1) == "pending"

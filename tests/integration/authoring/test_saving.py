@@ -10,10 +10,10 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Denied, Invalid, Missing, Problem
+from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied, Problem
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
-from mainspring.workspace.versions import version_id
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.workspace.versions import compute_version_id
 from tests.kit.authoring import CRON, Desk, draft
 from tests.kit.house import Bench
 from tests.kit.members import member
@@ -115,10 +115,10 @@ async def test_what_is_wrong_with_a_draft_is_told_at_once_and_at_its_place(bench
         assert _places(problem) >= places, (changes, problem.as_dict())
         assert len(_places(problem)) == len(places), (changes, problem.as_dict())
 
-    unknown = await _refused(desk, draft(writes_to_boards=[board, str(UUID(int=7))]), Missing)
+    unknown = await _refused(desk, draft(writes_to_boards=[board, str(UUID(int=7))]), NotFound)
     assert _places(unknown) == {("/writes_to_boards/1", "no_board")}
     await desk.call("archive_board", {"board_id": board})
-    archived = await _refused(desk, draft(writes_to_boards=[board]), Clash)
+    archived = await _refused(desk, draft(writes_to_boards=[board]), Conflict)
     assert _places(archived) == {("/writes_to_boards/0", "board_archived")}
     several = draft(
         tool_grants=[{"tool": "nothing"}], triggers=[{"kind": "event"}], source="const = ;"
@@ -161,7 +161,7 @@ async def test_a_draft_is_one_script_step_that_is_paused_with_its_defaults(bench
     automation_id = UUID(made["automation_id"])
     assert made["state"] == "paused"
     assert made["version"] == 1
-    assert made["version_id"] == str(version_id(automation_id, 1))
+    assert made["version_id"] == str(compute_version_id(automation_id, 1))
     assert made["admin_url"] == f"{bench.house.settings.address}/automations/{automation_id}"
     kept = await desk.kept(automation_id)
     document = kept["definition"]
@@ -216,7 +216,7 @@ async def test_a_name_that_is_taken_names_the_automation_and_the_tool_for_edits(
 ) -> None:
     desk = Desk(bench)
     first = await desk.call("save_automation_draft", draft())
-    with pytest.raises(Clash) as refused:
+    with pytest.raises(Conflict) as refused:
         await desk.call("save_automation_draft", draft(source="return 2;"))
 
     assert refused.value.code == "name_taken"
@@ -241,7 +241,7 @@ async def test_an_idempotency_key_finds_what_it_made_and_refuses_another_body(
     made = await other.call("save_automation_draft", {**given, "name": "of somebody else"})
     assert made["automation_id"] != several[0]["automation_id"]
     await desk.call("delete_automation", {"automation_id": several[0]["automation_id"]})
-    with pytest.raises(Clash) as gone:
+    with pytest.raises(Conflict) as gone:
         await desk.call("save_automation_draft", given)
     assert gone.value.code == "archived"
 
@@ -268,7 +268,7 @@ async def test_a_missing_secret_is_told_and_keeps_it_paused(bench: Bench) -> Non
         "api.example.com",
         "spare.example.com",
     ]
-    with pytest.raises(Clash) as refused:
+    with pytest.raises(Conflict) as refused:
         await desk.call(
             "update_automation", {"automation_id": made["automation_id"], "state": "active"}
         )
@@ -285,11 +285,11 @@ async def test_a_missing_secret_is_told_and_keeps_it_paused(bench: Bench) -> Non
 async def test_only_whoever_may_edit_saves(bench: Bench) -> None:
     space = Desk(bench).space
     for role in Role:
-        somebody: Visitor = await member(bench.house.database, space, role)
+        somebody: CapabilityCaller = await member(bench.house.database, space, role)
         desk = Desk(bench, somebody)
         given = draft(name=f"of a {role.value}")
         if role in (Role.VIEWER, Role.OPERATOR):
-            with pytest.raises(Denied):
+            with pytest.raises(PermissionDenied):
                 await desk.call("save_automation_draft", given)
         else:
             assert (await desk.call("save_automation_draft", given))["state"] == "paused"

@@ -13,10 +13,10 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import validate
-from mainspring.gate.direct import Visitor
-from mainspring.gate.installs import Installs, install_id_of
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.installs import InstalledIntegrations, install_id_of
 from mainspring.settings import Settings
-from mainspring.shelf import build_shelf
+from mainspring.shelf import load_integrations
 from mainspring.vocabulary import build_registry
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.boards import Boards
@@ -47,7 +47,9 @@ def _plan(arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def test_each_integration_that_writes_is_installed_under_an_id_that_stays() -> None:
-    installed = {one.name: one for one in Installs(build_shelf(Settings()), Limits())}
+    installed = {
+        one.name: one for one in InstalledIntegrations(load_integrations(Settings()), Limits())
+    }
 
     assert str(installed["E-mail"].id) == EMAIL == "6237258d-f06e-5c3f-b02b-2de8231e2326"
     assert set(installed["E-mail"].deeds) == {"send_email", "email.notify_owner"}
@@ -140,12 +142,12 @@ async def test_what_cannot_be_done_is_refused_with_its_place_before_anything_is_
     actor = Actor(bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
     for name, (arguments, pointer, said) in WRONG.items():
         with pytest.raises(Invalid) as refused:
-            await bench.house.gate.direct(Visitor(actor), "act_on_integration", arguments)
+            await bench.house.gate.direct(CapabilityCaller(actor), "act_on_integration", arguments)
         found = {finding.pointer: finding for finding in refused.value.findings}
         assert pointer in found, (name, found)
         assert said in found[pointer].detail, (name, found[pointer])
     assert await bench.house.database.fetchval("SELECT count(*) FROM drafts") == 0
-    held = await bench.house.gate.direct(Visitor(actor), "act_on_integration", POST)
+    held = await bench.house.gate.direct(CapabilityCaller(actor), "act_on_integration", POST)
     assert held["payload"] == POST
     assert held["preview"] == "Post to C0123 in Slack: Hi"
     assert await bench.house.database.fetchval("SELECT count(*) FROM drafts") == 1

@@ -11,7 +11,7 @@ import pytest
 from mainspring.contracts.context import StepContext
 from mainspring.contracts.errors import Unauthenticated
 from mainspring.contracts.model import ModelReply, ToolCall
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.forget import expire_leftovers
 from mainspring.gate.run_tokens import find_pass
 from mainspring.gate.usage_meter import reads_at_most
@@ -77,7 +77,7 @@ async def test_an_agent_begun_with_a_token_ends_with_the_token(bench: Bench) -> 
         held = await find_pass(database, (await ctx.start()).token)
         assert held is not None
         given = {"prompt": "Go.", "tools": [POST], "output_schema": NUMBER, "max_tokens": 64}
-        called = houses[0].gate.serve(Visitor(held.actor, held=held), "agent.run", given)
+        called = houses[0].gate.serve(CapabilityCaller(held.actor, held=held), "agent.run", given)
         agents.append(asyncio.create_task(called))
         await asyncio.wait_for(asked_again.wait(), 20)
 

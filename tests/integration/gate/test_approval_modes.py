@@ -11,8 +11,8 @@ import pytest_asyncio
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
-from mainspring.runs.arrivals import Request
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.runs.arrivals import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
@@ -41,7 +41,7 @@ class World:
 
     async def call(self, name: str, **given: Any) -> Any:
         actor = Actor(self.bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
-        return await self.bench.house.gate.direct(Visitor(actor), name, given)
+        return await self.bench.house.gate.direct(CapabilityCaller(actor), name, given)
 
     async def run(self, *plan: Any, **more: Any) -> dict[str, Any]:
         return await self.bench.run(document(*plan, **more))
@@ -186,7 +186,7 @@ async def test_a_stored_definition_of_the_older_format_sends_what_it_sent(world:
             jsonb_set(document::jsonb, '{schema_version}', '"1.1"') #- '{plan,0,approval}'
         )"""
     )
-    made = await house.dispatcher.dispatch(Request(house.workspace_id, saved.automation_id))
+    made = await house.dispatcher.dispatch(RunRequest(house.workspace_id, saved.automation_id))
     async with world.bench.worker():
         run = await world.bench.until(made.run_id)
     assert run["status"] == "succeeded", run["error"]

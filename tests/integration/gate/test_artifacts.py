@@ -17,8 +17,8 @@ import pytest_asyncio
 
 from mainspring.contracts.clock import SystemClock
 from mainspring.contracts.context import RunRef
-from mainspring.contracts.errors import Fault, Invalid, Problem, TooLarge, Upstream
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import InternalError, Invalid, Problem, TooLarge, UpstreamError
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.gate.artifacts.blobs import BlobKey, blob_key
 from mainspring.gate.artifacts.expiry import sweep_orphans
@@ -53,7 +53,9 @@ async def _saved(
     bench: Bench, blobs: FolderStore, **arguments: Any
 ) -> tuple[dict[str, Any], bytes]:
     """Runs one step that saves, and answers the row and the bytes."""
-    run = await bench.run(document(step("keep", "artifacts.save", arguments), name=str(new_id())))
+    run = await bench.run(
+        document(step("keep", "artifacts.save", arguments), name=str(generate_id()))
+    )
     assert run["status"] == "succeeded", run["error"]
     (output,) = [entry["output"] for entry in run["steps"]]
     async with bench.house.database.acquire() as connection:
@@ -101,7 +103,7 @@ async def test_a_shared_artifact_comes_with_a_link(saving: Bench, folder: Folder
 async def test_a_retried_step_keeps_one_artifact_with_the_later_content(
     saving: Bench, folder: FolderStore
 ) -> None:
-    run = RunRef(new_id(), new_id(), "keep")
+    run = RunRef(generate_id(), generate_id(), "keep")
     save = artifacts_capability(folder, saving.house.limits).handler
     for attempt, text in enumerate(("first", "second", "second"), start=1):
         async with saving.house.database.transaction() as tx:
@@ -116,7 +118,7 @@ async def test_a_call_that_is_undone_leaves_the_earlier_artifact_whole(
     saving: Bench, folder: FolderStore
 ) -> None:
     database, space = saving.house.database, saving.house.workspace_id
-    run = RunRef(new_id(), new_id(), "keep")
+    run = RunRef(generate_id(), generate_id(), "keep")
     save = artifacts_capability(folder, saving.house.limits).handler
     async with database.transaction() as tx:
         await save(Call(saving, tx, run), {"name": "a.txt", "text": "committed"})
@@ -144,7 +146,7 @@ async def test_bytes_changed_on_disk_are_not_handed_out(
     async with saving.house.database.acquire() as connection:
         found = await read_artifact(connection, saving.house.workspace_id, UUID(row["artifact_id"]))
     (tmp_path / "artifacts" / found.blob.path).write_bytes(b"forged")
-    with pytest.raises(Fault, match="changed outside"):
+    with pytest.raises(InternalError, match="changed outside"):
         await read_content(folder, found)
 
 
@@ -166,9 +168,9 @@ async def test_a_deleted_artifact_is_gone_with_its_bytes(
 async def test_nobody_else_s_workspace_sees_it(saving: Bench, folder: FolderStore) -> None:
     row, _ = await _saved(saving, folder, name="a.txt", text="x")
     async with saving.house.database.acquire() as connection:
-        assert await list_artifacts(connection, new_id()) == []
+        assert await list_artifacts(connection, generate_id()) == []
         with pytest.raises(Problem, match="no such artifact"):
-            await read_artifact(connection, new_id(), UUID(row["artifact_id"]))
+            await read_artifact(connection, generate_id(), UUID(row["artifact_id"]))
 
 
 @pytest.mark.parametrize(
@@ -201,7 +203,7 @@ async def test_what_cannot_be_a_file_is_refused_where_it_stands(
 ) -> None:
     save = artifacts_capability(folder, replace(Limits(), artifact_bytes=100)).handler
     async with saving.house.database.transaction() as tx:
-        call = Call(saving, tx, RunRef(new_id(), new_id(), "keep"))
+        call = Call(saving, tx, RunRef(generate_id(), generate_id(), "keep"))
         with pytest.raises(Invalid) as refused:
             await save(call, arguments)
     assert isinstance(refused.value, TooLarge) == (code == "artifact_too_large")
@@ -227,7 +229,7 @@ async def s3(bucket: Bucket) -> AsyncIterator[S3Store]:
 
 
 def _key() -> BlobKey:
-    return blob_key(new_id(), new_id(), hashlib.sha256(b"x").digest())
+    return blob_key(generate_id(), generate_id(), hashlib.sha256(b"x").digest())
 
 
 async def test_bytes_are_put_fetched_and_deleted_in_the_bucket(bucket: Bucket, s3: S3Store) -> None:
@@ -243,9 +245,9 @@ async def test_bytes_are_put_fetched_and_deleted_in_the_bucket(bucket: Bucket, s
 
 
 async def test_a_shelf_is_listed_page_by_page(bucket: Bucket, s3: S3Store) -> None:
-    space, keys = new_id(), []
+    space, keys = generate_id(), []
     for number in range(5):
-        artifact_id = UUID(int=(new_id().int >> 8 << 8) | 0xAB)
+        artifact_id = UUID(int=(generate_id().int >> 8 << 8) | 0xAB)
         keys.append(blob_key(space, artifact_id, bytes([number]) * 32))
         await s3.put(keys[-1], b"x")
     young = keys.pop()
@@ -273,7 +275,7 @@ async def test_a_wrong_signature_is_refused_and_says_what_to_look_at(
 ) -> None:
     url = bucket.url.replace("us-east-1", region)
     store = S3Store(url, key_id, key, Limits(), SystemClock(), seconds=5.0)
-    with pytest.raises(Upstream) as refused:
+    with pytest.raises(UpstreamError) as refused:
         await store.put(_key(), b"x")
     await store.aclose()
     assert not refused.value.retryable
@@ -290,7 +292,7 @@ async def test_trouble_of_the_store_is_told_apart_by_whether_another_try_helps(
     bucket: Bucket, s3: S3Store, status: int, again: bool
 ) -> None:
     bucket.troubles = [status]
-    with pytest.raises(Upstream) as failed:
+    with pytest.raises(UpstreamError) as failed:
         await s3.put(_key(), b"x")
     assert failed.value.retryable is again
     assert len(bucket.requests) == 1, "a redirect is not followed"
@@ -299,7 +301,7 @@ async def test_trouble_of_the_store_is_told_apart_by_whether_another_try_helps(
 async def test_a_store_that_does_not_answer_is_given_up(bucket: Bucket) -> None:
     store = S3Store(bucket.url, KEY_ID, KEY, Limits(), SystemClock(), seconds=0.2)
     bucket.silent = True
-    with pytest.raises(Upstream) as failed:
+    with pytest.raises(UpstreamError) as failed:
         await store.get(_key())
     await store.aclose()
     assert failed.value.retryable
@@ -309,7 +311,7 @@ async def test_a_store_that_does_not_answer_is_given_up(bucket: Bucket) -> None:
 async def test_a_bucket_that_is_not_there_is_no_missing_artifact(bucket: Bucket) -> None:
     url = bucket.url.replace(f"/{BUCKET}/", "/nowhere/")
     store = S3Store(url, KEY_ID, KEY, Limits(), SystemClock(), seconds=5.0)
-    with pytest.raises(Upstream):
+    with pytest.raises(UpstreamError):
         await store.get(_key())
     await store.aclose()
 
@@ -334,7 +336,7 @@ async def test_a_run_saves_into_the_bucket_and_tries_again_after_trouble(
 async def test_orphans_in_the_bucket_are_swept_up(
     bench: Bench, bucket: Bucket, s3: S3Store
 ) -> None:
-    key = blob_key(bench.house.workspace_id, new_id(), bytes(32))
+    key = blob_key(bench.house.workspace_id, generate_id(), bytes(32))
     await s3.put(key, b"nobody's")
     later = datetime.now(UTC) + timedelta(days=2)
     database = bench.house.database

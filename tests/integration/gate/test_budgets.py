@@ -10,9 +10,9 @@ from uuid import UUID, uuid4
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Exhausted, OverBudget
+from mainspring.contracts.errors import BudgetExceeded, LimitExceeded
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.forget import expire_leftovers
 from mainspring.gate.rates import count_egress
 from mainspring.workspace.automations import FIRST_MEMBER
@@ -73,14 +73,14 @@ async def test_runs_of_many_automations_share_the_workspace_s_day(bench: Bench) 
         assert {run["reason"] for run in runs} == {None, "workspace_budget"}
         late = await one.run({**plan, "name": "late"})
         assert (late["status"], late["reason"]) == ("skipped", "workspace_budget")
-        with pytest.raises(OverBudget) as refused:
+        with pytest.raises(BudgetExceeded) as refused:
             await one.house.gate.serve(_owner(one), "test.priced", {"most": "0.01"})
         assert refused.value.code == "workspace_budget"
 
 
-def _owner(bench: Bench) -> Visitor:
+def _owner(bench: Bench) -> CapabilityCaller:
     actor = Actor(bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
-    return Visitor(actor)
+    return CapabilityCaller(actor)
 
 
 async def test_what_a_person_spends_counts_for_the_workspace(bench: Bench) -> None:
@@ -88,7 +88,7 @@ async def test_what_a_person_spends_counts_for_the_workspace(bench: Bench) -> No
     async with gate_bench(bench, Market()) as one:
         for _ in range(2):
             await one.house.gate.serve(_owner(one), "test.priced", {"most": "0.1"})
-        with pytest.raises(OverBudget):
+        with pytest.raises(BudgetExceeded):
             await one.house.gate.serve(_owner(one), "test.priced", {"most": "0.1"})
         run = await one.run(_plan({"most": "0.1"}))
     assert run["reason"] == "workspace_budget"
@@ -178,10 +178,10 @@ async def test_calls_that_cost_nothing_touch_no_table_of_money(bench: Bench) -> 
 async def test_an_automation_sends_no_more_in_a_day_than_it_may(bench: Bench) -> None:
     database, space, one = bench.house.database, bench.house.workspace_id, uuid4()
     await count_egress(database, space, one, 600, 1_000)
-    with pytest.raises(Exhausted) as refused:
+    with pytest.raises(LimitExceeded) as refused:
         await count_egress(database, space, one, 600, 1_000)
     assert refused.value.code == "egress_cap"
     await count_egress(database, space, one, 300, 1_000)
     await count_egress(database, space, uuid4(), 1_000, 1_000)
-    with pytest.raises(Exhausted):
+    with pytest.raises(LimitExceeded):
         await count_egress(database, space, uuid4(), 1_001, 1_000)

@@ -8,16 +8,16 @@ from decimal import Decimal
 from typing import Any
 
 from mainspring.contracts.context import StepContext
-from mainspring.contracts.errors import Exhausted, Problem
+from mainspring.contracts.errors import LimitExceeded, Problem
 from mainspring.contracts.model import (
     DEFAULT_MODEL,
     ModelMessage,
     ModelReply,
     ModelRequest,
     Price,
-    cut_off,
+    interrupted_reply_error,
 )
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.pinned import schema_for
 from mainspring.gate.run_tokens import find_pass
 from mainspring.gate.usage_meter import reads_at_most
@@ -126,7 +126,7 @@ async def test_a_grant_bounds_what_one_call_may_cost(bench: Bench) -> None:
         held = await find_pass(bench.house.database, (await ctx.start()).token)
         assert held is not None
         capability = bench.house.registry.capabilities[LLM]
-        shown.append(schema_for(capability, Visitor(held.actor, held=held)))
+        shown.append(schema_for(capability, CapabilityCaller(held.actor, held=held)))
 
     models = FakeModels()
     grants = [{"capability": LLM, "params": {"max_usd": 0.0002}}]
@@ -177,7 +177,7 @@ async def test_how_an_ask_ended_decides_what_it_is_booked_at(bench: Bench) -> No
     """One table: busy is free and tried again, cut off is its most, cut short is what it took."""
     most = (READS + 1_000) / Decimal(1_000_000)
     reply = ModelReply("Fine.", "m", 100, 50, provider="p")
-    busy = Exhausted("It is busy.", code="model_busy", retryable=True, retry_after=0.0)
+    busy = LimitExceeded("It is busy.", code="model_busy", retryable=True, retry_after=0.0)
     short = ModelReply("And so", "m", 100, 1_000, stop_reason="max_tokens", provider="p")
     read_before = ModelReply("Yes.", "m", 1_000, 10, 400, provider="p", stored_tokens=500)
     table: list[tuple[str, list[ModelReply | BaseException], str, list[Decimal]]] = [
@@ -185,7 +185,7 @@ async def test_how_an_ask_ended_decides_what_it_is_booked_at(bench: Bench) -> No
         ("always busy", [busy] * 9, "failed", []),
         (
             "cut off once",
-            [cut_off("…", retry_after=0.0), reply],
+            [interrupted_reply_error("…", retry_after=0.0), reply],
             "succeeded",
             [most, Decimal("0.00015")],
         ),
@@ -224,7 +224,7 @@ async def test_every_ask_is_in_the_ledger_with_all_that_is_known_of_it(bench: Be
         script=[
             ModelReply("Hi.", "", 10, 5, provider="p\x00"),
             ModelReply("Hi.", "x\x00" * 500, 10, 5, provider="p"),
-            cut_off("…"),
+            interrupted_reply_error("…"),
         ],
     )
     models.reply = ModelReply("Hi.", "m", 10, 5, 2, provider="p")
@@ -233,7 +233,7 @@ async def test_every_ask_is_in_the_ledger_with_all_that_is_known_of_it(bench: Be
         await ctx.called(LLM, HELLO)
         held = await find_pass(bench.house.database, (await ctx.start()).token)
         assert held is not None
-        await houses[0].gate.serve(Visitor(held.actor, held=held), LLM, HELLO)
+        await houses[0].gate.serve(CapabilityCaller(held.actor, held=held), LLM, HELLO)
 
     houses: list[Any] = []
     plan = document(

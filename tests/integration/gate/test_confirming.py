@@ -14,10 +14,17 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Denied, Expired, Invalid, Missing, Problem
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import (
+    Conflict,
+    Expired,
+    Invalid,
+    NotFound,
+    PermissionDenied,
+    Problem,
+)
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.installs import install_id_of
 from mainspring.runs.waiting import waiting_for
 from tests.kit import slack, telegram
@@ -69,7 +76,7 @@ async def test_bad_input_is_told_with_its_place_and_the_draft_waits_on(here: Off
             await here.ask(capability, arguments)
         assert pointer in {one.pointer for one in refused.value.findings}, (capability, arguments)
     for capability in ("confirm_action", "discard_action"):
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             await here.ask(capability, {"draft_id": AN_ID})
 
     assert here.telegram.requests == []
@@ -136,7 +143,7 @@ async def test_a_draft_of_an_integration_is_done_by_its_action(here: Office) -> 
     assert [one.pointer for one in refused.value.findings] == ["/edits/input"]
     edited = await here.ask("edit_action", {**edits, "edits": {"text": "Hi there"}})
     assert (edited["action"], edited["payload"]["input"]) == ("telegram_push", {"text": "Hi there"})
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         await here.confirm(held["telegram_push"])
     sure = {"draft_id": held["telegram_push"], "hash": edited["hash"]}
     await here.ask("confirm_action", sure)
@@ -200,7 +207,7 @@ async def test_a_hundred_who_confirm_and_discard_at_once_send_it_at_most_once(he
         capability = "discard_action" if discards else "confirm_action"
         try:
             answer = await here.ask(capability, {"draft_id": draft})
-        except Clash as problem:
+        except Conflict as problem:
             return problem.code
         return str(answer["status"])
 
@@ -245,9 +252,9 @@ async def test_a_process_that_is_killed_at_the_send_leaves_it_in_doubt_and_nobod
     process.kill()
     await process.wait()
 
-    with pytest.raises(Clash, match="being sent at this moment"):
+    with pytest.raises(Conflict, match="being sent at this moment"):
         await here.confirm(draft)
-    with pytest.raises(Clash, match="being sent at this moment"):
+    with pytest.raises(Conflict, match="being sent at this moment"):
         await here.ask("discard_action", {"draft_id": draft})
     await here.change(draft, "answered_at = now() - interval '7 minutes'")
     answers = [await here.confirm(draft) for _ in range(3)]
@@ -315,14 +322,14 @@ async def test_only_somebody_of_this_workspace_who_may_decide_confirms(here: Off
     viewer = await member(house.database, house.workspace_id, Role.VIEWER)
     operator = await member(house.database, house.workspace_id, Role.OPERATOR)
     stranger = await member(house.database, NEIGHBOUR, Role.OWNER)
-    client = Visitor(replace(operator.actor, kind="client", token_id=new_id()))
-    limited = Visitor(client.actor, capabilities=frozenset({"list_pending_actions"}))
-    refusals: list[tuple[Visitor, str, type[Problem], str]] = [
-        (viewer, draft, Denied, "role_too_small"),
-        (stranger, draft, Missing, "no_draft"),
-        (limited, draft, Missing, "unknown_capability"),
-        (operator, own, Denied, "not_your_draft"),
-        (client, draft, Denied, "person_needed"),
+    client = CapabilityCaller(replace(operator.actor, kind="client", token_id=generate_id()))
+    limited = CapabilityCaller(client.actor, capabilities=frozenset({"list_pending_actions"}))
+    refusals: list[tuple[CapabilityCaller, str, type[Problem], str]] = [
+        (viewer, draft, PermissionDenied, "role_too_small"),
+        (stranger, draft, NotFound, "no_draft"),
+        (limited, draft, NotFound, "unknown_capability"),
+        (operator, own, PermissionDenied, "not_your_draft"),
+        (client, draft, PermissionDenied, "person_needed"),
     ]
     for visitor, whose, kind, code in refusals:
         with pytest.raises(kind) as refused:
@@ -348,8 +355,8 @@ async def test_nobody_whose_words_they_are_approves_where_an_author_may_not(here
     await house.database.execute("UPDATE automation_versions SET author = $1", bob.actor.id)
     await here.ask("set_approval_policy", {"author_may_approve": False})
 
-    async def turned_away(named: str, visitor: Visitor, **more: Any) -> None:
-        with pytest.raises(Denied) as refused:
+    async def turned_away(named: str, visitor: CapabilityCaller, **more: Any) -> None:
+        with pytest.raises(PermissionDenied) as refused:
             await here.ask("confirm_action", {"draft_id": named, **more}, visitor)
         assert refused.value.code == "author_may_not_approve"
 
@@ -363,7 +370,7 @@ async def test_nobody_whose_words_they_are_approves_where_an_author_may_not(here
     # They stay Carol's words when they are drafted again, and what their author let go of is
     # drafted again by nobody else.
     await here.ask("discard_action", {"draft_id": draft}, carol)
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await here.ask("redraft_action", {"draft_id": draft}, dave)
     again = (await here.ask("redraft_action", {"draft_id": draft}, carol))["draft_id"]
     await turned_away(again, carol)
@@ -375,8 +382,8 @@ async def test_nobody_whose_words_they_are_approves_where_an_author_may_not(here
 
 async def test_an_actor_without_a_role_confirms_nothing(here: Office) -> None:
     draft = await here.nudge()
-    nobody = Visitor(Actor(here.bench.house.workspace_id, "member", new_id()))
-    with pytest.raises(Denied):
+    nobody = CapabilityCaller(Actor(here.bench.house.workspace_id, "member", generate_id()))
+    with pytest.raises(PermissionDenied):
         await here.confirm(draft, nobody)
     assert here.telegram.requests == []
 
@@ -412,7 +419,7 @@ async def test_a_draft_that_is_not_what_was_shown_is_not_sent(here: Office) -> N
     drafts = await here.posts(*(f"p{number}" for number in range(len(changes) + 1)))
     for draft, (assignment, values) in zip(drafts[1:], changes, strict=True):
         await here.change(draft, assignment, *values)
-        with pytest.raises(Clash) as refused:
+        with pytest.raises(Conflict) as refused:
             await here.confirm(draft)
         assert refused.value.code == "draft_changed", assignment
         assert (await here.row(draft))["status"] == "pending"
@@ -421,7 +428,7 @@ async def test_a_draft_that_is_not_what_was_shown_is_not_sent(here: Office) -> N
     await here.bench.house.database.execute(
         "UPDATE automation_versions SET grants = '[]' WHERE automation_id = $1", UUID(str(whose))
     )
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         await here.confirm(drafts[0])
     assert here.slack.requests == []
 
@@ -434,14 +441,14 @@ async def test_a_discarded_draft_is_never_sent_and_says_why(here: Office) -> Non
     again = await here.ask("discard_action", {"draft_id": draft})
 
     assert answer == again == {"ok": True, "draft_id": draft, "status": "discarded"}
-    with pytest.raises(Clash) as refused:
+    with pytest.raises(Conflict) as refused:
         await here.confirm(draft)
     assert refused.value.code == "draft_discarded"
     row = await here.row(draft)
     assert (row["reason"], row["outcome"]) == ("Wrong chat.", "not_sent")
     sent = await here.nudge("another")
     await here.confirm(sent)
-    with pytest.raises(Clash) as late:
+    with pytest.raises(Conflict) as late:
         await here.ask("discard_action", {"draft_id": sent})
     assert late.value.code == "draft_answered"
     assert [message["text"] for message in here.telegram.messages] == ["another"]

@@ -10,13 +10,13 @@ from typing import Any, cast
 import pytest
 
 from mainspring.contracts.context import Actor, Transaction
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import DirectCall, write_told
+from mainspring.gate.direct import DirectCall, write_audited_call
 from mainspring.gate.record import CallRecord
-from mainspring.store.audit import Entry, entry_by
+from mainspring.store.audit import AuditRecord, build_audit_record
 from mainspring.store.database import Database
-from mainspring.store.walls import Walled
+from mainspring.store.walls import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.house import Bench
 
@@ -37,18 +37,18 @@ class Counted:
 
 @asynccontextmanager
 async def _inside(database: Database) -> AsyncIterator[Counted]:
-    async with Walled(database, FIRST_WORKSPACE).transaction() as tx:
+    async with WorkspaceDatabase(database, FIRST_WORKSPACE).transaction() as tx:
         yield Counted(tx)
 
 
 def _call(**more: Any) -> DirectCall:
     kept = {"arguments": {"a": 1}, "result": {"b": [1.5]}, "ms": 3, "at": datetime.now(UTC)}
     record = CallRecord(None, 1, "test.note", "kept", arguments_hash=b"h", **{**kept, **more})
-    return DirectCall(ACTOR, new_id(), record)
+    return DirectCall(ACTOR, generate_id(), record)
 
 
-async def _write(tx: Counted, call: DirectCall, *told: Entry, most: int = 1_000) -> None:
-    await write_told(cast("Transaction", tx), call, told, most)
+async def _write(tx: Counted, call: DirectCall, *told: AuditRecord, most: int = 1_000) -> None:
+    await write_audited_call(cast("Transaction", tx), call, told, most)
 
 
 async def _kept(database: Database) -> tuple[list[Any], list[Any]]:
@@ -60,7 +60,9 @@ async def _kept(database: Database) -> tuple[list[Any], list[Any]]:
 async def test_a_change_and_its_entry_are_one_trip(bench: Bench) -> None:
     database, call = bench.house.database, _call()
     async with _inside(database) as tx:
-        await _write(tx, call, entry_by(ACTOR, "test.note", "a page", {"call": str(call.id)}))
+        await _write(
+            tx, call, build_audit_record(ACTOR, "test.note", "a page", {"call": str(call.id)})
+        )
 
     assert tx.trips == 1
     [row], [entry] = await _kept(database)
@@ -78,7 +80,7 @@ async def test_any_number_of_entries_is_kept_in_its_order(bench: Bench) -> None:
     database = bench.house.database
     for number in range(4):
         async with _inside(database) as tx:
-            told = [entry_by(ACTOR, f"test.{number}", place) for place in range(number)]
+            told = [build_audit_record(ACTOR, f"test.{number}", place) for place in range(number)]
             await _write(tx, _call(), *told)
 
     calls, entries = await _kept(database)
@@ -95,10 +97,10 @@ async def test_any_number_of_entries_is_kept_in_its_order(bench: Bench) -> None:
 
 async def test_neither_is_kept_without_the_other(bench: Bench) -> None:
     database = bench.house.database
-    elsewhere = Actor(new_id(), "member", FIRST_MEMBER, role=Role.OWNER)
+    elsewhere = Actor(generate_id(), "member", FIRST_MEMBER, role=Role.OWNER)
     with pytest.raises(Exception, match="row-level security"):
         async with _inside(database) as tx:
-            await _write(tx, _call(), entry_by(elsewhere, "test.note"))
+            await _write(tx, _call(), build_audit_record(elsewhere, "test.note"))
 
     assert await _kept(database) == ([], [])
 
@@ -106,7 +108,7 @@ async def test_neither_is_kept_without_the_other(bench: Bench) -> None:
 async def test_a_large_result_is_only_measured_beside_its_entry_too(bench: Bench) -> None:
     async with _inside(bench.house.database) as tx:
         long = _call(result={"text": "x" * 2_000})
-        await _write(tx, long, entry_by(ACTOR, "test.note"), most=100)
+        await _write(tx, long, build_audit_record(ACTOR, "test.note"), most=100)
 
     [row], [_] = await _kept(bench.house.database)
     assert row["result"] == {"left_out": "2011 characters"}

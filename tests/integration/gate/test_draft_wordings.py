@@ -12,8 +12,15 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Clash, Denied, Expired, Invalid, Missing, Problem
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import (
+    Conflict,
+    Expired,
+    Invalid,
+    NotFound,
+    PermissionDenied,
+    Problem,
+)
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.runs.waiting import waiting_for
 from tests.kit.house import Bench
@@ -67,7 +74,7 @@ async def test_an_edit_makes_another_wording_which_only_its_own_hash_sends(box: 
         ({"hash": WRONG}, "draft_changed"),
         ({"edits": {"body": "x"}}, "draft_edited"),
     ):
-        assert (await _refused(Clash, box.confirm(draft, **more))).code == code
+        assert (await _refused(Conflict, box.confirm(draft, **more))).code == code
     together = await box.ask("confirm_actions", {"draft_ids": [draft["draft_id"]]})
     assert together["results"][0]["error"]["code"] == "draft_edited"
     assert box.sent == []
@@ -118,13 +125,13 @@ async def test_whoever_confirms_with_edits_agrees_to_their_own_words(box: Letter
             UUID(other["draft_id"]),
             {"input": {"to": ["evil@example.com"], "body": "Changed"}},
         )
-        problem = await _refused(Clash, box.confirm(other, hash=other["hash"], **more))
+        problem = await _refused(Conflict, box.confirm(other, hash=other["hash"], **more))
         assert problem.code == "draft_changed"
     assert len(box.sent) == 2
 
 
 async def test_a_set_is_answered_in_order_and_one_that_fails_stops_nobody(box: LetterBox) -> None:
-    batch = str(new_id())
+    batch = str(generate_id())
     drafts = [
         await box.draft(body, batch_id=batch, notify=["inbox", "telegram"])
         for body in ("One", "Boom", "Three", "Four", "Five")
@@ -140,7 +147,7 @@ async def test_a_set_is_answered_in_order_and_one_that_fails_stops_nobody(box: L
     assert (await box.ask("list_pending_actions", {"source": "slack"}))["count"] == 0
     hashes = {four: shown[four]["hash"], five: WRONG}
 
-    nobody = str(new_id())
+    nobody = str(generate_id())
     asked = {"draft_ids": [one, boom, nobody, three, four, five], "hashes": hashes}
     results = (await box.ask("confirm_actions", asked))["results"]
 
@@ -206,7 +213,7 @@ async def test_files_are_bound_by_their_hash_and_arrive_as_they_came(box: Letter
     await box.house.database.execute(
         "UPDATE draft_attachments SET content = 'x' WHERE draft_id = $1", UUID(changed["draft_id"])
     )
-    assert (await _refused(Clash, box.confirm(changed))).code == "draft_changed"
+    assert (await _refused(Conflict, box.confirm(changed))).code == "draft_changed"
 
     edited = await box.ask(
         "edit_action", {"draft_id": draft["draft_id"], "edits": {"body": "See the file"}}
@@ -230,7 +237,7 @@ async def test_what_ran_out_is_drafted_again_with_the_same_bytes_once(box: Lette
     await box.ask("set_approval_policy", {"draft_seconds": 86_400})
     row = await box.row(draft := await box.draft("Late"))
     assert (row["expires_at"] - row["created_at"]).total_seconds() > 86_000
-    waits = await _refused(Clash, box.ask("redraft_action", {"draft_id": draft["draft_id"]}))
+    waits = await _refused(Conflict, box.ask("redraft_action", {"draft_id": draft["draft_id"]}))
     assert waits.code == "draft_waits"
     await box.house.database.execute(
         "UPDATE drafts SET expires_at = now() WHERE id = $1", UUID(draft["draft_id"])
@@ -245,7 +252,7 @@ async def test_what_ran_out_is_drafted_again_with_the_same_bytes_once(box: Lette
     assert expired["draft_id"] == draft["draft_id"]
     operator = await box.member(Role.OPERATOR)
     asked = {"draft_id": draft["draft_id"]}
-    assert (await _refused(Denied, box.ask("redraft_action", asked, operator))).code == (
+    assert (await _refused(PermissionDenied, box.ask("redraft_action", asked, operator))).code == (
         "not_your_draft"
     )
 
@@ -256,7 +263,7 @@ async def test_what_ran_out_is_drafted_again_with_the_same_bytes_once(box: Lette
     assert (first["status"], first["revision"]) == ("pending", 1)
     assert (await box.confirm(first))["outcome"] == "sent"
     assert [letter["body"] for letter in box.sent] == ["Late"]
-    problem = await _refused(Clash, box.ask("redraft_action", {"draft_id": first["draft_id"]}))
+    problem = await _refused(Conflict, box.ask("redraft_action", {"draft_id": first["draft_id"]}))
     assert problem.code == "draft_answered"
     await box.house.database.execute(
         "UPDATE drafts SET status = 'failed', outcome = 'unknown' WHERE workspace_id = $1 "
@@ -264,7 +271,7 @@ async def test_what_ran_out_is_drafted_again_with_the_same_bytes_once(box: Lette
         space,
         UUID(lasting["draft_id"]),
     )
-    problem = await _refused(Clash, box.ask("redraft_action", {"draft_id": lasting["draft_id"]}))
+    problem = await _refused(Conflict, box.ask("redraft_action", {"draft_id": lasting["draft_id"]}))
     assert problem.code == "send_in_doubt"
 
 
@@ -289,28 +296,28 @@ async def test_whichever_of_a_line_is_drafted_again_all_of_it_is_looked_at(
     ):
         await stand(second, assignment)
         for draft in (first, second):
-            assert (await _refused(Clash, again(draft))).code == code
+            assert (await _refused(Conflict, again(draft))).code == code
     await stand(second, "status = 'failed', outcome = 'not_sent'")
     thirds = await asyncio.gather(again(first), again(second), again(first))
     assert len({one["draft_id"] for one in thirds}) == 1
     assert thirds[0]["redraft_of"] == second["draft_id"]
-    assert (await _refused(Clash, again(thirds[0]))).code == "draft_waits"
+    assert (await _refused(Conflict, again(thirds[0]))).code == "draft_waits"
 
     # A member's own call is no other's to repeat, to see whole without a say, or to let go of.
     operator, viewer = await box.member(Role.OPERATOR), await box.member(Role.VIEWER)
     await box.ask("set_approval_policy", {"author_may_approve": False})
     dropping = {"draft_id": thirds[0]["draft_id"]}
     for asking in (again(first, operator), box.ask("discard_action", dropping, operator)):
-        assert (await _refused(Denied, asking)).code == "not_your_draft"
+        assert (await _refused(PermissionDenied, asking)).code == "not_your_draft"
     for reader, body in ((viewer, None), (operator, "Once"), (box.owner, "Once")):
         [shown] = (await box.ask("list_pending_actions", {}, reader))["drafts"]
         assert shown["payload"].get("input", {}).get("body") == body
         assert "Once" in shown["preview"]
     await box.ask("discard_action", dropping)
-    assert (await _refused(Denied, again(first, operator))).code == "not_your_draft"
+    assert (await _refused(PermissionDenied, again(first, operator))).code == "not_your_draft"
     # A hash is held against its draft however that is spelt, and against no other.
     fourth = (await again(first))["draft_id"]
-    for key in (str(new_id()), "the last one"):
+    for key in (str(generate_id()), "the last one"):
         asked = {"draft_ids": [fourth], "hashes": {fourth: WRONG, key: WRONG}}
         problem = await _refused(Invalid, box.ask("confirm_actions", asked, operator))
         assert [one.pointer for one in problem.findings] == [f"/hashes/{key}"]
@@ -333,7 +340,8 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
         problem = await _refused(Invalid, box.ask("set_approval_policy", policy))
         assert pointer in {one.pointer for one in problem.findings}, policy
     assert isinstance(
-        await _refused(Denied, box.ask("set_approval_policy", {"approvers": 1}, admin)), Denied
+        await _refused(PermissionDenied, box.ask("set_approval_policy", {"approvers": 1}, admin)),
+        PermissionDenied,
     )
     two = {"approvers": 2, "author_may_approve": False}
     set_ = await box.ask("set_approval_policy", two)
@@ -348,7 +356,7 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
         }
     )
     draft = await box.draft("Careful")
-    own = await _refused(Denied, box.confirm(draft))
+    own = await _refused(PermissionDenied, box.confirm(draft))
     assert own.code == "author_may_not_approve"
 
     for _ in range(2):
@@ -363,7 +371,9 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
     # They are the author's to give, who may not agree to them.
     words = {"draft_id": draft["draft_id"], "edits": {"body": "Very careful"}}
     for name in ("edit_action", "confirm_action"):
-        assert (await _refused(Denied, box.ask(name, words, admin))).code == "not_your_draft"
+        assert (
+            await _refused(PermissionDenied, box.ask(name, words, admin))
+        ).code == "not_your_draft"
     edited = await box.ask("edit_action", words)
     once = await box.confirm(draft, admin, hash=edited["hash"])
     assert (once["status"], once["approvals"]) == ("approved", 1)
@@ -392,7 +402,7 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
         "set_approval_policy", {"approvers": 1, "roles": ["admin"], "author_may_approve": True}
     )
     draft = await box.draft("By role")
-    assert (await _refused(Denied, box.confirm(draft))).code == "not_an_approver"
+    assert (await _refused(PermissionDenied, box.confirm(draft))).code == "not_an_approver"
 
 
 async def test_a_hundred_who_want_it_with_and_without_edits_send_one_wording(
@@ -451,13 +461,15 @@ async def test_a_decision_is_recorded_once_for_each_person_and_sends_nothing(
     assert (other["decision"], other["recorded"]) == ("declined", True)
     await add_workspace(box.house.database, NEIGHBOUR, "Next door")
     stranger = await member(box.house.database, NEIGHBOUR, Role.OWNER)
-    await _refused(Missing, box.ask("ack_inbox_action", asked, stranger))
+    await _refused(NotFound, box.ask("ack_inbox_action", asked, stranger))
     for name, given in (
         ("edit_action", {"draft_id": draft["draft_id"], "edits": {"body": "x"}}),
         ("redraft_action", {"draft_id": draft["draft_id"]}),
         ("confirm_action", {"draft_id": draft["draft_id"], "hash": draft["hash"]}),
     ):
-        assert (await _refused(Missing, box.ask(name, given, stranger))).code == "no_draft"
+        assert (await _refused(NotFound, box.ask(name, given, stranger))).code == "no_draft"
         viewer = await box.member(Role.VIEWER)
-        assert (await _refused(Denied, box.ask(name, given, viewer))).code == "role_too_small"
+        assert (
+            await _refused(PermissionDenied, box.ask(name, given, viewer))
+        ).code == "role_too_small"
     assert (box.sent, (await box.row(draft))["status"]) == ([], "pending")

@@ -15,7 +15,13 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.context import HttpRequest, HttpResponse
-from mainspring.contracts.errors import Denied, Invalid, Problem, TimedOut, Upstream
+from mainspring.contracts.errors import (
+    DeadlineExceeded,
+    Invalid,
+    PermissionDenied,
+    Problem,
+    UpstreamError,
+)
 from mainspring.contracts.limits import Limits
 from mainspring.gate.egress import Egress
 from tests.kit.outside import OK, LocalServer, Speak, always, answer, local_server
@@ -43,9 +49,9 @@ class Outing:
         url = f"http://127.0.0.1:{self.server.port}{path}"
         return await self.egress.send(HttpRequest(method, url, {}, {}, body, seconds))
 
-    async def problem(self, *, seconds: float = 10.0) -> Upstream:
+    async def problem(self, *, seconds: float = 10.0) -> UpstreamError:
         """Asks, and expects to be told what the server did wrong."""
-        with pytest.raises(Upstream) as caught:
+        with pytest.raises(UpstreamError) as caught:
             await self.send(seconds=seconds)
         return caught.value
 
@@ -158,7 +164,7 @@ async def test_loopback_is_refused_by_the_real_resolver_too(visit: Visit) -> Non
     strict = Egress(Limits())
 
     for host in ("localhost", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"):
-        with pytest.raises(Denied):
+        with pytest.raises(PermissionDenied):
             await strict.send(HttpRequest("GET", f"http://{host}:{outing.server.port}/", {}, {}))
 
     await strict.aclose()
@@ -177,7 +183,7 @@ async def test_nobody_at_the_door_is_worth_another_try(visit: Visit) -> None:
         port = gone.port
     egress = Egress(Limits(), [f"127.0.0.1:{port}"])
 
-    with pytest.raises(Upstream) as caught:
+    with pytest.raises(UpstreamError) as caught:
         await egress.send(HttpRequest("GET", f"http://127.0.0.1:{port}/", {}, {}))
 
     assert caught.value.code == "unreachable"
@@ -240,7 +246,7 @@ async def test_the_caller_may_want_less_than_the_cap(visit: Visit) -> None:
     outing = await visit(always(answer(200, b"x" * 101)))
     url = f"http://127.0.0.1:{outing.server.port}/"
 
-    with pytest.raises(Upstream):
+    with pytest.raises(UpstreamError):
         await outing.egress.send(HttpRequest("GET", url, {}, {}, max_bytes=100))
 
 
@@ -271,7 +277,7 @@ async def test_a_slow_drip_ends_with_the_time(visit: Visit, first: bytes) -> Non
     outing = await visit(drip)
     before = asyncio.get_running_loop().time()
 
-    assert isinstance(await outing.problem(seconds=0.3), TimedOut)
+    assert isinstance(await outing.problem(seconds=0.3), DeadlineExceeded)
     assert asyncio.get_running_loop().time() - before < 2.0
     assert outing.open_connections == 0
     async with asyncio.timeout(5):
@@ -287,7 +293,7 @@ async def test_a_server_that_never_speaks_ends_with_the_time(visit: Visit) -> No
 
     problem = await outing.problem(seconds=0.1)
 
-    assert isinstance(problem, TimedOut)
+    assert isinstance(problem, DeadlineExceeded)
     assert problem.retryable
 
 
@@ -300,7 +306,7 @@ async def test_the_operators_limit_ends_a_request_that_wants_longer() -> None:
     egress = Egress(Limits(http_seconds=1), resolve=never)
 
     async with asyncio.timeout(5):
-        with pytest.raises(TimedOut):
+        with pytest.raises(DeadlineExceeded):
             await egress.send(HttpRequest("GET", "http://a.example/", {}, {}, timeout_seconds=900))
 
 
@@ -317,7 +323,7 @@ async def test_dialling_counts_against_the_time() -> None:
 
     egress = Egress(Limits(), resolve=found, dial=Deaf())
 
-    with pytest.raises(TimedOut):
+    with pytest.raises(DeadlineExceeded):
         await egress.send(HttpRequest("GET", "http://a.example/", {}, {}, timeout_seconds=0.1))
 
     assert egress._pool.connections == []
@@ -360,7 +366,7 @@ async def test_what_is_no_part_of_a_body_is_bounded_too(
     problem = await outing.problem()
 
     assert problem.code in {"response_too_large", "bad_response"}
-    assert not isinstance(problem, TimedOut)
+    assert not isinstance(problem, DeadlineExceeded)
 
 
 async def test_a_body_in_one_byte_chunks_lets_other_work_go_on(visit: Visit) -> None:
@@ -495,7 +501,7 @@ async def test_a_redirect_to_a_neighbour_that_is_not_listed_is_refused(visit: Vi
     to = f"http://127.0.0.1:{second.server.port}/"
     first = await visit(always(answer(302, Location=to)))
 
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await first.send()
 
     assert second.server.connections == 0
@@ -533,7 +539,7 @@ async def test_many_failures_leave_nothing_behind(visit: Visit) -> None:
         *(outing.send(seconds=0.2) for _ in range(300)), return_exceptions=True
     )
 
-    assert {type(each) for each in failed} == {TimedOut}
+    assert {type(each) for each in failed} == {DeadlineExceeded}
     assert outing.open_connections == 0
     assert (await outing.send(path="/ok")).status == 200
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.contracts.context import HttpRequest, HttpResponse
-from mainspring.contracts.errors import TimedOut, Upstream
+from mainspring.contracts.errors import DeadlineExceeded, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.gate.egress import Egress
 from tests.kit.certificates import client_side, self_signed, server_side
@@ -58,7 +58,7 @@ async def test_a_name_that_is_not_proven_is_refused(tmp_path: Path, trusted: boo
     trust = client_side(certificate) if trusted else client_side()
 
     async with local_server(always(OK), server_side(certificate)) as server:
-        with pytest.raises(Upstream) as caught:
+        with pytest.raises(UpstreamError) as caught:
             await Secured(server, trust).get()
 
     assert caught.value.code == "tls_failed"
@@ -72,7 +72,7 @@ async def test_a_server_that_speaks_no_tls_is_refused(tmp_path: Path) -> None:
         writer.write(OK)
 
     async with local_server(plain) as server:
-        with pytest.raises(Upstream):
+        with pytest.raises(UpstreamError):
             await Secured(server, client_side(self_signed(tmp_path, NAME))).get(seconds=1.0)
 
 
@@ -89,7 +89,7 @@ async def test_a_handshake_that_never_ends_counts_against_the_time() -> None:
     double = LocalServer(always(OK))
     double.port = server.sockets[0].getsockname()[1]
 
-    with pytest.raises(TimedOut):
+    with pytest.raises(DeadlineExceeded):
         await Secured(double, client_side()).get(seconds=0.2)
 
     async with asyncio.timeout(5):

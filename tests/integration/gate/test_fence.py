@@ -8,23 +8,23 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.context import Actor, RunRef
-from mainspring.contracts.errors import Clash
-from mainspring.contracts.ids import new_id
-from mainspring.gate.ask import Ask
-from mainspring.gate.budget import Purse
-from mainspring.gate.fence import LEASE_LOST, hold_run
-from mainspring.gate.policy import Posture
+from mainspring.contracts.errors import Conflict
+from mainspring.contracts.ids import generate_id
+from mainspring.gate.ask import CapabilityCall
+from mainspring.gate.budget import RunBudget
+from mainspring.gate.fence import LEASE_LOST, check_fence
+from mainspring.gate.policy import RunPolicy
 from mainspring.store.database import Database
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation, add_run
 
-SPACE, OTHER = new_id(), new_id()
+SPACE, OTHER = generate_id(), generate_id()
 
 
-def _ask(workspace_id: UUID, run_id: UUID | None, fence: int) -> Ask:
-    run = None if run_id is None else RunRef(run_id, new_id(), "step")
-    actor = Actor(workspace_id, "run", new_id())
-    return Ask("kv.set", {}, actor, run, 1, Posture(()), Purse(Decimal(1)), fence)
+def _ask(workspace_id: UUID, run_id: UUID | None, fence: int) -> CapabilityCall:
+    run = None if run_id is None else RunRef(run_id, generate_id(), "step")
+    actor = Actor(workspace_id, "run", generate_id())
+    return CapabilityCall("kv.set", {}, actor, run, 1, RunPolicy(()), RunBudget(Decimal(1)), fence)
 
 
 async def test_a_run_is_held_by_its_worker_alone(database: Database) -> None:
@@ -36,17 +36,17 @@ async def test_a_run_is_held_by_its_worker_alone(database: Database) -> None:
     waiting = await add_run(database, SPACE, automation, status="waiting", fence=3)
 
     async with database.transaction() as tx:
-        await hold_run(tx, _ask(SPACE, run, 3))
-        await hold_run(tx, _ask(SPACE, other, 4))
+        await check_fence(tx, _ask(SPACE, run, 3))
+        await check_fence(tx, _ask(SPACE, other, 4))
         # A person's call belongs to no run.
-        await hold_run(tx, _ask(SPACE, None, 0))
+        await check_fence(tx, _ask(SPACE, None, 0))
         for lost in (
             _ask(SPACE, run, 2),
             _ask(SPACE, run, 4),
             _ask(OTHER, run, 3),
-            _ask(SPACE, new_id(), 3),
+            _ask(SPACE, generate_id(), 3),
             _ask(SPACE, waiting, 3),
         ):
-            with pytest.raises(Clash) as refused:
-                await hold_run(tx, lost)
+            with pytest.raises(Conflict) as refused:
+                await check_fence(tx, lost)
             assert refused.value.code == LEASE_LOST == "lease_lost"

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.context import StepContext
-from mainspring.contracts.errors import Missing, Upstream
+from mainspring.contracts.errors import NotFound, UpstreamError
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.model import DEFAULT_MODEL, ModelReply, Price, cut_off
+from mainspring.contracts.model import DEFAULT_MODEL, ModelReply, Price, interrupted_reply_error
 from mainspring.contracts.roles import Role
 from mainspring.gate.forget import expire_usage
 from mainspring.gate.usage import read_usage
@@ -199,8 +199,8 @@ async def test_what_a_provider_refuses_is_free_and_what_broke_off_is_booked_at_i
 ) -> None:
     given = {**HELLO, "max_tokens": 200}
     broken: list[tuple[BaseException, bool]] = [
-        (Upstream("It is busy.", code="busy"), False),
-        (cut_off("It broke off in the middle."), True),
+        (UpstreamError("It is busy.", code="busy"), False),
+        (interrupted_reply_error("It broke off in the middle."), True),
         (RuntimeError("a surprise"), True),
     ]
     for error, paid in broken:
@@ -260,7 +260,7 @@ async def test_nobody_but_a_run_is_offered_it_over_rest_or_mcp(bench: Bench) -> 
         refused = await wire.send("tools/call", {"name": LLM, "arguments": HELLO})
         for role in Role:
             visitor = await member(bench.house.database, bench.house.workspace_id, role)
-            with pytest.raises(Missing):
+            with pytest.raises(NotFound):
                 await api.house.gate.serve(visitor, LLM, HELLO)
     assert LLM not in {one["id"] for one in listed}
     assert LLM not in tools

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.contracts.context import Mail, MailReceipt
-from mainspring.contracts.errors import Problem, TimedOut, Upstream
+from mainspring.contracts.errors import DeadlineExceeded, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.gate.mail import SmtpMailer, SmtpServer, read_smtp_url
 from mainspring.gate.mail.server import Tls
@@ -36,7 +36,7 @@ async def _sent(server: SmtpServer, *trusted: Path, seconds: int = 20) -> MailRe
 
 
 async def _failure(server: SmtpServer, *trusted: Path, seconds: int = 20) -> Problem:
-    with pytest.raises(Upstream) as failure:
+    with pytest.raises(UpstreamError) as failure:
         await _sent(server, *trusted, seconds=seconds)
     shown = str(failure.value.as_dict()) + repr(failure.value.__cause__)
     assert PASSWORD not in shown
@@ -192,7 +192,7 @@ async def test_nobody_there_and_a_lost_connection_are_tried_again() -> None:
 )
 async def test_a_silent_server_is_left_in_time(replies: list[bytes]) -> None:
     async with scripted_server(*replies) as port:
-        with pytest.raises(TimedOut) as late:
+        with pytest.raises(DeadlineExceeded) as late:
             await _sent(SmtpServer("127.0.0.1", port), seconds=1)
 
     assert late.value.retryable

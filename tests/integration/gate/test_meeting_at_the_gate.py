@@ -12,7 +12,7 @@ import pytest
 
 from mainspring.contracts.context import Actor, RunRef
 from mainspring.contracts.errors import Expired
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.gate.artifacts.blobs import BlobKey
@@ -91,7 +91,7 @@ async def test_what_is_saved_again_while_it_is_deleted_has_its_bytes(
     blobs = Slow(tmp_path / "artifacts")
     save = artifacts_capability(blobs, Limits()).handler
     # One place of one run: a second try saves under the same id.
-    ref = RunRef(new_id(), new_id(), "keep", "", 1)
+    ref = RunRef(generate_id(), generate_id(), "keep", "", 1)
 
     async def saved() -> UUID:
         async with database.transaction() as tx:

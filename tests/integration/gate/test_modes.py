@@ -8,7 +8,7 @@ import pytest
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.policy import Mode, mode_of
 from mainspring.runs.story import tell
 from mainspring.store.events import EventTable
@@ -302,8 +302,10 @@ async def test_under_always_draft_no_way_in_sends_anything_without_a_person(benc
     assert not bench.outside.keys
 
 
-def _owner(bench: Bench) -> Visitor:
-    return Visitor(Actor(bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER))
+def _owner(bench: Bench) -> CapabilityCaller:
+    return CapabilityCaller(
+        Actor(bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+    )
 
 
 async def test_a_call_that_was_not_granted_is_told_to_the_audit_log(bench: Bench) -> None:

@@ -16,17 +16,17 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.context import Actor, RunRef
-from mainspring.contracts.errors import Fault, OverBudget
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import BudgetExceeded, InternalError
+from mainspring.contracts.ids import generate_id
 from mainspring.gate import money
-from mainspring.gate.ask import Ask
-from mainspring.gate.budget import ENDLESS, Purse, StepBound
-from mainspring.gate.policy import Posture
+from mainspring.gate.ask import CapabilityCall
+from mainspring.gate.budget import ENDLESS, RunBudget, StepBudget
+from mainspring.gate.policy import RunPolicy
 from mainspring.store.database import Connection, Database
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation, add_run
 
-HERE, THERE = new_id(), new_id()
+HERE, THERE = generate_id(), generate_id()
 HOUR = timedelta(hours=1)
 CENT = Decimal("0.01")
 
@@ -45,7 +45,7 @@ class Ledger:
         """A reservation of the first run, with whatever differs."""
         row = {
             "workspace_id": HERE,
-            "id": new_id(),
+            "id": generate_id(),
             "automation_id": self.automations[0],
             "run_id": self.runs[0],
             "step": "a",
@@ -79,7 +79,7 @@ class Ledger:
         """A use of a model."""
         row = {
             "workspace_id": space,
-            "id": new_id(),
+            "id": generate_id(),
             "run_id": run,
             "step": "a",
             "caller": "x",
@@ -101,20 +101,22 @@ class Ledger:
             None if usd is None else Decimal(usd),
         )
 
-    def ask(self, *, in_run: bool = True, **purse: Any) -> Ask:
+    def ask(self, *, in_run: bool = True, **purse: Any) -> CapabilityCall:
         run = RunRef(self.runs[0], self.automations[0], "a") if in_run else None
         given = {"cap": ENDLESS, **purse}
-        actor = Actor(HERE, "run" if in_run else "member", new_id())
-        return Ask("x.y", {}, actor, run, 1, Posture(()), Purse(**given))
+        actor = Actor(HERE, "run" if in_run else "member", generate_id())
+        return CapabilityCall("x.y", {}, actor, run, 1, RunPolicy(()), RunBudget(**given))
 
-    async def promise(self, ask: Ask, usd: Decimal = CENT, **rest: Any) -> money.Promise:
-        promise = money.promise_of(ask, new_id(), usd)
-        await money.make_promise(self.tx, promise, ask, HOUR, **rest)
+    async def promise(
+        self, ask: CapabilityCall, usd: Decimal = CENT, **rest: Any
+    ) -> money.BudgetReservation:
+        promise = money.build_reservation(ask, generate_id(), usd)
+        await money.reserve_budget(self.tx, promise, ask, HOUR, **rest)
         return promise
 
-    async def refused(self, ask: Ask, usd: Decimal = CENT) -> tuple[str, str]:
+    async def refused(self, ask: CapabilityCall, usd: Decimal = CENT) -> tuple[str, str]:
         """The code of a refusal, and what it says was spent or promised before."""
-        with pytest.raises(OverBudget) as refusal:
+        with pytest.raises(BudgetExceeded) as refusal:
             await self.promise(ask, usd)
         return refusal.value.code, refusal.value.detail.split("$")[2].split()[0]
 
@@ -200,9 +202,9 @@ async def test_a_step_counts_what_stands_inside_it(full: Ledger) -> None:
     await full.reserve(10**20, step="other")
     await full.reserve(10**21, step="a", run_id=full.runs[1])
 
-    def bounds(spent: int) -> list[StepBound]:
-        wide = StepBound("wide", ENDLESS, ("a", "inner"))
-        return [wide, StepBound("a", Decimal(0), ("a", "inner"), Decimal(spent))]
+    def bounds(spent: int) -> list[StepBudget]:
+        wide = StepBudget("wide", ENDLESS, ("a", "inner"))
+        return [wide, StepBudget("a", Decimal(0), ("a", "inner"), Decimal(spent))]
 
     assert await full.refused(full.ask(bounds=bounds(0))) == ("step_budget", "1000016021")
     assert await full.refused(full.ask(bounds=bounds(10_021))) == ("step_budget", "1000016022")
@@ -211,7 +213,7 @@ async def test_a_step_counts_what_stands_inside_it(full: Ledger) -> None:
 async def test_the_last_cent_of_every_cap_can_be_spent(ledger: Ledger) -> None:
     await ledger.cap(5)
     caps: dict[str, Any] = {"cap": Decimal(5), "day_cap": Decimal(5)}
-    bounds = [StepBound("a", Decimal(5), ("a",))]
+    bounds = [StepBudget("a", Decimal(5), ("a",))]
     await ledger.promise(ledger.ask(**caps, bounds=bounds), Decimal(2))
     await ledger.promise(ledger.ask(**caps, bounds=bounds), Decimal(3))
     assert await ledger.kept() == [(Decimal(2), None), (Decimal(3), None)]
@@ -221,21 +223,21 @@ async def test_the_last_cent_of_every_cap_can_be_spent(ledger: Ledger) -> None:
 async def test_what_a_call_cost_is_booked_once_and_the_rest_given_back(ledger: Ledger) -> None:
     ask = ledger.ask()
     promise = await ledger.promise(ask, Decimal(5))
-    assert await money.settle(ledger.tx, promise, Decimal(2)) == Decimal(2)
-    assert await money.settle(ledger.tx, promise, Decimal(3)) is None
+    assert await money.settle_reservation(ledger.tx, promise, Decimal(2)) == Decimal(2)
+    assert await money.settle_reservation(ledger.tx, promise, Decimal(3)) is None
     assert await ledger.kept() == [(Decimal(5), Decimal(2))]
     second = await ledger.promise(ask, Decimal(6))
     # A call may come to less than a dollar, and to more than it was promised.
-    assert await money.settle(ledger.tx, second, Decimal(1)) == Decimal(3)
+    assert await money.settle_reservation(ledger.tx, second, Decimal(1)) == Decimal(3)
     third = await ledger.promise(ask, Decimal(7))
-    assert await money.settle(ledger.tx, third, Decimal(9)) == Decimal(12)
+    assert await money.settle_reservation(ledger.tx, third, Decimal(9)) == Decimal(12)
     assert await ledger.refused(ledger.ask(day_cap=Decimal(0))) == ("day_budget", "12")
 
 
 async def test_what_a_person_calls_is_booked_without_an_automation(ledger: Ledger) -> None:
     ask = ledger.ask(in_run=False)
     promise = await ledger.promise(ask, Decimal(5))
-    assert await money.settle(ledger.tx, promise, Decimal(2)) is None
+    assert await money.settle_reservation(ledger.tx, promise, Decimal(2)) is None
     assert await ledger.kept() == [(Decimal(5), Decimal(2))]
     assert await ledger.tx.fetchval("SELECT count(*) FROM spend") == 0
 
@@ -246,10 +248,10 @@ async def test_a_call_that_cost_nothing_gives_back_its_own_promise_alone(ledger:
     paid = await ledger.promise(ask, Decimal(2))
     await ledger.promise(ask, Decimal(3))
     await ledger.reserve(4, workspace_id=THERE, id=free.id)
-    await money.settle(ledger.tx, paid, Decimal(2))
-    assert await money.settle(ledger.tx, free, Decimal(0)) is None
+    await money.settle_reservation(ledger.tx, paid, Decimal(2))
+    assert await money.settle_reservation(ledger.tx, free, Decimal(0)) is None
     # What was booked stays booked.
-    assert await money.settle(ledger.tx, paid, Decimal(0)) is None
+    assert await money.settle_reservation(ledger.tx, paid, Decimal(0)) is None
     rest = [(Decimal(2), Decimal(2)), (Decimal(3), None), (Decimal(4), None)]
     assert await ledger.kept() == rest
 
@@ -258,24 +260,30 @@ async def test_a_purse_learns_how_far_the_day_and_the_workspace_have_gone(full: 
     await full.cap(7)
     await full.cap(8, THERE)
     ask = full.ask(in_run=True, day_spent=Decimal(1))
-    promise = money.promise_of(ask, new_id(), CENT)
-    await money.settle_for(full.tx, ask.purse, promise, Decimal(2))
+    promise = money.build_reservation(ask, generate_id(), CENT)
+    await money.settle_run_budget(full.tx, ask.purse, promise, Decimal(2))
     assert ask.purse.day_spent == Decimal(50_000_000_000_002)
     assert ask.purse.space_cap == 7
     assert ask.purse.space_spent == Decimal(650_000_900_000_002)
 
     late = full.ask(day_spent=Decimal(10**17))
-    await money.settle_for(full.tx, late.purse, money.promise_of(late, new_id(), CENT), CENT)
+    await money.settle_run_budget(
+        full.tx, late.purse, money.build_reservation(late, generate_id(), CENT), CENT
+    )
     assert late.purse.day_spent == 10**17
 
     free, own = full.ask(), full.ask(in_run=False)
-    await money.settle_for(full.tx, free.purse, money.promise_of(free, new_id(), CENT), Decimal(0))
-    await money.settle_for(full.tx, own.purse, money.promise_of(own, new_id(), CENT), CENT)
+    await money.settle_run_budget(
+        full.tx, free.purse, money.build_reservation(free, generate_id(), CENT), Decimal(0)
+    )
+    await money.settle_run_budget(
+        full.tx, own.purse, money.build_reservation(own, generate_id(), CENT), CENT
+    )
     assert free.purse.space_cap == own.purse.space_cap == ENDLESS
 
     await full.cap(None)
-    purse = Purse(ENDLESS)
-    await money.look_at_space(full.tx, purse, HERE)
+    purse = RunBudget(ENDLESS)
+    await money.refresh_workspace_budget(full.tx, purse, HERE)
     assert (purse.space_cap, purse.space_spent) == (ENDLESS, Decimal(0))
 
 
@@ -283,10 +291,10 @@ async def test_what_a_step_has_spent_is_known_from_promises_and_from_records(
     full: Ledger,
 ) -> None:
     run, space = full.runs[0], HERE
-    bound = StepBound("a", Decimal(1), ("a", "inner"))
+    bound = StepBudget("a", Decimal(1), ("a", "inner"))
     await full.reserve(9, 3_000, step="inner")
     await full.reserve(9, 10**20, step="other")
-    assert await money.spent_by_step(full.tx, space, run, bound) == 3_020
+    assert await money.read_step_spending(full.tx, space, run, bound) == 3_020
 
     async def call(usd: int, step: str, run: UUID, space: UUID = HERE) -> None:
         await full.tx.execute(
@@ -309,7 +317,7 @@ async def test_what_a_step_has_spent_is_known_from_promises_and_from_records(
     await full.use(run, cost_usd=Decimal(10**21), reported=False)
     await full.use(full.runs[1], cost_usd=Decimal(10**22))
     await full.use(run, THERE, cost_usd=Decimal(10**23))
-    assert await money.spent_by_step(full.tx, space, run, bound) == 7_654_000
+    assert await money.read_step_spending(full.tx, space, run, bound) == 7_654_000
 
 
 async def _with_tokens(ledger: Ledger) -> None:
@@ -326,8 +334,8 @@ async def _with_tokens(ledger: Ledger) -> None:
 
 async def test_tokens_of_one_run_are_counted(ledger: Ledger) -> None:
     await _with_tokens(ledger)
-    assert await money.tokens_used(ledger.tx, HERE, ledger.runs[0]) == (30, 4)
-    assert await money.tokens_used(ledger.tx, HERE, ledger.runs[2]) == (0, 0)
+    assert await money.read_tokens_used(ledger.tx, HERE, ledger.runs[0]) == (30, 4)
+    assert await money.read_tokens_used(ledger.tx, HERE, ledger.runs[2]) == (0, 0)
 
 
 async def test_a_model_may_write_as_much_as_there_is_room_for(ledger: Ledger) -> None:
@@ -335,29 +343,29 @@ async def test_a_model_may_write_as_much_as_there_is_room_for(ledger: Ledger) ->
 
     async def room(cap: int | None, writes: int = 10, **purse: Any) -> int:
         ask = ledger.ask(token_cap=cap, **purse)
-        return await money.room_for_tokens(ledger.tx, ask, 6, writes)
+        return await money.find_available_tokens(ledger.tx, ask, 6, writes)
 
     assert await room(50) == 10
     assert await room(50, 9) == 9
     assert await room(49) == 9
     assert await room(41) == 1
-    with pytest.raises(OverBudget):
+    with pytest.raises(BudgetExceeded):
         await room(40)
     # The purse of the run may know of more than the records do, and learns from them.
     assert await room(50, tokens=33) == 7
     ask = ledger.ask(token_cap=50)
-    await money.room_for_tokens(ledger.tx, ask, 6, 10)
+    await money.find_available_tokens(ledger.tx, ask, 6, 10)
     assert ask.purse.tokens == 30
     assert await room(None) == 10
     free = ledger.ask(in_run=False, token_cap=1)
-    assert await money.room_for_tokens(ledger.tx, free, 6, 10) == 10
+    assert await money.find_available_tokens(ledger.tx, free, 6, 10) == 10
 
 
 @pytest.mark.parametrize("what", ["tokens", "money"])
 async def test_a_workspace_is_held_while_its_room_is_measured(ledger: Ledger, what: str) -> None:
     ask = ledger.ask(token_cap=50)
     if what == "tokens":
-        await money.room_for_tokens(ledger.tx, ask, 6, 10)
+        await money.find_available_tokens(ledger.tx, ask, 6, 10)
     else:
         await ledger.promise(ask)
     query = "SELECT 1 FROM workspaces WHERE workspace_id = $1 FOR NO KEY UPDATE NOWAIT"
@@ -367,27 +375,27 @@ async def test_a_workspace_is_held_while_its_room_is_measured(ledger: Ledger, wh
 
 
 def test_a_promise_belongs_to_its_run_or_to_nobody() -> None:
-    run, promise_id = RunRef(new_id(), new_id(), "a"), new_id()
+    run, promise_id = RunRef(generate_id(), generate_id(), "a"), generate_id()
     for given, expected in (
-        (run, money.Promise(HERE, promise_id, run.automation_id, run.id, "a", CENT, 0)),
-        (None, money.Promise(HERE, promise_id, None, None, "", CENT, 0)),
+        (run, money.BudgetReservation(HERE, promise_id, run.automation_id, run.id, "a", CENT, 0)),
+        (None, money.BudgetReservation(HERE, promise_id, None, None, "", CENT, 0)),
     ):
-        actor = Actor(HERE, "run", new_id())
-        ask = Ask("x.y", {}, actor, given, 1, Posture(()), Purse(ENDLESS))
-        assert money.promise_of(ask, promise_id, CENT) == expected
+        actor = Actor(HERE, "run", generate_id())
+        ask = CapabilityCall("x.y", {}, actor, given, 1, RunPolicy(()), RunBudget(ENDLESS))
+        assert money.build_reservation(ask, promise_id, CENT) == expected
 
 
 @pytest.mark.parametrize("price", [Decimal(0), CENT, Decimal("0.5"), Decimal(7)])
 def test_a_sum_of_money_is_a_price(price: Decimal) -> None:
-    assert money.checked_price("x.y", price) == price
+    assert money.validate_price("x.y", price) == price
 
 
 @pytest.mark.parametrize(
     "price", [1, 0.5, "1", None, Decimal("NaN"), Decimal("Infinity"), -CENT, Decimal(-1)]
 )
 def test_what_is_no_sum_of_money_is_no_price(price: Any) -> None:
-    with pytest.raises(Fault) as refused:
-        money.checked_price("x.y", price)
+    with pytest.raises(InternalError) as refused:
+        money.validate_price("x.y", price)
     assert not refused.value.retryable
 
 
@@ -400,7 +408,7 @@ async def test_booking_ends_before_a_cancelled_caller_goes_on() -> None:
         await go.wait()
         booked.append("once")
 
-    caller = asyncio.create_task(money.finished(work()))
+    caller = asyncio.create_task(money.run_to_completion(work()))
     await began.wait()
     caller.cancel()
     # Enough turns for a caller that does not wait to end.
@@ -418,7 +426,7 @@ async def test_a_failure_to_book_reaches_a_caller_that_was_not_cancelled() -> No
         raise ValueError("the books are closed")
 
     with pytest.raises(ValueError, match="the books are closed"):
-        await money.finished(work())
+        await money.run_to_completion(work())
 
 
 async def test_a_cancelled_caller_is_cancelled_whatever_became_of_the_books() -> None:
@@ -431,7 +439,7 @@ async def test_a_cancelled_caller_is_cancelled_whatever_became_of_the_books() ->
         await go.wait()
         raise ValueError("the books are closed")
 
-    caller = asyncio.create_task(money.finished(work()))
+    caller = asyncio.create_task(money.run_to_completion(work()))
     await began.wait()
     caller.cancel()
     go.set()

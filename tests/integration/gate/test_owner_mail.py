@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.definition.validate import validate
-from mainspring.runs.arrivals import Request
-from mainspring.triggers.alerts import Postman
+from mainspring.runs.arrivals import RunRequest
+from mainspring.triggers.alerts import AlertMailer
 from mainspring.workspace.alerts import Alert, post_alert
 from mainspring.workspace.automations import FIRST_MEMBER, save
 from tests.kit.gate import Market, gate_bench
@@ -39,7 +39,7 @@ class Side:
     async def told(self) -> tuple[str, list[str]]:
         """How a run of it ends, and who got a mail from it."""
         before = len(self.post.envelopes)
-        request = Request(self.bench.house.workspace_id, self.automation_id)
+        request = RunRequest(self.bench.house.workspace_id, self.automation_id)
         made = await self.bench.house.dispatcher.dispatch(request)
         run = await self.bench.until(made.run_id)
         return run["reason"] or run["status"], self._reached(before)
@@ -48,10 +48,10 @@ class Side:
         """Who gets a mail when an alert is posted about it."""
         before, house = len(self.post.envelopes), self.bench.house
         alert = Alert(
-            new_id(),
+            generate_id(),
             house.workspace_id,
             self.automation_id,
-            new_id(),
+            generate_id(),
             "error",
             "It failed",
             "So.",
@@ -59,7 +59,7 @@ class Side:
         )
         async with house.database.transaction() as tx:
             await post_alert(tx, alert)
-        postman = Postman(house.database, house.mailer, house.settings.owner_mail)
+        postman = AlertMailer(house.database, house.mailer, house.settings.owner_mail)
         assert await postman.once()
         assert not await postman.once()
         return self._reached(before)

@@ -15,11 +15,11 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.event import Event
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.installs import install_id_of
 from mainspring.gate.prompting.linking import link_chat
-from mainspring.gate.prompting.pressing import Pressing
-from mainspring.gate.prompting.telling import Chats, Telling
+from mainspring.gate.prompting.pressing import ButtonPressConsumer
+from mainspring.gate.prompting.telling import MemberChats, PromptDelivery
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
@@ -36,13 +36,13 @@ class World:
         self.bench, self.telegram = bench, telegram
         house = bench.house
         assert house.lines is not None
-        chats = Chats(house.lines, house.clock, "http://localhost:8321")
-        self.telling = Telling(house.database, chats, None, None)
-        self.pressing = Pressing(house.database, house.gate, chats)
+        chats = MemberChats(house.lines, house.clock, "http://localhost:8321")
+        self.telling = PromptDelivery(house.database, chats, None, None)
+        self.pressing = ButtonPressConsumer(house.database, house.gate, chats)
 
     async def call(self, name: str, **given: Any) -> Any:
         space = self.bench.house.workspace_id
-        visitor = Visitor(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
+        visitor = CapabilityCaller(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
         return await self.bench.house.gate.direct(visitor, name, given)
 
     async def press(self, data: str, *, user: int = ADA) -> str | None:
@@ -282,7 +282,7 @@ async def test_whatever_keeps_a_prompt_from_its_person_is_counted_until_it_is_gi
     world: World,
 ) -> None:
     database = world.bench.house.database
-    broken = Telling(database, cast(Any, object()), None, None)
+    broken = PromptDelivery(database, cast(Any, object()), None, None)
     await world.nudge("Hello")
 
     assert await broken.once() == 1
@@ -302,7 +302,7 @@ async def test_a_bot_that_is_shared_brings_nobody_elses_prompts_to_its_holders_c
     await world.call("share_integration_connection", integration="telegram")
     house = world.bench.house
     assert house.lines is not None
-    chats = Chats(house.lines, house.clock, "http://localhost:8321")
+    chats = MemberChats(house.lines, house.clock, "http://localhost:8321")
     other = await member(house.database, house.workspace_id, Role.EDITOR)
     await chats.over("telegram", house.workspace_id, FIRST_MEMBER)
     with pytest.raises(Problem) as refused:

@@ -13,11 +13,11 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Denied, Exhausted
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import LimitExceeded, PermissionDenied
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.gate import Market, gate_bench
@@ -110,8 +110,10 @@ async def test_each_use_of_a_secret_is_told_to_the_audit_log_once(
     }
 
 
-def _visitor(bench: Bench, role: Role = Role.OWNER) -> Visitor:
-    return Visitor(Actor(bench.house.workspace_id, "member", FIRST_MEMBER, new_id(), role))
+def _visitor(bench: Bench, role: Role = Role.OWNER) -> CapabilityCaller:
+    return CapabilityCaller(
+        Actor(bench.house.workspace_id, "member", FIRST_MEMBER, generate_id(), role)
+    )
 
 
 async def _direct(bench: Bench) -> list[tuple[str, str]]:
@@ -128,7 +130,7 @@ async def test_reads_of_people_are_recorded_together_and_writes_at_once(bench: B
         assert await _direct(bench) == [("test.keep", "kept")]
         for number in range(50):
             await gate.serve(visitor, "test.echo", {"n": number})
-        with pytest.raises(Denied):
+        with pytest.raises(PermissionDenied):
             await gate.serve(_visitor(one, Role.VIEWER), "test.keep", {})
     # The gate is closed with the house, and nothing is lost.
     found = await _direct(bench)
@@ -174,7 +176,7 @@ async def test_one_caller_may_come_only_so_often(bench: Bench) -> None:
         first, second = _visitor(one), _visitor(one)
         for _ in range(3):
             await one.house.gate.serve(first, "test.echo", {})
-        with pytest.raises(Exhausted) as refused:
+        with pytest.raises(LimitExceeded) as refused:
             await one.house.gate.serve(first, "test.echo", {})
         assert refused.value.retry_after is not None
         assert 0 < refused.value.retry_after <= 1

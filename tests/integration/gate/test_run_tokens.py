@@ -15,8 +15,8 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Denied, Problem, Unauthenticated
-from mainspring.gate.direct import Visitor
+from mainspring.contracts.errors import Conflict, PermissionDenied, Problem, Unauthenticated
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.forget import expire_leftovers
 from mainspring.gate.run_tokens import find_pass
 from mainspring.surfaces.rest.marks import is_open_to_runs, is_public
@@ -45,9 +45,9 @@ class Held:
     token: str
     run_id: UUID
 
-    async def visitor(self) -> Visitor | None:
+    async def visitor(self) -> CapabilityCaller | None:
         found = await find_pass(self.bench.house.database, self.token)
-        return None if found is None else Visitor(found.actor, held=found)
+        return None if found is None else CapabilityCaller(found.actor, held=found)
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
         visitor = await self.visitor()
@@ -114,12 +114,12 @@ async def test_what_a_token_is_offered_shows_the_pins(bench: Bench) -> None:
 async def test_a_token_never_reaches_further_than_the_grants(bench: Bench) -> None:
     async with held_run(bench) as held:
         for name, arguments, kind, code in (
-            ("test.echo", {"board": "b2", "max_rows": 3}, Denied, "not_granted"),
-            ("test.echo", {"board": "b1", "max_rows": 11}, Denied, "not_granted"),
-            ("test.echo", {}, Denied, "not_granted"),
-            ("test.note", {}, Denied, "not_granted"),
-            ("test.people", {}, Denied, "not_granted"),
-            ("http_fetch", {"url": "https://example.com"}, Denied, "not_granted"),
+            ("test.echo", {"board": "b2", "max_rows": 3}, PermissionDenied, "not_granted"),
+            ("test.echo", {"board": "b1", "max_rows": 11}, PermissionDenied, "not_granted"),
+            ("test.echo", {}, PermissionDenied, "not_granted"),
+            ("test.note", {}, PermissionDenied, "not_granted"),
+            ("test.people", {}, PermissionDenied, "not_granted"),
+            ("http_fetch", {"url": "https://example.com"}, PermissionDenied, "not_granted"),
             ("no.such", {}, Problem, "unknown_capability"),
             ("Test.echo", ECHO, Problem, "unknown_capability"),
         ):
@@ -229,7 +229,7 @@ async def test_a_call_whose_run_was_lost_on_the_way_leaves_no_record(bench: Benc
         await asyncio.wait_for(bench.outside.started.wait(), 20)
         await bench.house.database.execute("UPDATE runs SET fence = fence + 1")
         bench.outside.release.set()
-        with pytest.raises(Clash) as refused:
+        with pytest.raises(Conflict) as refused:
             await calling
         assert refused.value.code == "lease_lost"
         assert await bench.house.database.fetchval("SELECT count(*) FROM calls") == 0
@@ -245,7 +245,7 @@ async def test_a_token_is_of_no_use_to_another_run_and_cannot_be_guessed(bench: 
         second = await asyncio.wait_for(held.hand.tokens.get(), 20)
         assert second != held.token
         await held.call("test.echo", ECHO)
-        with pytest.raises(Denied):
+        with pytest.raises(PermissionDenied):
             await held.call("test.note", {})
         theirs = await database.fetchval(
             "SELECT count(*) FROM calls WHERE run_id = $1", other.run_id
@@ -284,7 +284,7 @@ async def test_who_takes_a_run_over_goes_on_counting(bench: Bench) -> None:
         await held.call("test.echo", ECHO)
         numbers = await bench.house.database.fetch("SELECT call FROM calls ORDER BY call")
         assert [row["call"] for row in numbers] == [10_001, 10_002]
-        with pytest.raises(Clash):
+        with pytest.raises(Conflict):
             await gate.start(space, ours.run, ours.fence + 1)
 
 

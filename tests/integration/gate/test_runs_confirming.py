@@ -16,14 +16,14 @@ import pytest_asyncio
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import Actor, CallContext
-from mainspring.contracts.errors import Denied, OverBudget
+from mainspring.contracts.errors import BudgetExceeded, PermissionDenied
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.installs import install_id_of
 from mainspring.gate.run_tokens import find_pass
 from mainspring.vocabulary import build_registry
-from mainspring.wiring import build_house
+from mainspring.wiring import build_application
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.gate import ANYTHING, Hand, Market, gate_bench
 from tests.kit.house import Bench, document, step
@@ -49,7 +49,7 @@ class At:
 
     bench: Bench
     run_id: UUID
-    visitor: Visitor
+    visitor: CapabilityCaller
 
     async def call(self, capability: str, arguments: Any) -> Any:
         return await self.bench.house.gate.serve(self.visitor, capability, arguments)
@@ -84,7 +84,7 @@ async def running(world: World, name: str, **more: Any) -> AsyncIterator[At]:
                 token = await asyncio.wait_for(hand.tokens.get(), 20)
                 found = await find_pass(one.house.database, token)
                 assert found is not None
-                yield At(one, made.run_id, Visitor(found.actor, held=found))
+                yield At(one, made.run_id, CapabilityCaller(found.actor, held=found))
             finally:
                 hand.release.set()
                 with contextlib.suppress(TimeoutError):
@@ -136,8 +136,8 @@ async def test_every_other_run_is_refused_although_it_was_granted_to_confirm(
     assert [row["status"] for row in left] == ["pending", "pending"]
 
 
-async def _refused(run: At, draft: dict[str, str]) -> Denied:
-    with pytest.raises(Denied) as refused:
+async def _refused(run: At, draft: dict[str, str]) -> PermissionDenied:
+    with pytest.raises(PermissionDenied) as refused:
         await run.call("confirm_action", draft)
     return refused.value
 
@@ -156,10 +156,10 @@ async def test_a_run_never_lists_or_discards_what_waits(world: World) -> None:
             ("redraft_action", draft),
             ("set_approval_policy", {}),
         ):
-            with pytest.raises(Denied) as refused:
+            with pytest.raises(PermissionDenied) as refused:
                 await run.call(capability, given)
             assert refused.value.code == "not_granted"
-        with pytest.raises(Denied, match="a run does not edit what it asked for"):
+        with pytest.raises(PermissionDenied, match="a run does not edit what it asked for"):
             await run.call("confirm_action", draft | words)
         assert world[1].requests == []
     assert offered == {"act_on_integration", "confirm_action"}
@@ -195,11 +195,11 @@ async def test_a_draft_that_cannot_be_paid_for_now_waits_on(bench: Bench) -> Non
     )
     database, space = bench.house.database, bench.house.workspace_id
     registry = build_registry(Limits(), capabilities=(priced,))
-    house = build_house(bench.house.settings, Limits(), registry, database)
-    owner = Visitor(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
+    house = build_application(bench.house.settings, Limits(), registry, database)
+    owner = CapabilityCaller(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
     draft = (await house.gate.direct(owner, "test.order", {}))["draft_id"]
     await database.execute("UPDATE workspaces SET cost_cap_daily_usd = 0.1")
-    with pytest.raises(OverBudget):
+    with pytest.raises(BudgetExceeded):
         await house.gate.direct(owner, "confirm_action", {"draft_id": draft})
     waiting = await database.fetchval("SELECT status FROM drafts")
     await database.execute("UPDATE workspaces SET cost_cap_daily_usd = 1")

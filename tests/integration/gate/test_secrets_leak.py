@@ -18,10 +18,10 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from mainspring.runs.arrivals import Request
-from mainspring.wiring import build_house
+from mainspring.runs.arrivals import RunRequest
+from mainspring.wiring import build_application
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.sealing import Drawer
+from mainspring.workspace.sealing import SecretScope
 from tests.kit.api import Api, served
 from tests.kit.house import Bench, document, step
 from tests.kit.leaks import Haystack, add_files, add_json, add_tables, echoes, spellings
@@ -165,7 +165,7 @@ async def _house(bench: Bench, parrot: Parrot) -> AsyncIterator[tuple[Bench, Api
     async with local_server(parrot) as server:
         pair = f"127.0.0.1:{server.port}"
         settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
-        house = build_house(settings, bench.house.limits, None, bench.house.database)
+        house = build_application(settings, bench.house.limits, None, bench.house.database)
         try:
             async with served(house) as api:
                 yield Bench(house, bench.outside), api, pair
@@ -220,7 +220,9 @@ async def _run_all(bench: Bench, pair: str) -> dict[UUID, str]:
     async with bench.worker(slots=16):
         for name, way in wanted:
             saved = await bench.save(_plan(name, way, pair))
-            done = await house.dispatcher.dispatch(Request(house.workspace_id, saved.automation_id))
+            done = await house.dispatcher.dispatch(
+                RunRequest(house.workspace_id, saved.automation_id)
+            )
             made[done.run_id] = way
         ended = [await bench.until(run_id, patience=PATIENCE) for run_id in made]
         await house.database.execute(
@@ -271,7 +273,7 @@ async def test_fifty_secrets_through_a_hundred_runs_are_found_nowhere(
     parrot, hay = Parrot(), Haystack()
     async with _house(bench, parrot) as (whole, api, pair):
         await _plant(api, hay)
-        drawer = Drawer(whole.house.workspace_id, FIRST_MEMBER)
+        drawer = SecretScope(whole.house.workspace_id, FIRST_MEMBER)
         assert await whole.house.vault.reveal(drawer, SECRETS) == SECRETS
         runs = await _run_all(whole, pair)
         assert len(runs) > 100

@@ -16,10 +16,10 @@ import pytest_asyncio
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.installs import install_id_of
-from mainspring.gate.prompting.telling import Chats, Telling
-from mainspring.vocabulary import Words
+from mainspring.gate.prompting.telling import MemberChats, PromptDelivery
+from mainspring.vocabulary import ApplicationRegistry
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api, served
 from tests.kit.doubles.slack_app import SIGNING_SECRET, SlackApp, slack_app
@@ -37,13 +37,15 @@ class World:
         self.bench, self.slack, self.api = bench, slack, api
         house = bench.house
         assert house.lines is not None
-        chats = Chats(house.lines, house.clock, "http://localhost:8321")
-        self.telling = Telling(house.database, chats, None, None)
+        chats = MemberChats(house.lines, house.clock, "http://localhost:8321")
+        self.telling = PromptDelivery(house.database, chats, None, None)
         self.url = f"/api/v1/integrations/slack/interactions/{house.workspace_id}"
         self.owner = Actor(house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
 
     async def call(self, name: str, /, *, actor: Actor | None = None, **given: Any) -> Any:
-        return await self.bench.house.gate.direct(Visitor(actor or self.owner), name, given)
+        return await self.bench.house.gate.direct(
+            CapabilityCaller(actor or self.owner), name, given
+        )
 
     async def connect(self) -> None:
         """The owner signs in to Slack and agrees to the app's bot."""
@@ -53,7 +55,7 @@ class World:
         link = await self.call("begin_integration_sign_in", integration="slack")
         state = dict(parse_qsl(urlsplit(link["sign_in_url"]).query))["state"]
         words = self.bench.house.registry
-        assert isinstance(words, Words)
+        assert isinstance(words, ApplicationRegistry)
         await words.reception.finish_sign_in(
             self.owner, "slack", state=state, code="a-code", error=None
         )

@@ -10,17 +10,17 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.context import Actor, RunRef
-from mainspring.contracts.errors import Clash, Denied
+from mainspring.contracts.errors import Conflict, PermissionDenied
 from mainspring.contracts.roles import Role
-from mainspring.gate.ask import Ask
-from mainspring.gate.budget import ENDLESS, Purse
-from mainspring.gate.by_rule import take_agreed
-from mainspring.gate.direct import Visitor
-from mainspring.gate.drafts import Lifetimes
-from mainspring.gate.passage import Passage
-from mainspring.gate.policy import Posture
+from mainspring.gate.ask import CapabilityCall
+from mainspring.gate.budget import ENDLESS, RunBudget
+from mainspring.gate.by_rule import claim_preapproved
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.drafts import DraftLifetimes
+from mainspring.gate.passage import CallState
+from mainspring.gate.policy import RunPolicy
 from mainspring.gate.standing.patterns import ENOUGH
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
@@ -56,13 +56,13 @@ class World:
             FIRST_MEMBER,
             role=Role.OWNER,
         )
-        return await self.bench.house.gate.direct(Visitor(actor), name, given)
+        return await self.bench.house.gate.direct(CapabilityCaller(actor), name, given)
 
     async def run(self, **inputs: str) -> dict[str, Any]:
         """One run of the automation, to its end."""
         house = self.bench.house
         made = await house.dispatcher.dispatch(
-            Request(house.workspace_id, self.automation, inputs=inputs)
+            RunRequest(house.workspace_id, self.automation, inputs=inputs)
         )
         return await self.bench.until(made.run_id)
 
@@ -104,7 +104,7 @@ async def test_what_was_agreed_to_often_may_go_once_a_person_accepts_it(world: W
     # Proposed is not accepted: it waits as before, and no program can accept it.
     assert (await world.run())["outcome"] == "drafts_waiting"
     (kept,) = await world.waiting()
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await world.call(
             "decide_standing_rule", program=True, rule_id=rule["rule_id"], decision="accept"
         )
@@ -170,7 +170,7 @@ async def test_a_rule_sends_once_and_stands_no_higher_than_whoever_accepted_it(
     await member(house.database, house.workspace_id, Role.OWNER)
     await world.call("set_approval_policy", approvers=2)
     accept = {"rule_id": rule["rule_id"], "decision": "accept"}
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         await house.gate.direct(bob, "decide_standing_rule", accept)
     await world.call("set_approval_policy", approvers=1)
     await house.gate.direct(bob, "decide_standing_rule", accept)
@@ -239,7 +239,7 @@ async def _taken_again(world: World, run_id: UUID, text: str, attempt: int) -> l
     run = RunRef(run_id, world.automation, "post", "", attempt)
     given = {"channel": "C0TEAM", "text": text}
     actor = Actor(house.workspace_id, "run", run_id)
-    ask = Ask("slack_post", given, actor, run, 1, Posture(()), Purse(ENDLESS))
-    passage = Passage(ask, house.registry.capabilities["slack_post"], given, b"", 0.0)
+    ask = CapabilityCall("slack_post", given, actor, run, 1, RunPolicy(()), RunBudget(ENDLESS))
+    passage = CallState(ask, house.registry.capabilities["slack_post"], given, b"", 0.0)
     async with house.database.transaction() as tx:
-        return [await take_agreed(tx, passage, house.clock.now(), Lifetimes())]
+        return [await claim_preapproved(tx, passage, house.clock.now(), DraftLifetimes())]

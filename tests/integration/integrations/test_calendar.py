@@ -11,8 +11,15 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Clash, Invalid, Missing, Problem, ReconnectNeeded, Upstream
-from mainspring.contracts.integration import Broken, Integration, Item
+from mainspring.contracts.errors import (
+    Conflict,
+    Invalid,
+    NotFound,
+    Problem,
+    ReconnectRequired,
+    UpstreamError,
+)
+from mainspring.contracts.integration import Integration, Item, UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.integrations.calendar import integration
 from tests.kit.doubles.calendar import OURS, CalendarDouble, calendar_double
@@ -37,10 +44,10 @@ class Visit:
     built: Integration
     ctx: CallContext
 
-    async def window(self, **given: str) -> list[Item | Broken]:
+    async def window(self, **given: str) -> list[Item | UnreadableItem]:
         return (await all_portions(self.built.sources[0].read, self.ctx, given))[0]
 
-    async def looked(self, cursor: Any) -> tuple[list[Item | Broken], Any]:
+    async def looked(self, cursor: Any) -> tuple[list[Item | UnreadableItem], Any]:
         found, portions = await all_portions(self.built.polls[0].read, self.ctx, {}, cursor)
         return found, portions[-1].cursor
 
@@ -67,11 +74,11 @@ async def visit(key: str = "run/1/make") -> AsyncIterator[Visit]:
         yield Visit(double, integration({"calendar": double.url}), ctx)
 
 
-def _refs(found: list[Item | Broken]) -> list[str]:
+def _refs(found: list[Item | UnreadableItem]) -> list[str]:
     return sorted(one.source_ref.removeprefix("calendar:event:") for one in found)
 
 
-def _told(found: list[Item | Broken]) -> list[str]:
+def _told(found: list[Item | UnreadableItem]) -> list[str]:
     return [one.payload["event_id"] for one in found if isinstance(one, Item) and one.event]
 
 
@@ -153,17 +160,19 @@ async def test_what_is_broken_is_told_and_the_rest_is_there() -> None:
         events = f"GET {OURS}calendars/{TEAM}/events"
         one.double.planned = {events: [refusal(403, "forbidden", "No access")]}
         found = await one.window(**JUNE)
-        broken = {item.source_ref: item.problem.code for item in found if isinstance(item, Broken)}
+        broken = {
+            item.source_ref: item.problem.code for item in found if isinstance(item, UnreadableItem)
+        }
         assert broken == {
             f"calendar:event:{ADA}:bad": "event_unreadable",
             f"calendar:calendar:{TEAM}": "provider_403",
         }
-        for told, kind in ((busy(9), Upstream), (scope_missing(), ReconnectNeeded)):
+        for told, kind in ((busy(9), UpstreamError), (scope_missing(), ReconnectRequired)):
             one.double.planned = {events: [told]}
             with pytest.raises(kind):
                 await one.window(**JUNE)
         one.double.planned = {f"GET {OURS}users/me/calendarList": [http_answer(200, b"[1]")]}
-        with pytest.raises(Upstream, match="does not speak"):
+        with pytest.raises(UpstreamError, match="does not speak"):
             await one.window(**JUNE)
         with pytest.raises(Invalid) as caught:
             await one.window(start="2026-06-07", end="2026-06-01")
@@ -282,7 +291,7 @@ async def test_an_event_is_made_once_changed_with_care_and_deleted() -> None:
             "calendar_id": ADA,
         }
         one.double.planned = {INSERT: [failed()]}
-        with pytest.raises(Upstream) as lost:
+        with pytest.raises(UpstreamError) as lost:
             await one.call(0, **given)
         assert lost.value.unsent is None
         made = await one.call(0, **given)
@@ -311,14 +320,14 @@ async def test_an_event_is_made_once_changed_with_care_and_deleted() -> None:
         assert "summary" not in sent
         patch = f"PATCH {OURS}calendars/{ADA}/events/{own}"
         one.double.planned = {patch: [refusal(412, "conditionNotMet")]}
-        with pytest.raises(Clash, match="Somebody changed the event") as clash:
+        with pytest.raises(Conflict, match="Somebody changed the event") as clash:
             await one.call(1, **change)
         assert clash.value.unsent is True
 
         gone = {"event_id": own, "calendar_id": ADA}
         assert await one.call(2, **gone) == {"modified_count": 1}
         assert await one.call(2, **gone) == {"modified_count": 0}
-        with pytest.raises(Missing, match="was deleted"):
+        with pytest.raises(NotFound, match="was deleted"):
             await one.call(1, **change)
 
 

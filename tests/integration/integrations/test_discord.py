@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Denied, Invalid, Missing, Problem, Upstream
-from mainspring.contracts.integration import Broken, Integration, Item
+from mainspring.contracts.errors import Invalid, NotFound, PermissionDenied, Problem, UpstreamError
+from mainspring.contracts.integration import Integration, Item, UnreadableItem
 from mainspring.gate.context import GateContext
 from mainspring.integrations.discord import integration
-from mainspring.integrations.discord.messages import id_at, moment_of
+from mainspring.integrations.discord.messages import build_id_at, get_message_time
 from tests.kit.doubles.discord import TOKEN, DiscordDouble, answer, discord_double, pause
 from tests.kit.scripted import http_answer
 from tests.kit.visits import visiting
@@ -32,7 +32,7 @@ class _Noon:
 
 
 def _id(number: int) -> str:
-    return str(int(id_at(NOW - timedelta(days=1))) + number)
+    return str(int(build_id_at(NOW - timedelta(days=1))) + number)
 
 
 def _message(number: int, **more: Any) -> dict[str, Any]:
@@ -53,9 +53,9 @@ async def _world() -> AsyncIterator[World]:
             yield discord, built, ctx
 
 
-async def _all(world: World, given: dict[str, Any]) -> list[Item | Broken]:
+async def _all(world: World, given: dict[str, Any]) -> list[Item | UnreadableItem]:
     (source,) = world[1].sources
-    found: list[Item | Broken] = []
+    found: list[Item | UnreadableItem] = []
     cursor, more = None, True
     while more:
         portion = await source.read(world[2], given, cursor)
@@ -98,24 +98,24 @@ async def test_a_channel_is_read_to_its_end_both_ways() -> None:
         assert rich.body == "word 100\n\nA page\n\nand more\n\n[file: a.png]"
         assert rich.frontmatter["answers"] == f"discord:{ONE}:{_id(7)}"
         assert (rich.type, rich.event) == ("discord_message", None), "it is no news any more"
-        just_now = {**_message(0), "id": id_at(NOW - timedelta(minutes=30))}
+        just_now = {**_message(0), "id": build_id_at(NOW - timedelta(minutes=30))}
         discord.channels[ONE].append(just_now)
         (fresh,) = await _all(world, {"channel_id": ONE, "limit": 1})
         assert isinstance(fresh, Item)
         assert (fresh.event, fresh.payload["author"]) == ("discord.message_posted", "Ada")
-        assert moment_of(_id(0)) == NOW - timedelta(days=1)
+        assert get_message_time(_id(0)) == NOW - timedelta(days=1)
         assert await world[1].account(world[2]) == "spring"
 
 
 async def test_a_poll_goes_on_from_the_last_id_and_passes_a_closed_channel() -> None:
     async with _world() as world:
         discord = world[0]
-        old = {**_message(0), "id": id_at(NOW - timedelta(days=30))}
+        old = {**_message(0), "id": build_id_at(NOW - timedelta(days=30))}
         discord.channels[ONE] = [old, *(_message(n) for n in range(1, 61))]
         discord.channels[TWO] = [_message(5)]
         settings = {"channels": f"{CLOSED}, {ONE} {TWO}"}
         first, cursor = await _poll(world, settings, None)
-        assert isinstance(first[0], Broken)
+        assert isinstance(first[0], UnreadableItem)
         assert first[0].problem.code == "discord_50001"
         assert [one.source_ref for one in first[1:]] == [
             *(f"discord:{ONE}:{_id(n)}" for n in range(1, 61)),
@@ -126,7 +126,7 @@ async def test_a_poll_goes_on_from_the_last_id_and_passes_a_closed_channel() -> 
         assert again == []
         assert not any(one.event for one in first[1:]), "what a first look finds was there before"
         # One of the future moves no mark: what is said after it was read is read too.
-        never, later = "99999999999999999999", id_at(NOW + timedelta(minutes=1))
+        never, later = "99999999999999999999", build_id_at(NOW + timedelta(minutes=1))
         discord.channels[ONE].append({**_message(0), "id": never})
         await _poll(world, settings, cursor)
         discord.channels[ONE].insert(-1, {**_message(0), "id": later})
@@ -146,7 +146,7 @@ async def test_half_broken_messages_and_a_bot_that_is_shown_no_text_are_told() -
         (source,) = built.sources
         discord.script = [answer(200, ["?", {"id": 7}, _message(1), {"id": _id(2)}])]
         portion = await source.read(ctx, {"channel_id": ONE}, None)
-        assert [type(one) for one in portion.items] == [Broken, Broken, Item, Item]
+        assert [type(one) for one in portion.items] == [UnreadableItem, UnreadableItem, Item, Item]
         discord.channels[ONE] = [_message(n, content="") for n in (1, 2)]
         silent = await source.read(ctx, {"channel_id": ONE}, None)
         assert silent.note is not None
@@ -168,14 +168,14 @@ async def test_a_message_is_posted_once_and_calls_nobody() -> None:
         assert "an answer" in post.write.preview(given)
 
         discord.read_only = {TWO}
-        with pytest.raises(Denied) as refused:
+        with pytest.raises(PermissionDenied) as refused:
             await post.handler(ctx, {"channel_id": TWO, "content": "x"})
         assert (refused.value.code, refused.value.unsent) == ("discord_50013", True)
-        with pytest.raises(Missing) as unknown:
+        with pytest.raises(NotFound) as unknown:
             await post.handler(ctx, {"channel_id": "1100000000000000009", "content": "x"})
         assert unknown.value.code == "discord_10003"
         discord.script = [pause(0.35)]
-        with pytest.raises(Upstream) as busy:
+        with pytest.raises(UpstreamError) as busy:
             await post.handler(ctx, {"channel_id": ONE, "content": "x"})
         assert (busy.value.retry_after, busy.value.unsent) == (0.35, True)
 

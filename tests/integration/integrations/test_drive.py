@@ -11,8 +11,14 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Denied, Missing, Problem, ReconnectNeeded, Upstream
-from mainspring.contracts.integration import Broken, Integration, Item
+from mainspring.contracts.errors import (
+    NotFound,
+    PermissionDenied,
+    Problem,
+    ReconnectRequired,
+    UpstreamError,
+)
+from mainspring.contracts.integration import Integration, Item, UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.integrations.drive import integration
 from mainspring.integrations.drive.pages import TOO_LARGE
@@ -36,10 +42,10 @@ class Visit:
     ctx: CallContext
     clock: Still
 
-    async def fetched(self, **given: Any) -> list[Item | Broken]:
+    async def fetched(self, **given: Any) -> list[Item | UnreadableItem]:
         return (await all_portions(self.built.sources[0].read, self.ctx, given))[0]
 
-    async def looked(self, cursor: Any, poll: int = 0) -> tuple[list[Item | Broken], Any]:
+    async def looked(self, cursor: Any, poll: int = 0) -> tuple[list[Item | UnreadableItem], Any]:
         found, portions = await all_portions(self.built.polls[poll].read, self.ctx, {}, cursor)
         return found, portions[-1].cursor
 
@@ -63,7 +69,7 @@ async def visit() -> AsyncIterator[Visit]:
         yield Visit(double, integration({"drive": double.url}), ctx, clock)
 
 
-def _told(found: list[Item | Broken]) -> dict[str, str]:
+def _told(found: list[Item | UnreadableItem]) -> dict[str, str]:
     return {
         one.payload["file_id"]: one.event for one in found if isinstance(one, Item) and one.event
     }
@@ -103,7 +109,7 @@ async def test_words_find_files_and_no_sign_in_them_leaves_its_quotes() -> None:
             "GET /drive/v3/files": [http_answer(200, b'{"files": [{"id": "z"}]}')]
         }
         (broken,) = await one.fetched(query="note")
-        assert isinstance(broken, Broken)
+        assert isinstance(broken, UnreadableItem)
         assert await one.built.account(one.ctx) == ADDRESS
 
 
@@ -184,7 +190,9 @@ async def test_the_text_of_documents_and_small_files_comes_with_a_poll_of_its_ow
         # A text that is empty now is empty on its page too; a page without one keeps it.
         assert {page.keeps_body for page in pages.values()} == {False}
         assert told.keeps_body
-        broken = {item.source_ref: item.problem.code for item in found if isinstance(item, Broken)}
+        broken = {
+            item.source_ref: item.problem.code for item in found if isinstance(item, UnreadableItem)
+        }
         assert broken == {"drive:file:locked": "provider_403"}
 
 
@@ -209,9 +217,16 @@ async def test_a_file_is_made_once_and_a_refusal_says_that_nothing_was_made() ->
         }
         told = [await problem() for _ in range(6)]
         assert [one.unsent for one in told] == [None, True, True, True, True, None]
-        kinds = [Upstream, Upstream, Denied, ReconnectNeeded, Upstream, Upstream]
+        kinds = [
+            UpstreamError,
+            UpstreamError,
+            PermissionDenied,
+            ReconnectRequired,
+            UpstreamError,
+            UpstreamError,
+        ]
         assert [type(one) for one in told] == kinds
-        assert isinstance(await problem(folder_id="none"), Missing)
+        assert isinstance(await problem(folder_id="none"), NotFound)
         one.double.planned = {"GET /drive/v3/files": [failed()]}
         assert (await problem()).unsent is True
         assert (await problem(content="ü" * 500_000)).findings[0].pointer == "/content"
@@ -273,7 +288,7 @@ async def test_an_empty_page_of_the_search_does_not_make_a_second_file() -> None
 async def test_no_file_is_made_where_the_search_for_an_earlier_one_is_incomplete() -> None:
     async with visit() as here:
         here.double.incomplete = True
-        with pytest.raises(Upstream, match="could not search") as refused:
+        with pytest.raises(UpstreamError, match="could not search") as refused:
             await here.made(name="a.md", content="x")
         assert (refused.value.retryable, refused.value.unsent) == (True, True)
         assert here.double.messages == []

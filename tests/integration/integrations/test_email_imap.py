@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.errors import (
-    Denied,
+    DeadlineExceeded,
     Invalid,
-    Missing,
+    NotFound,
+    PermissionDenied,
     Problem,
-    ReconnectNeeded,
-    TimedOut,
-    Upstream,
+    ReconnectRequired,
+    UpstreamError,
 )
-from mainspring.contracts.integration import Broken, Integration, Item
+from mainspring.contracts.integration import Integration, Item, UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.gate.context import GateContext
 from mainspring.gate.egress import Egress
@@ -79,9 +79,9 @@ async def _world(
         await egress.aclose()
 
 
-async def _all(world: World, given: dict[str, Any]) -> list[Item | Broken]:
+async def _all(world: World, given: dict[str, Any]) -> list[Item | UnreadableItem]:
     (source,) = world[1].sources
-    found: list[Item | Broken] = []
+    found: list[Item | UnreadableItem] = []
     cursor, more = None, True
     while more:
         portion = await source.read(world[2], given, cursor)
@@ -89,9 +89,9 @@ async def _all(world: World, given: dict[str, Any]) -> list[Item | Broken]:
     return found
 
 
-async def _poll(world: World, cursor: Any) -> tuple[list[Item | Broken], Any]:
+async def _poll(world: World, cursor: Any) -> tuple[list[Item | UnreadableItem], Any]:
     (poll,) = world[1].polls
-    found: list[Item | Broken] = []
+    found: list[Item | UnreadableItem] = []
     more = True
     while more:
         portion = await poll.read(world[2], {}, cursor)
@@ -99,11 +99,11 @@ async def _poll(world: World, cursor: Any) -> tuple[list[Item | Broken], Any]:
     return found, cursor
 
 
-def _told(found: list[Item | Broken]) -> int:
+def _told(found: list[Item | UnreadableItem]) -> int:
     return sum(isinstance(one, Item) and one.event is not None for one in found)
 
 
-def _titles(found: list[Item | Broken]) -> list[str]:
+def _titles(found: list[Item | UnreadableItem]) -> list[str]:
     return [one.title for one in found if isinstance(one, Item)]
 
 
@@ -191,7 +191,7 @@ async def test_large_and_unreadable_mails_do_not_hold_up_the_others(tmp_path: Pa
         box.refused = {box.put(_mail(4), now=NOW)}
         box.put(_mail(5), now=NOW)
         found, cursor = await _poll(world, None)
-        assert [type(one) for one in found] == [Item, Item, Item, Broken, Item]
+        assert [type(one) for one in found] == [Item, Item, Item, UnreadableItem, Item]
         assert found[3].source_ref == f"email:{box.uidvalidity}:104"
         assert cursor["uid"] == 105, "one mail that is not given does not stop the others"
         assert _told(found) == 0, "what a first look finds was there before"
@@ -203,7 +203,7 @@ async def test_large_and_unreadable_mails_do_not_hold_up_the_others(tmp_path: Pa
 
         # A server that sends more than it was asked for is left before it is read.
         box.instead = {"UID FETCH": b"* 1 FETCH (UID 101 BODY[]<0> {999999999}\r\n"}
-        with pytest.raises(Upstream) as huge:
+        with pytest.raises(UpstreamError) as huge:
             await _poll(world, None)
         assert (huge.value.code, huge.value.retryable) == ("mailbox_too_large", False)
 
@@ -212,16 +212,16 @@ async def test_nobody_is_let_in_with_another_password_and_it_stands_in_no_proble
     tmp_path: Path,
 ) -> None:
     async with _world(tmp_path, password="wrong-word") as world:
-        with pytest.raises(ReconnectNeeded) as refused:
+        with pytest.raises(ReconnectRequired) as refused:
             await world[1].account(world[2])
         assert refused.value.code == "mailbox_sign_in"
         assert "wrong-word" not in str(refused.value.as_dict())
         world[0].instead = {"LOGIN": b"TAG NO [UNAVAILABLE] later\r\n"}
-        with pytest.raises(Upstream) as later:
+        with pytest.raises(UpstreamError) as later:
             await world[1].account(world[2])
         assert later.value.code == "mailbox_not_now"
     async with _world(tmp_path, folder="Entwürfe") as world:
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             await world[1].account(world[2])
         assert world[0].heard[-1] == [b"EXAMINE", b"Entw&APw-rfe"]
 
@@ -232,18 +232,18 @@ async def test_a_password_is_said_over_a_proven_connection_or_not_at_all(tmp_pat
         assert _titles(await _all(world, {})) == ["Mail 1"]
         assert world[0].names()[:2] == ["STARTTLS", "LOGIN"]
         world[0].offers_tls = False
-        with pytest.raises(Upstream) as plain:
+        with pytest.raises(UpstreamError) as plain:
             await _all(world, {})
         assert plain.value.code == "mailbox_tls_missing"
         world[0].offers_tls = True
         # Words that somebody slips in before the talk is secret.
         world[0].instead = {"STARTTLS": b"TAG OK begin\r\n* OK slipped in\r\n"}
-        with pytest.raises(Upstream) as slipped:
+        with pytest.raises(UpstreamError) as slipped:
             await _all(world, {})
         assert slipped.value.code == "mailbox_answer"
     for trusted, code in ((False, "tls_failed"), (True, "address_not_public")):
         async with _world(tmp_path, trusted=trusted, allowed=not trusted) as world:
-            with pytest.raises((Upstream, Denied)) as failed:
+            with pytest.raises((UpstreamError, PermissionDenied)) as failed:
                 await world[1].account(world[2])
             assert failed.value.code == code
             assert "LOGIN" not in world[0].names()
@@ -278,7 +278,7 @@ async def test_a_silent_server_is_left_in_time(tmp_path: Path) -> None:
         world[0].instead = {"LOGIN": None}
         assert isinstance(world[2].http, MailboxWay)
         world[2].http.seconds = 0.3
-        with pytest.raises(TimedOut) as late:
+        with pytest.raises(DeadlineExceeded) as late:
             await world[1].account(world[2])
         assert late.value.code == "mailbox_late"
         assert world[0].names() == ["LOGIN"]
@@ -300,7 +300,7 @@ def test_settings_that_cannot_be_right_are_told_with_their_place(
     settings: dict[str, Any], pointer: str
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        imap.place_of({"host": "imap.example.com", "user": "ada", **settings})
+        imap.parse_imap_settings({"host": "imap.example.com", "user": "ada", **settings})
     assert [one.pointer for one in refused.value.findings] == [pointer]
-    usual = imap.place_of({"host": "imap.example.com", "user": "ada"})
+    usual = imap.parse_imap_settings({"host": "imap.example.com", "user": "ada"})
     assert (usual.port, usual.folder, usual.security) == (993, "INBOX", "tls")

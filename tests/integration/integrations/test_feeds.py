@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Denied, Missing, Problem, ReconnectNeeded, Upstream
-from mainspring.contracts.integration import Adapter, Broken, Item
+from mainspring.contracts.errors import (
+    NotFound,
+    PermissionDenied,
+    Problem,
+    ReconnectRequired,
+    UpstreamError,
+)
+from mainspring.contracts.integration import Adapter, Item, UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.integrations import coinmarketcap, http_json, ics, rss
 from tests.kit.doubles.feeds import KEY, market_double, refusal, web_double
@@ -26,7 +32,7 @@ async def _rows(
 ) -> list[Mapping[str, Any]]:
     [operation] = adapter.operations
     found = await operation.rows(ctx, adapter.normal(ref), params)
-    return [one for one in found if not isinstance(one, Broken)]
+    return [one for one in found if not isinstance(one, UnreadableItem)]
 
 
 async def test_each_adapter_reads_what_stands_at_its_address() -> None:
@@ -64,13 +70,13 @@ async def test_each_adapter_reads_what_stands_at_its_address() -> None:
 @pytest.mark.parametrize(
     ("answer", "kind", "says"),
     [
-        (http_answer(404, b""), Missing, "127.0.0.1"),
-        (http_answer(403, b""), Denied, "127.0.0.1"),
-        (http_answer(429, b"", "Retry-After: 7"), Upstream, "pause"),
-        (http_answer(503, b""), Upstream, "503"),
-        (http_answer(200, b"<html>"), Upstream, "not JSON"),
-        (http_answer(200, b"[" + b"1," * 20_000 + b"1]"), Upstream, "larger"),
-        (http_answer(302, b"", "Location: http://127.0.0.1:9/"), Denied, "approved"),
+        (http_answer(404, b""), NotFound, "127.0.0.1"),
+        (http_answer(403, b""), PermissionDenied, "127.0.0.1"),
+        (http_answer(429, b"", "Retry-After: 7"), UpstreamError, "pause"),
+        (http_answer(503, b""), UpstreamError, "503"),
+        (http_answer(200, b"<html>"), UpstreamError, "not JSON"),
+        (http_answer(200, b"[" + b"1," * 20_000 + b"1]"), UpstreamError, "larger"),
+        (http_answer(302, b"", "Location: http://127.0.0.1:9/"), PermissionDenied, "approved"),
     ],
 )
 async def test_what_goes_wrong_over_there_is_said_by_its_name(
@@ -108,7 +114,7 @@ async def test_the_market_is_read_with_a_key_and_a_broken_coin_keeps_no_other_aw
                 "market_cap_usd": "65000500.0",
                 "last_updated": "2026-03-01T10:00:00.000Z",
             }
-            assert isinstance(broken, Broken)
+            assert isinstance(broken, UnreadableItem)
             assert isinstance(last, Item)
             [poll] = built.polls
             assert poll.every == "0 * * * *"
@@ -117,11 +123,11 @@ async def test_the_market_is_read_with_a_key_and_a_broken_coin_keeps_no_other_aw
             assert [row["symbol"] for row in rows] == ["BTC", None]
             assert await built.account(ctx) == "10000 credits a month"
             market.script.append(refusal(429, 1008, "You have hit the minute limit."))
-            with pytest.raises(Upstream, match="minute limit") as busy:
+            with pytest.raises(UpstreamError, match="minute limit") as busy:
                 await source.read(ctx, {}, None)
             assert busy.value.retryable
             market.script.append(http_answer(200, b"[]"))
-            with pytest.raises(Upstream):
+            with pytest.raises(UpstreamError):
                 await source.read(ctx, {}, None)
     assert all(KEY.encode() in request for request in market.requests)
 
@@ -129,15 +135,15 @@ async def test_the_market_is_read_with_a_key_and_a_broken_coin_keeps_no_other_aw
 @pytest.mark.parametrize(
     ("status", "code", "kind", "retryable", "says"),
     [
-        (429, 1008, Upstream, True, "minute"),
-        (429, 1009, Upstream, False, "day"),
-        (429, 1010, Upstream, False, "month"),
-        (429, "1010", Upstream, False, "month"),
-        (429, 1011, Upstream, False, "address"),
-        (429, 429, Upstream, True, "minute"),
-        (403, 1007, ReconnectNeeded, False, "key"),
-        (402, 1004, Denied, False, "plan"),
-        (403, 1006, Denied, False, "plan"),
+        (429, 1008, UpstreamError, True, "minute"),
+        (429, 1009, UpstreamError, False, "day"),
+        (429, 1010, UpstreamError, False, "month"),
+        (429, "1010", UpstreamError, False, "month"),
+        (429, 1011, UpstreamError, False, "address"),
+        (429, 429, UpstreamError, True, "minute"),
+        (403, 1007, ReconnectRequired, False, "key"),
+        (402, 1004, PermissionDenied, False, "plan"),
+        (403, 1006, PermissionDenied, False, "plan"),
     ],
 )
 async def test_the_limits_of_the_market_differ_in_how_long_they_last(

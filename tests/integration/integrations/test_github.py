@@ -11,19 +11,19 @@ import pytest
 
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import (
-    Clash,
-    Denied,
+    Conflict,
     Invalid,
-    Missing,
+    NotFound,
+    PermissionDenied,
     Problem,
-    ReconnectNeeded,
+    ReconnectRequired,
     TooLarge,
-    Upstream,
+    UpstreamError,
 )
-from mainspring.contracts.integration import Broken, Integration, Item, Portion
+from mainspring.contracts.integration import Integration, Item, ItemBatch, UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.integrations.github import integration
-from mainspring.integrations.github.sources import INPUT, from_request
+from mainspring.integrations.github.sources import INPUT, parse_request
 from tests.kit.doubles.github import TOKEN, GitHubDouble, Repository, answer, github_double, told
 from tests.kit.scripted import http_answer
 from tests.kit.visits import visiting
@@ -55,11 +55,11 @@ class Visit:
         (found,) = [one for one in self.built.capabilities if one.id == f"github.{name}"]
         return await found.handler(self.ctx, arguments)
 
-    async def poll(self, name: str, repositories: str, cursor: Any = None) -> Portion:
+    async def poll(self, name: str, repositories: str, cursor: Any = None) -> ItemBatch:
         (found,) = [one for one in self.built.polls if one.name == name]
         return await found.read(self.ctx, {"repositories": repositories}, cursor)
 
-    async def search(self, cursor: Any = None, **given: Any) -> Portion:
+    async def search(self, cursor: Any = None, **given: Any) -> ItemBatch:
         return await self.built.sources[0].read(self.ctx, given, cursor)
 
     def asked(self) -> str:
@@ -77,7 +77,7 @@ async def visit() -> AsyncIterator[Visit]:
             yield Visit(double, built, ctx)
 
 
-def items(portion: Portion) -> list[Item]:
+def items(portion: ItemBatch) -> list[Item]:
     found = [one for one in portion.items if isinstance(one, Item)]
     assert len(found) == len(portion.items)
     return found
@@ -164,7 +164,7 @@ async def test_public_repositories_are_read_without_a_connection() -> None:
             (read,) = [one for one in adapter.operations if one.id == "github.list_open_issues"]
             assert len(await read.rows(alone, REF, {})) == 1
             assert b"authorization" not in double.requests[-1].lower()
-            with pytest.raises(Missing, match="not there, or not visible to this account"):
+            with pytest.raises(NotFound, match="not there, or not visible to this account"):
                 await read.rows(alone, {"owner": "octo", "repo": "hidden"}, {})
 
 
@@ -179,7 +179,7 @@ async def test_a_search_becomes_pages_and_half_broken_entries_do_not_stop_the_ot
     portion = await visit.search(query=f"repo:{REPO} is:open", limit=5)
 
     assert "q=repo%3Aocto%2Fhello+is%3Aopen+is%3Apr" in visit.asked()
-    (broken,) = [one for one in portion.items if isinstance(one, Broken)]
+    (broken,) = [one for one in portion.items if isinstance(one, UnreadableItem)]
     assert "lacks id" in broken.problem.detail
     first, _, _, last = [one for one in portion.items if isinstance(one, Item)]
     assert (first.type, first.source_ref, first.title) == (
@@ -258,8 +258,8 @@ async def test_a_repository_that_is_gone_is_told_of_and_the_others_go_on(visit: 
     visit.double.issue("octo/world", 2, at)
 
     gone, there = (await visit.poll("issues", f"octo/gone, {REPO}")).items
-    assert isinstance(gone, Broken)
-    assert isinstance(gone.problem, Missing)
+    assert isinstance(gone, UnreadableItem)
+    assert isinstance(gone.problem, NotFound)
     assert isinstance(there, Item)
 
     # In the middle GitHub wants a pause: what is there is kept, the rest comes first next time.
@@ -273,7 +273,7 @@ async def test_a_repository_that_is_gone_is_told_of_and_the_others_go_on(visit: 
     rest = items(await visit.poll("issues", f"{REPO}, octo/world", cut.cursor))
     assert [one.frontmatter["number"] for one in rest] == [2]
     visit.double.script = [told(429, "Slow down", "Retry-After: 30")]
-    with pytest.raises(Upstream) as busy:
+    with pytest.raises(UpstreamError) as busy:
         await visit.poll("issues", REPO)
     assert busy.value.retry_after == 30
 
@@ -323,7 +323,7 @@ async def test_an_issue_and_a_comment_are_written_as_they_were_asked_for(visit: 
         "comment_id": 1001,
         "url": f"https://github.com/{REPO}/issues/1#issuecomment-1001",
     }
-    with pytest.raises(Missing, match="octo/hello#9 is not there"):
+    with pytest.raises(NotFound, match="octo/hello#9 is not there"):
         await visit.write("comment", **REF, number=9, body="Mended")
 
 
@@ -331,7 +331,7 @@ async def test_a_repository_that_moved_is_read_but_not_written_to(visit: Visit) 
     visit.double.issue("octo/new", 1, OLD)
     visit.double.renamed[REPO] = "octo/new"
     assert len(await visit.rows("list_open_issues")) == 1
-    with pytest.raises(Clash, match="another name by now") as moved:
+    with pytest.raises(Conflict, match="another name by now") as moved:
         await visit.write("open_issue", **ISSUE)
     assert (moved.value.unsent, visit.double.messages) == (True, [])
 
@@ -347,34 +347,34 @@ SENTENCE = [{"resource": "Issue", "code": "custom", "field": "labels", "message"
             told(
                 403, "API rate limit exceeded", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1"
             ),
-            Upstream,
+            UpstreamError,
             1.0,
             True,
         ),
         (
             told(403, "You have exceeded a secondary rate limit", "Retry-After: 7"),
-            Upstream,
+            UpstreamError,
             7.0,
             True,
         ),
-        (told(429, "You have exceeded a secondary rate limit"), Upstream, 60.0, True),
-        (told(401, "Bad credentials"), ReconnectNeeded, None, True),
-        (told(403, "Resource not accessible by integration"), Denied, None, True),
+        (told(429, "You have exceeded a secondary rate limit"), UpstreamError, 60.0, True),
+        (told(401, "Bad credentials"), ReconnectRequired, None, True),
+        (told(403, "Resource not accessible by integration"), PermissionDenied, None, True),
         (
             told(403, "Resource protected", "X-GitHub-SSO: required; url=https://github.com/sso"),
-            Denied,
+            PermissionDenied,
             None,
             True,
         ),
-        (told(404, "Not Found"), Missing, None, True),
-        (told(410, "Issues are disabled for this repo"), Missing, None, True),
+        (told(404, "Not Found"), NotFound, None, True),
+        (told(410, "Issues are disabled for this repo"), NotFound, None, True),
         (told(422, "Validation Failed", errors=FIELD), Invalid, None, True),
         (told(422, "Validation Failed", errors=SENTENCE), Invalid, None, True),
-        (told(503, "Service unavailable", "Retry-After: 5"), Upstream, 5.0, None),
-        (http_answer(201, b"<html>"), Upstream, None, None),
-        (answer(201, {"number": "7"}), Upstream, None, None),
-        (answer(201, ["7"]), Upstream, None, None),
-        (http_answer(201, b"x" * 500_000), Upstream, None, None),
+        (told(503, "Service unavailable", "Retry-After: 5"), UpstreamError, 5.0, None),
+        (http_answer(201, b"<html>"), UpstreamError, None, None),
+        (answer(201, {"number": "7"}), UpstreamError, None, None),
+        (answer(201, ["7"]), UpstreamError, None, None),
+        (http_answer(201, b"x" * 500_000), UpstreamError, None, None),
     ],
     ids=lambda value: None if isinstance(value, float | bool | None) else "",
 )
@@ -435,9 +435,9 @@ async def test_the_longest_query_that_is_accepted_can_be_searched_for(visit: Vis
     most = INPUT["properties"]["query"]["maxLength"]
     query = f"repo:{REPO} {'word ' * 60}"[:most]
     assert len(items(await visit.search(query=query))) == 1
-    assert len(from_request(f"repo:{REPO} {'word ' * 60}", NOW)["query"]) <= most
+    assert len(parse_request(f"repo:{REPO} {'word ' * 60}", NOW)["query"]) <= most
     named = '"' + '" "'.join("x" * 99 for _ in range(3)) + '"'
-    assert len(from_request(f"open issues and prs in {REPO} {named}", NOW)["query"]) <= most
+    assert len(parse_request(f"open issues and prs in {REPO} {named}", NOW)["query"]) <= most
 
 
 @pytest.mark.parametrize(
@@ -455,7 +455,7 @@ async def test_a_search_whose_cursor_has_an_older_shape_begins_anew(
 async def test_a_retired_version_of_the_api_asks_for_an_update(visit: Visit) -> None:
     gone = told(410, "Gone", "Sunset: Fri, 10 Mar 2028 00:00:00 GMT")
     visit.double.script = [gone]
-    with pytest.raises(Upstream, match="version of its API") as retired:
+    with pytest.raises(UpstreamError, match="version of its API") as retired:
         await visit.rows("list_open_issues")
     assert (retired.value.retryable, retired.value.code) == (False, "github_version")
     assert "Update Mainspring" in str(retired.value.suggestion)
@@ -463,7 +463,7 @@ async def test_a_retired_version_of_the_api_asks_for_an_update(visit: Visit) -> 
 
 async def test_an_app_without_the_permission_is_told_where_to_give_it(visit: Visit) -> None:
     visit.double.script = [told(403, "Resource not accessible by integration")]
-    with pytest.raises(Denied) as refused:
+    with pytest.raises(PermissionDenied) as refused:
         await visit.rows("list_open_issues")
     assert "GitHub App" in str(refused.value.suggestion)
 
@@ -477,11 +477,11 @@ async def test_a_search_that_github_refuses_points_to_the_query(visit: Visit) ->
 async def test_a_redirect_or_a_next_page_elsewhere_never_gets_the_token(visit: Visit) -> None:
     where = "http://127.0.0.1:9/repos/octo/hello/issues"
     visit.double.script = [answer(301, {}, f"Location: {where}")]
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await visit.rows("list_open_issues")
     visit.double.script = [answer(200, [], f'Link: <{where}>; rel="next"')]
-    with pytest.raises(Upstream):
+    with pytest.raises(UpstreamError):
         await visit.rows("list_open_issues")
     visit.double.script = [answer(200, [{"title": "no id"}])]
-    with pytest.raises(Upstream, match="cannot be read"):
+    with pytest.raises(UpstreamError, match="cannot be read"):
         await visit.rows("list_open_issues")

@@ -11,9 +11,16 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Invalid, Missing, Problem, ReconnectNeeded, Upstream
-from mainspring.contracts.ids import new_id
-from mainspring.contracts.integration import Broken, Integration, Item, Poll, Portion, Source
+from mainspring.contracts.errors import Invalid, NotFound, Problem, ReconnectRequired, UpstreamError
+from mainspring.contracts.ids import generate_id
+from mainspring.contracts.integration import (
+    Integration,
+    Item,
+    ItemBatch,
+    Poll,
+    Source,
+    UnreadableItem,
+)
 from mainspring.contracts.limits import Limits
 from mainspring.gate.context import GateContext
 from mainspring.integrations.gmail import integration
@@ -47,11 +54,11 @@ class Visit:
     def poll(self) -> Poll:
         return self.built.polls[0]
 
-    async def fetched(self, **given: Any) -> tuple[list[Item | Broken], list[Portion]]:
+    async def fetched(self, **given: Any) -> tuple[list[Item | UnreadableItem], list[ItemBatch]]:
         """All portions of one fetch."""
         return await all_portions(self.source.read, self.ctx, given)
 
-    async def looked(self, cursor: Any) -> tuple[list[Item | Broken], Any]:
+    async def looked(self, cursor: Any) -> tuple[list[Item | UnreadableItem], Any]:
         """All portions of one look of the poll, and where it ended."""
         found, portions = await all_portions(self.poll.read, self.ctx, {}, cursor)
         return found, portions[-1].cursor
@@ -82,7 +89,7 @@ def _mail(text: str) -> dict[str, Any]:
     return leaf("text/plain", text.encode(), Content_Type="text/plain; charset=UTF-8")
 
 
-def _events(found: list[Item | Broken]) -> list[str]:
+def _events(found: list[Item | UnreadableItem]) -> list[str]:
     return [str(one.payload["message_id"]) for one in found if isinstance(one, Item) and one.event]
 
 
@@ -158,7 +165,7 @@ async def test_a_thread_becomes_one_page_with_its_messages_and_what_is_attached(
         assert [file.filename for file in again_files] == ["plan.csv", "plan.pdf"]
         assert again_files[1].content == b"%PDF-1.7" * 50
         gone = {"attachments": [{"attachment_id": "m2/9"}]}
-        with pytest.raises(Missing, match="no such attachment"):
+        with pytest.raises(NotFound, match="no such attachment"):
             await one.source.files(one.ctx, gone)
 
 
@@ -181,16 +188,18 @@ async def test_a_fetch_goes_over_all_pages_to_its_limit_and_past_what_is_broken(
             paths[3]: [failed()],
         }
         found, _ = await one.fetched(query="in:anywhere", limit=10)
-        broken = {item.source_ref: item.problem for item in found if isinstance(item, Broken)}
+        broken = {
+            item.source_ref: item.problem for item in found if isinstance(item, UnreadableItem)
+        }
         assert sorted(broken) == [f"gmail:thread:t{at}" for at in (57, 58, 59)]
         assert len(found) == 10
         # Busy means all of it, and everything failing does too.
         one.double.planned = {paths[0]: [busy(7)]}
-        with pytest.raises(Upstream) as caught:
+        with pytest.raises(UpstreamError) as caught:
             await one.fetched(query="in:anywhere", limit=3)
         assert (caught.value.retry_after, caught.value.retryable) == (7.0, True)
         one.double.planned = {path: [failed(), failed()] for path in paths[:2]}
-        with pytest.raises(Upstream, match="failed with status 500"):
+        with pytest.raises(UpstreamError, match="failed with status 500"):
             await one.fetched(query="in:anywhere", limit=2)
 
 
@@ -283,7 +292,7 @@ async def test_mail_answers_in_its_thread_with_files_and_leaves_once() -> None:
 
 async def test_a_mail_whose_answer_was_lost_is_found_among_others_to_the_same_person() -> None:
     """Gmail gives every mail a Message-ID of its own, so another header has to tell them apart."""
-    run = new_id()
+    run = generate_id()
     given = {"to": ["noah@example.com"], "subject": "Hello", "body": "x"}
     async with visit(key=f"{run}/send/1") as one:
         assert await one.sent(**given) == {"message_id": "sent1"}
@@ -308,7 +317,7 @@ async def test_a_mail_whose_answer_was_lost_is_found_among_others_to_the_same_pe
 
 async def test_nothing_that_was_sent_before_a_run_began_is_looked_through() -> None:
     given = {"to": ["noah@example.com"], "subject": "Hello", "body": "x"}
-    async with visit(key=f"{new_id()}/send/1") as one:
+    async with visit(key=f"{generate_id()}/send/1") as one:
         for at in range(30):
             one.double.put(
                 f"old{at}",
@@ -336,7 +345,7 @@ async def test_a_first_attempt_is_sent_without_a_search(person: str) -> None:
     """A hundred mails to one address cost a hundred requests, and not thousands."""
     given = {"to": [person], "subject": "Hello", "body": "x"}
     async with visit() as one:
-        keys = [f"{new_id()}/send/{number}" for number in range(5)]
+        keys = [f"{generate_id()}/send/{number}" for number in range(5)]
         for key in keys:
             first = replace(one.ctx, key=key, repeated=False)
             await one.built.capabilities[0].handler(first, given)
@@ -371,7 +380,7 @@ async def test_what_was_not_sent_is_said_and_what_nobody_knows_is_not() -> None:
         assert (await problem()).unsent is True
         assert (await problem(thread_id="none")).code == "thread_missing"
         one.double.planned = {SEND: [scope_missing()]}
-        assert isinstance(await problem(), ReconnectNeeded)
+        assert isinstance(await problem(), ReconnectRequired)
         # No line of a header can be smuggled in, whichever way it came here.
         assert (await problem(subject="x\r\nBcc: eve@example.com")).code == "mail_header"
         bad = {"filename": "a", "content_base64": "not base64!"}
@@ -394,7 +403,7 @@ async def test_an_account_is_told_and_a_connection_that_may_not_is_named_as_such
                 refusal(401, "authError"),
             ]
         }
-        kinds = [ReconnectNeeded, Upstream, Problem, Problem]
+        kinds = [ReconnectRequired, UpstreamError, Problem, Problem]
         told = []
         for kind in kinds:
             with pytest.raises(kind) as caught:

@@ -10,8 +10,14 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Denied, Invalid, Problem, ReconnectNeeded, Upstream
-from mainspring.contracts.integration import Broken, Integration, Item, Portion
+from mainspring.contracts.errors import (
+    Invalid,
+    PermissionDenied,
+    Problem,
+    ReconnectRequired,
+    UpstreamError,
+)
+from mainspring.contracts.integration import Integration, Item, ItemBatch, UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.integrations.linear import integration
 from tests.kit.doubles.linear import (
@@ -41,10 +47,10 @@ class Visit:
     async def create(self, **arguments: Any) -> Any:
         return await self.built.capabilities[0].handler(self.ctx, {**ISSUE, **arguments})
 
-    async def search(self, cursor: Any = None, **given: Any) -> Portion:
+    async def search(self, cursor: Any = None, **given: Any) -> ItemBatch:
         return await self.built.sources[0].read(self.ctx, given, cursor)
 
-    async def poll(self, cursor: Any = None) -> Portion:
+    async def poll(self, cursor: Any = None) -> ItemBatch:
         return await self.built.polls[0].read(self.ctx, {}, cursor)
 
     def at(self, **ago: float) -> str:
@@ -55,7 +61,7 @@ def written(at: datetime) -> str:
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def items(portion: Portion) -> list[Item]:
+def items(portion: ItemBatch) -> list[Item]:
     found = [one for one in portion.items if isinstance(one, Item)]
     assert len(found) == len(portion.items)
     return found
@@ -126,7 +132,7 @@ async def test_a_try_whose_answer_was_lost_finds_its_issue(visit: Visit) -> None
     assert wrong.value.unsent is True
     teams = answer({"data": {"teams": {"nodes": [{"id": TEAM}]}}})
     visit.double.script = [teams, answer({"message": "gone"}, status=502)]
-    with pytest.raises(Upstream) as lost:
+    with pytest.raises(UpstreamError) as lost:
         await visit.create()
     assert (lost.value.retryable, lost.value.unsent) == (True, None)
     made = await visit.create()
@@ -138,7 +144,7 @@ async def test_a_search_becomes_pages_to_the_end_of_what_is_wanted(visit: Visit)
     for number in range(1, 61):
         visit.double.issue(number, f"2026-01-01T00:00:{number - 1:02}.000Z", title=f"Door {number}")
     visit.double.issues[58]["title"] = None
-    found: list[Item | Broken] = []
+    found: list[Item | UnreadableItem] = []
     cursor, more = None, True
     while more:
         portion = await visit.search(cursor, query="door", limit=40)
@@ -153,7 +159,7 @@ async def test_a_search_becomes_pages_to_the_end_of_what_is_wanted(visit: Visit)
     assert (first.frontmatter["priority"], first.event) == ("high", None)
     latest = (await visit.search(limit=2)).items
     assert isinstance(latest[0], Item)
-    assert isinstance(latest[1], Broken)
+    assert isinstance(latest[1], UnreadableItem)
     assert "lacks title" in latest[1].problem.detail
     assert await visit.built.account(visit.ctx) == "mona@octo.example (Octo)"
 
@@ -218,26 +224,26 @@ RESET = "X-RateLimit-Requests-Reset: 1000000000000"
             refusal(
                 "RATELIMITED", "Rate limit exceeded", "X-RateLimit-Requests-Remaining: 0", RESET
             ),
-            Upstream,
+            UpstreamError,
             1.0,
             True,
         ),
-        (refusal("RATELIMITED", "Rate limit exceeded", "Retry-After: 9"), Upstream, 9.0, True),
-        (refusal("RATELIMITED", "Rate limit exceeded"), Upstream, 60.0, True),
-        (refusal("AUTHENTICATION_ERROR", "Authentication required"), ReconnectNeeded, None, True),
+        (refusal("RATELIMITED", "Rate limit exceeded", "Retry-After: 9"), UpstreamError, 9.0, True),
+        (refusal("RATELIMITED", "Rate limit exceeded"), UpstreamError, 60.0, True),
+        (refusal("AUTHENTICATION_ERROR", "Authentication required"), ReconnectRequired, None, True),
         (
             refusal("AUTHENTICATION_ERROR", "Authentication required", status=200),
-            ReconnectNeeded,
+            ReconnectRequired,
             None,
             True,
         ),
-        (refusal("FORBIDDEN", "You do not have access"), Denied, None, True),
-        (refusal("INTERNAL_SERVER_ERROR", "Oops", status=200), Upstream, None, None),
-        (http_answer(503, b"busy", "Retry-After: 5"), Upstream, 5.0, None),
-        (http_answer(302, b"", "Location: http://127.0.0.1:9/"), Upstream, None, True),
-        (http_answer(200, b"<html>"), Upstream, None, None),
-        (answer({"data": {"teams": {"nodes": "?"}}}), Upstream, None, None),
-        (answer({"errors": ["?"]}), Upstream, None, None),
+        (refusal("FORBIDDEN", "You do not have access"), PermissionDenied, None, True),
+        (refusal("INTERNAL_SERVER_ERROR", "Oops", status=200), UpstreamError, None, None),
+        (http_answer(503, b"busy", "Retry-After: 5"), UpstreamError, 5.0, None),
+        (http_answer(302, b"", "Location: http://127.0.0.1:9/"), UpstreamError, None, True),
+        (http_answer(200, b"<html>"), UpstreamError, None, None),
+        (answer({"data": {"teams": {"nodes": "?"}}}), UpstreamError, None, None),
+        (answer({"errors": ["?"]}), UpstreamError, None, None),
     ],
     ids=lambda value: None if isinstance(value, float | bool | None) else "",
 )
@@ -257,18 +263,18 @@ async def test_a_refusal_says_what_happened_and_whether_anything_left(
 @pytest.mark.parametrize(
     ("error", "kind", "retryable"),
     [
-        ("ratelimited", Upstream, True),
-        ("lock timeout", Upstream, True),
-        ("internal error", Upstream, True),
-        ("network error", Upstream, True),
-        ("bootstrap error", Upstream, True),
-        ("", Upstream, False),
-        ("other", Upstream, False),
-        ("unknown", Upstream, False),
-        ("usage limit exceeded", Denied, False),
-        ("feature not accessible", Denied, False),
-        ("forbidden", Denied, False),
-        ("authentication error", ReconnectNeeded, False),
+        ("ratelimited", UpstreamError, True),
+        ("lock timeout", UpstreamError, True),
+        ("internal error", UpstreamError, True),
+        ("network error", UpstreamError, True),
+        ("bootstrap error", UpstreamError, True),
+        ("", UpstreamError, False),
+        ("other", UpstreamError, False),
+        ("unknown", UpstreamError, False),
+        ("usage limit exceeded", PermissionDenied, False),
+        ("feature not accessible", PermissionDenied, False),
+        ("forbidden", PermissionDenied, False),
+        ("authentication error", ReconnectRequired, False),
         ("invalid input", Invalid, False),
         ("user error", Invalid, False),
         ("graphql error", Invalid, False),
@@ -286,13 +292,13 @@ async def test_the_type_of_an_error_says_whether_another_try_helps(
 
 async def test_an_internal_error_without_a_type_is_tried_again(visit: Visit) -> None:
     visit.double.script = [typed("", "Internal server error")]
-    with pytest.raises(Upstream) as refused:
+    with pytest.raises(UpstreamError) as refused:
         await visit.poll(None)
     assert refused.value.retryable is True
 
 
 async def test_an_error_of_the_server_with_a_code_of_its_own_is_tried_again(visit: Visit) -> None:
     visit.double.script = [refusal("SOMETHING_NEW", "Oops", status=200, kind="lock timeout")]
-    with pytest.raises(Upstream) as refused:
+    with pytest.raises(UpstreamError) as refused:
         await visit.poll(None)
     assert refused.value.retryable is True

@@ -10,13 +10,13 @@ import pytest
 
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import (
-    Denied,
     Invalid,
-    Missing,
+    NotFound,
+    PermissionDenied,
     Problem,
-    ReconnectNeeded,
+    ReconnectRequired,
     TooLarge,
-    Upstream,
+    UpstreamError,
 )
 from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
@@ -125,14 +125,14 @@ async def test_what_is_too_large_comes_in_smaller_pages_and_too_many_are_told(
 
 
 async def test_a_board_that_is_hidden_or_not_named_is_told(visit: Visit) -> None:
-    with pytest.raises(Missing, match="Board 77 is not there, or not visible"):
+    with pytest.raises(NotFound, match="Board 77 is not there, or not visible"):
         await visit.rows()
     with pytest.raises(Invalid) as unnamed:
         await visit.rows(ref={})
     assert unnamed.value.findings[0].pointer == "/board_id"
     visit.double.item("77", 1)
     del visit.double.boards["77"][0]["id"]
-    with pytest.raises(Upstream, match="lacks an id"):
+    with pytest.raises(UpstreamError, match="lacks an id"):
         await visit.rows()
 
 
@@ -145,7 +145,7 @@ async def test_an_update_arrives_as_the_text_that_was_shown(visit: Visit) -> Non
         "item": "1",
         "body": "a &lt; b &amp; c<br>&lt;b&gt;not bold&lt;/b&gt;",
     }
-    with pytest.raises(Missing, match="Item not found"):
+    with pytest.raises(NotFound, match="Item not found"):
         await visit.post(item_id="2")
 
 
@@ -163,38 +163,38 @@ OLD = {
     [
         (
             refusal("COMPLEXITY_BUDGET_EXHAUSTED", "Complexity", retry_in_seconds=15),
-            Upstream,
+            UpstreamError,
             15.0,
             True,
         ),
-        (answer(OLD), Upstream, 13.0, True),
+        (answer(OLD), UpstreamError, 13.0, True),
         (
             refusal("maxConcurrencyExceeded", "Concurrency", "Retry-After: 3", status=429),
-            Upstream,
+            UpstreamError,
             3.0,
             True,
         ),
-        (refusal("DAILY_LIMIT_EXCEEDED", "Daily limit"), Upstream, 60.0, True),
-        (answer({"errors": ["Not Authenticated"]}, status=401), ReconnectNeeded, None, True),
+        (refusal("DAILY_LIMIT_EXCEEDED", "Daily limit"), UpstreamError, 60.0, True),
+        (answer({"errors": ["Not Authenticated"]}, status=401), ReconnectRequired, None, True),
         (
             refusal("UserUnauthorizedException", "User unauthorized", status_code=403),
-            Denied,
+            PermissionDenied,
             None,
             True,
         ),
-        (refusal("missingRequiredPermissions", "Scope"), Denied, None, True),
-        (refusal("InvalidBoardIdException", "Board"), Missing, None, True),
+        (refusal("missingRequiredPermissions", "Scope"), PermissionDenied, None, True),
+        (refusal("InvalidBoardIdException", "Board"), NotFound, None, True),
         (refusal("InvalidArgumentException", "Wrong"), Invalid, None, True),
         (
             answer({"error_message": "Internal server error", "status_code": 500}, status=500),
-            Upstream,
+            UpstreamError,
             60.0,
             None,
         ),
-        (http_answer(502, b"bad gateway", "Retry-After: 5"), Upstream, 5.0, None),
-        (http_answer(302, b"", "Location: http://127.0.0.1:9/"), Upstream, None, True),
-        (http_answer(200, b"<html>"), Upstream, None, None),
-        (answer({"data": {"create_update": None}}), Upstream, None, None),
+        (http_answer(502, b"bad gateway", "Retry-After: 5"), UpstreamError, 5.0, None),
+        (http_answer(302, b"", "Location: http://127.0.0.1:9/"), UpstreamError, None, True),
+        (http_answer(200, b"<html>"), UpstreamError, None, None),
+        (answer({"data": {"create_update": None}}), UpstreamError, None, None),
     ],
     ids=lambda value: None if isinstance(value, float | bool | None) else "",
 )

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.capability import Capability
-from mainspring.contracts.errors import Invalid, Missing, Problem, ReconnectNeeded, Upstream
-from mainspring.contracts.integration import Broken, Integration, Item, Portion
+from mainspring.contracts.errors import Invalid, NotFound, Problem, ReconnectRequired, UpstreamError
+from mainspring.contracts.integration import Integration, Item, ItemBatch, UnreadableItem
 from mainspring.gate.context import GateContext
 from mainspring.integrations.slack import integration
 from tests.kit.doubles.slack import TOKEN, SlackWorkspace, refusal, said, slack_workspace
@@ -57,10 +57,10 @@ async def _world(token: str = TOKEN) -> AsyncIterator[World]:
             yield slack, built, ctx
 
 
-async def _all(world: World, given: dict[str, Any]) -> tuple[list[Item | Broken], int]:
+async def _all(world: World, given: dict[str, Any]) -> tuple[list[Item | UnreadableItem], int]:
     """Everything that a source brings, and in how many portions."""
     (source,) = world[1].sources
-    found: list[Item | Broken] = []
+    found: list[Item | UnreadableItem] = []
     cursor, portions = None, 0
     while True:
         portion = await source.read(world[2], given, cursor)
@@ -71,19 +71,19 @@ async def _all(world: World, given: dict[str, Any]) -> tuple[list[Item | Broken]
         cursor = portion.cursor
 
 
-async def _poll(world: World, cursor: Any) -> tuple[list[Item | Broken], Any]:
+async def _poll(world: World, cursor: Any) -> tuple[list[Item | UnreadableItem], Any]:
     (poll,) = world[1].polls
-    found: list[Item | Broken] = []
+    found: list[Item | UnreadableItem] = []
     more = True
     while more:
         account = world[2].account
         assert account is not None
-        portion: Portion = await poll.read(world[2], account.settings, cursor)
+        portion: ItemBatch = await poll.read(world[2], account.settings, cursor)
         found, cursor, more = [*found, *portion.items], portion.cursor, portion.more
     return found, cursor
 
 
-def _refs(found: list[Item | Broken]) -> list[str]:
+def _refs(found: list[Item | UnreadableItem]) -> list[str]:
     return [one.source_ref for one in found]
 
 
@@ -116,7 +116,7 @@ async def test_a_channel_is_read_to_its_end_with_threads_names_and_files() -> No
             [f"slack:C0GEN:{_ts(n)}" for n in (1, 3, 5)] + [unreadable]
         )
         by_ref = {one.source_ref: one for one in found}
-        assert isinstance(by_ref[unreadable], Broken)
+        assert isinstance(by_ref[unreadable], UnreadableItem)
         thread = by_ref[f"slack:C0GEN:{_ts(1)}"]
         assert isinstance(thread, Item)
         assert thread.title == "Hello @Bob & all (https://x.example)"
@@ -140,7 +140,7 @@ async def test_a_channel_is_read_to_its_end_with_threads_names_and_files() -> No
         since = datetime.fromtimestamp(BASE + 4, UTC).isoformat()
         late, _ = await _all(world, {"channel": "C0GEN", "since": since})
         assert f"slack:C0GEN:{_ts(3)}" not in _refs(late)
-        with pytest.raises(Missing, match="no channel #nowhere"):
+        with pytest.raises(NotFound, match="no channel #nowhere"):
             await _all(world, {"channel": "#nowhere"})
         assert await world[1].account(world[2]) == "mainspring @ Acme"
         assert TOKEN.encode() in slack.requests[0]
@@ -195,13 +195,13 @@ async def test_a_poll_outlives_a_forgotten_page_a_pause_and_a_channel_that_is_go
         settings = {"channels": ["C0GONE", "C0GEN"]}
         one = await poll.read(ctx, settings, None)
         (gone,) = one.items
-        assert isinstance(gone, Broken)
+        assert isinstance(gone, UnreadableItem)
         assert (gone.source_ref, gone.problem.code) == ("slack:C0GONE", "slack_channel_not_found")
         two = await poll.read(ctx, settings, one.cursor)
         assert (len(two.items), two.more) == (2, True)
         # Slack asks for a pause: the place that is kept stays as it was, and reads the same again.
         slack.script = [refusal("ratelimited", "Retry-After: 7")]
-        with pytest.raises(Upstream) as busy:
+        with pytest.raises(UpstreamError) as busy:
             await poll.read(ctx, settings, two.cursor)
         assert (busy.value.retry_after, busy.value.unsent, busy.value.retryable) == (7, True, True)
         slack.forgotten = True
@@ -282,7 +282,7 @@ async def test_a_look_that_could_read_nothing_keeps_the_pause() -> None:
         slack.history["C0GEN"] = [_thread(slack, 1, 2)]
         slack.used.add("conversations.replies")
         (poll,) = built.polls
-        with pytest.raises(Upstream) as busy:
+        with pytest.raises(UpstreamError) as busy:
             await poll.read(ctx, {"channels": "C0GEN"}, None)
         assert (busy.value.retryable, busy.value.retry_after) == (True, 60)
 
@@ -332,19 +332,19 @@ async def test_a_message_is_posted_over_the_connection_and_refusals_ask_to_conne
         assert slack.messages == [given]
         for word in ("invalid_auth", "token_revoked", "account_inactive", "missing_scope"):
             slack.script = [refusal(word)]
-            with pytest.raises(ReconnectNeeded) as lost:
+            with pytest.raises(ReconnectRequired) as lost:
                 await post.handler(ctx, given)
             assert (lost.value.code, lost.value.unsent) == (f"slack_{word}", True)
         # Nobody is connected, and the owner keeps no token.
-        with pytest.raises(Missing) as nobody:
+        with pytest.raises(NotFound) as nobody:
             await post.handler(replace(ctx, account=None), given)
         assert nobody.value.code in {"slack_not_connected", "secret_missing"}
         assert len(slack.messages) == 1
 
     async with _world("xoxb-revoked") as world:
-        with pytest.raises(ReconnectNeeded):
+        with pytest.raises(ReconnectRequired):
             await world[1].account(world[2])
-        with pytest.raises(ReconnectNeeded):
+        with pytest.raises(ReconnectRequired):
             await _poll(world, None)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Upstream
-from mainspring.contracts.integration import Item, Portion
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.integration import Item, ItemBatch
 from mainspring.integrations.telegram import integration
 from tests.kit.telegram import CHAT, TOKEN, TelegramDouble, refusal, telegram_double
 from tests.kit.visits import visiting
@@ -25,7 +25,7 @@ class Visit:
     double: TelegramDouble
     ctx: CallContext
 
-    async def poll(self, cursor: Any = None) -> Portion:
+    async def poll(self, cursor: Any = None) -> ItemBatch:
         [poll] = integration({"telegram": self.double.url}).polls
         return await poll.read(self.ctx, SETTINGS, cursor)
 
@@ -70,7 +70,7 @@ async def test_a_button_that_telegram_does_not_know_any_more_holds_nothing_up(
 
 async def test_a_webhook_keeps_the_updates_away_until_it_is_deleted(visit: Visit) -> None:
     visit.double.webhook = "https://elsewhere.example/hook"
-    with pytest.raises(Upstream, match="webhook") as refused:
+    with pytest.raises(UpstreamError, match="webhook") as refused:
         await visit.poll()
 
     problem = refused.value
@@ -83,7 +83,7 @@ async def test_a_webhook_keeps_the_updates_away_until_it_is_deleted(visit: Visit
 
 async def test_another_program_that_reads_the_same_bot_is_named(visit: Visit) -> None:
     visit.double.polled_elsewhere = True
-    with pytest.raises(Upstream, match="Another program") as refused:
+    with pytest.raises(UpstreamError, match="Another program") as refused:
         await visit.poll()
 
     problem = refused.value
@@ -93,7 +93,7 @@ async def test_another_program_that_reads_the_same_bot_is_named(visit: Visit) ->
 
 async def test_a_conflict_in_other_words_is_tried_again_too(visit: Visit) -> None:
     visit.double.script.append(refusal(409, "Conflict: something new"))
-    with pytest.raises(Upstream) as refused:
+    with pytest.raises(UpstreamError) as refused:
         await visit.poll()
 
     assert (refused.value.code, refused.value.retryable) == ("telegram_conflict", True)

@@ -13,9 +13,9 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 from mainspring.recipes.compiling import compile_automation
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.key_rotation import rotate
 from mainspring.workspace.secret_use import check_secrets_there
@@ -90,7 +90,7 @@ class Here:
 
     async def run(self, automation: UUID) -> dict[str, Any]:
         house = self.bench.house
-        made = await house.dispatcher.dispatch(Request(house.workspace_id, automation))
+        made = await house.dispatcher.dispatch(RunRequest(house.workspace_id, automation))
         return await self.bench.until(made.run_id)
 
     async def output(self, automation: UUID) -> dict[str, Any]:
@@ -168,7 +168,7 @@ async def test_the_key_of_the_workspace_is_used_by_those_who_may(bench: Bench) -
         automation = await here.saved(printed(here.api.url))
         assert await here.code(automation) == "secret_missing"
         made = compile_automation("integration", printed(here.api.url), name="", description="")
-        with pytest.raises(Clash) as lacking:
+        with pytest.raises(Conflict) as lacking:
             await check_secrets_there(
                 house.database, house.workspace_id, FIRST_MEMBER, made, house.limits
             )
@@ -180,7 +180,7 @@ async def test_the_key_of_the_workspace_is_used_by_those_who_may(bench: Bench) -
         assert await here.code(automation) == "http_status"
         kept = await member.call("publisher_secret_set", name="CMC_API_KEY", value=KEY)
         assert "value" not in kept
-        with pytest.raises(Clash, match="CMC_API_KEY"):
+        with pytest.raises(Conflict, match="CMC_API_KEY"):
             await member.call("automation_secret_set", name="cmc_api_key", value="x")
         await rotate(house.database, house.vault.keyring)
         assert (await here.output(automation))["ingested_count"] == 2

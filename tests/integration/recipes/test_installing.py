@@ -9,10 +9,17 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Denied, Expired, Invalid, Missing, Problem
+from mainspring.contracts.errors import (
+    Conflict,
+    Expired,
+    Invalid,
+    NotFound,
+    PermissionDenied,
+    Problem,
+)
 from mainspring.contracts.roles import Role
 from mainspring.recipes.package import read_package
-from mainspring.recipes.package.signing import new_key, signed
+from mainspring.recipes.package.signing import add_signature, generate_key
 from mainspring.workspace.automations import ensure_workspace
 from mainspring.workspace.states import restore
 from tests.kit.boards import Boards
@@ -75,7 +82,7 @@ async def test_what_cannot_be_is_refused_and_nothing_is_left_behind(bench: Bench
 
     typo = await _refused(codex, apply, slug="sitse")
     assert (typo.code, typo.suggestion) == ("no_recipe", "Did you mean 'sites'?")
-    assert isinstance(typo, Missing)
+    assert isinstance(typo, NotFound)
     assert typo.findings[0].pointer == "/slug"
     both = await _refused(codex, "get_starter_recipe", slug="sites", id=str(uuid4()))
     assert isinstance(both, Invalid)
@@ -84,7 +91,7 @@ async def test_what_cannot_be_is_refused_and_nothing_is_left_behind(bench: Bench
     elsewhere = await _refused(codex, apply, slug="sites", brain_id=str(NEIGHBOUR))
     assert elsewhere.code == "no_workspace"
     circle = await _refused(codex, apply, slug="round")
-    assert isinstance(circle, Clash)
+    assert isinstance(circle, Conflict)
     assert "round → about → round" in circle.detail
     lonely = await _refused(codex, apply, slug="lonely")
     assert lonely.code == "dependencies_missing"
@@ -101,7 +108,7 @@ async def test_what_cannot_be_is_refused_and_nothing_is_left_behind(bench: Bench
     assert (await _refused(codex, "recover_recipe", entity_id=made)).code == "no_install"
     assert (await _refused(codex, "uninstall_recipe", slug="sites")).code == "brain_needed"
     viewer = Codex(bench.house, role=Role.VIEWER)
-    assert isinstance(await _refused(viewer, apply, slug="sites"), Denied)
+    assert isinstance(await _refused(viewer, apply, slug="sites"), PermissionDenied)
 
     assert await codex.call("list_installs") == {"installs": []}
     boards = await Boards(bench.house).call("list_boards")
@@ -261,7 +268,7 @@ async def test_an_uninstalled_automation_stops_and_is_recovered_paused(bench: Be
 
     # Restoring it by hand would undo only half of that.
     async with database.transaction() as tx:
-        with pytest.raises(Clash, match="uninstalled") as half:
+        with pytest.raises(Conflict, match="uninstalled") as half:
             await restore(tx, bench.house.workspace_id, UUID(made["id"]))
     assert "codex recover" in str(half.value.suggestion)
 
@@ -381,8 +388,8 @@ async def test_a_slug_alone_does_not_say_which_recipe(bench: Bench) -> None:
     await codex.publish(automation("sites"), automation("hello"))
     mine = (await codex.apply("sites"))["created"]
     reads = automation("reads", [says("{{ install.sites.id }}")], dependencies=[needs("sites")])
-    key = new_key()
-    await neighbour.publish(board(), reads, signed(automation("hello"), key), shared=True)
+    key = generate_key()
+    await neighbour.publish(board(), reads, add_signature(automation("hello"), key), shared=True)
     assert (await neighbour.call("get_starter_recipe", slug="hello"))["recipe"]["signed"]
     assert not (await codex.call("get_starter_recipe", slug="hello"))["recipe"]["signed"]
 
@@ -428,7 +435,7 @@ async def test_a_long_row_of_recipes_is_refused_by_its_beginning(bench: Bench) -
             )
     for capability in ("check_recipe_dependencies", "apply_starter_recipe"):
         long = await _refused(codex, capability, slug="c54")
-        assert isinstance(long, Clash)
+        assert isinstance(long, Conflict)
         assert "c54 → c53 → c52" in long.detail
     found = await codex.call("check_recipe_dependencies", slug="c49")
     assert len(found["chain"]) == 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from tests.kit.codex import Codex, automation
 from tests.kit.consenting import agree_to_all
 from tests.kit.house import Bench
@@ -25,7 +25,7 @@ async def test_what_an_upgrade_would_do_is_seen_before_it_is_made(bench: Bench) 
     assert (await codex.check(made))["definition"] is None, "there is nothing newer"
     await agree_to_all(house.database, house.workspace_id)
     async with bench.worker():
-        request = Request(house.workspace_id, UUID(made["id"]))
+        request = RunRequest(house.workspace_id, UUID(made["id"]))
         await bench.until((await house.dispatcher.dispatch(request)).run_id)
         await codex.publish(_teller("1.1.0", "Good night"))
 

@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Problem
-from mainspring.recipes.package.signing import new_key, signed
+from mainspring.contracts.errors import Conflict, Problem
+from mainspring.recipes.package.signing import add_signature, generate_key
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.overview import read_automation
 from tests.kit.boards import Boards
@@ -126,7 +126,7 @@ async def test_what_people_changed_stands_in_the_way_unless_it_may_go(bench: Ben
         {"place": "/datasets/default/columns/mine", "change": "added"}
     ]
     stands = await _refused(codex, "upgrade_recipe", entity_id=made["id"], entity_kind="board")
-    assert isinstance(stands, Clash)
+    assert isinstance(stands, Conflict)
     assert (stands.code, stands.findings[0].pointer) == (
         "user_changes",
         "/datasets/default/columns/mine",
@@ -302,18 +302,20 @@ async def test_members_of_a_bundle_are_upgraded_with_it(bench: Bench) -> None:
 
 async def test_what_is_published_never_changes_and_has_one_key(bench: Bench) -> None:
     codex = Codex(bench.house)
-    key, other = new_key(), new_key()
-    await codex.publish(signed(_sites("1.1.0"), key))
+    key, other = generate_key(), generate_key()
+    await codex.publish(add_signature(_sites("1.1.0"), key))
     publish = "publish_recipe"
 
     for version in ("1.1.0", "1.0.9"):
-        older = await _refused(codex, publish, package=signed(_sites(version), key))
+        older = await _refused(codex, publish, package=add_signature(_sites(version), key))
         assert older.code == "version_not_newer"
-    for package in (signed(_sites("1.2.0"), other), _sites("1.2.0")):
+    for package in (add_signature(_sites("1.2.0"), other), _sites("1.2.0")):
         assert (await _refused(codex, publish, package=package)).code == "other_key"
-    kind = await _refused(codex, publish, package=signed(automation("sites", version="2.0.0"), key))
+    kind = await _refused(
+        codex, publish, package=add_signature(automation("sites", version="2.0.0"), key)
+    )
     assert kind.code == "kind_changed"
-    changed = {**signed(_sites("1.2.0"), key), "description": "Something else."}
+    changed = {**add_signature(_sites("1.2.0"), key), "description": "Something else."}
     sealed = await _refused(codex, publish, package=changed)
     assert sealed.findings[0].pointer == "/package/digest"
     broken = await _refused(codex, publish, package={"format": "mainspring.recipe"})
@@ -321,7 +323,7 @@ async def test_what_is_published_never_changes_and_has_one_key(bench: Bench) -> 
     assert all(one.pointer.startswith("/package") for one in broken.findings)
     found = await codex.call("get_starter_recipe", slug="sites")
     assert (found["recipe"]["versions"], found["recipe"]["signed"]) == (["1.1.0"], True)
-    await codex.publish(signed(_sites("1.2.0"), key))
+    await codex.publish(add_signature(_sites("1.2.0"), key))
     audit = await bench.house.database.fetch(
         "SELECT subject FROM audit_log WHERE action LIKE '%publish_recipe%'"
     )

@@ -12,10 +12,10 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.gate.context import GateContext
-from mainspring.recipes.entities.workflows import WorkflowKind, normal
+from mainspring.recipes.entities.workflows import WorkflowHandler, normalize_workflow
 from mainspring.triggers.changing import record_overtaken
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.workflows.attached import Around
+from mainspring.workspace.workflows.attached import WorkflowDependencies
 from tests.kit.boards import Boards
 from tests.kit.house import Bench, document, step
 from tests.kit.visits import visiting
@@ -39,7 +39,7 @@ async def _inside(bench: Bench) -> AsyncIterator[GateContext]:
         yield replace(ctx, actor=actor, transaction=tx)
 
 
-async def _refuses(bench: Bench, kind: WorkflowKind) -> None:
+async def _refuses(bench: Bench, kind: WorkflowHandler) -> None:
     """What is wrong with a template is told at its place."""
     mistakes: list[tuple[dict[str, Any], str]] = [
         ({"kpis": [{"name": "n", "target": "many"}]}, "/template/kpis/0/target"),
@@ -56,8 +56,8 @@ async def _refuses(bench: Bench, kind: WorkflowKind) -> None:
 async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) -> None:
     desk, kind = (
         Boards(bench.house),
-        WorkflowKind(
-            Around(bench.house.registry.studio, record_overtaken)  # type: ignore[attr-defined]
+        WorkflowHandler(
+            WorkflowDependencies(bench.house.registry.studio, record_overtaken)  # type: ignore[attr-defined]
         ),
     )
     await _refuses(bench, kind)
@@ -65,7 +65,7 @@ async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) 
     content = {**TEMPLATE, "automations": [*TEMPLATE["automations"], str(own.automation_id)]}
     async with _inside(bench) as ctx:
         made = await kind.make(ctx, content)
-    assert made.content == normal(content)
+    assert made.content == normalize_workflow(content)
     known = {"workflow_id": str(made.id)}
     told = await desk.call("set_workflow_status", **known, status="active")
     # What nobody has agreed to waits; what was never active goes with its workflow.
@@ -82,7 +82,7 @@ async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) 
     }
     async with _inside(bench) as ctx:
         rebuilt = await kind.rebuild(ctx, made.id, newer)
-    assert rebuilt.content == normal(newer)
+    assert rebuilt.content == normalize_workflow(newer)
     now = await desk.call("get_workflow", **known)
     assert now["kpis"] == [
         {"name": "Sales", "target": 200, "current": 40},
@@ -114,7 +114,7 @@ async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) 
     await bench.save({**taken, "name": name})
     async with _inside(bench) as ctx:
         back = await kind.bring_back(ctx, made.id)
-    assert (back.content, back.told["status"]) == (normal(newer), "paused")
+    assert (back.content, back.told["status"]) == (normalize_workflow(newer), "paused")
     shown = await desk.call("get_workflow", **known)
     assert {one["state"] for one in shown["automations"]} == {"paused"}
     assert f"{name} (2)" in {one["name"] for one in shown["automations"]}

@@ -8,10 +8,17 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Denied, Expired, Invalid, Missing, Problem
+from mainspring.contracts.errors import (
+    Conflict,
+    Expired,
+    Invalid,
+    NotFound,
+    PermissionDenied,
+    Problem,
+)
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import validate
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench, document, step
 
@@ -37,8 +44,8 @@ ASKING = document(
 )
 
 
-def _person(bench: Bench, role: Role = Role.OWNER) -> Visitor:
-    return Visitor(Actor(bench.house.workspace_id, "member", FIRST_MEMBER, role=role))
+def _person(bench: Bench, role: Role = Role.OWNER) -> CapabilityCaller:
+    return CapabilityCaller(Actor(bench.house.workspace_id, "member", FIRST_MEMBER, role=role))
 
 
 async def _call(bench: Bench, name: str, role: Role = Role.OWNER, **given: Any) -> Any:
@@ -103,7 +110,7 @@ async def test_a_run_sleeps_until_somebody_answers_and_goes_on_with_the_answer(
         "answered_by": str(FIRST_MEMBER),
         "timed_out": False,
     }
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         await _call(bench, "answer_approval", approval_id=asked["approval_id"], decision="declined")
 
 
@@ -155,7 +162,7 @@ async def test_no_one_and_no_are_said_as_such(bench: Bench) -> None:
                 with pytest.raises(Expired):
                     await _call(bench, "answer_approval", **given, decision="declined")
             else:
-                with pytest.raises(Denied) as denied:
+                with pytest.raises(PermissionDenied) as denied:
                     await _call(bench, "answer_approval", Role.ADMIN, **given, decision="approved")
                 assert denied.value.code == "not_asked"
                 await _call(bench, "answer_approval", **given, decision="approved")
@@ -188,7 +195,7 @@ async def test_a_trial_asks_nobody_and_a_run_that_is_gone_waits_for_nobody(bench
         await bench.house.control.cancel(bench.house.workspace_id, made.run_id)
         problems: list[Problem] = []
         for wanted in (asked["approval_id"], str(FIRST_MEMBER)):
-            with pytest.raises((Clash, Missing)) as refused:
+            with pytest.raises((Conflict, NotFound)) as refused:
                 await _call(bench, "answer_approval", approval_id=wanted, decision="approved")
             problems.append(refused.value)
     assert [one.code for one in problems] == ["run_ended", "no_approval"]

@@ -10,17 +10,17 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from mainspring.actions.script.workshop import Workshop
+from mainspring.actions.script.workshop import ScriptRunner
 from mainspring.contracts.limits import Limits
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.rows import FINAL
 from mainspring.settings import Settings
-from mainspring.store.archive import opened
+from mainspring.store.archive import open_archive
 from mainspring.store.backup import make_backup, read_backup
 from mainspring.store.database import Database
 from mainspring.store.loading import load
 from mainspring.triggers.scheduler import Scheduler
-from mainspring.wiring import build_house, build_registry, prepare
+from mainspring.wiring import build_application, build_registry, prepare_database
 from mainspring.workspace.automations import set_state
 from tests.kit.capabilities import Outside
 from tests.kit.house import PATIENCE, Bench, document, step
@@ -51,11 +51,11 @@ async def elsewhere(url: str, home: Path, outside: Outside) -> AsyncIterator[Ben
         heartbeat_seconds=0.5,
     )
     database = await Database.open(settings)
-    workshop = Workshop(Limits(), address=settings.address, warm=0, database=database)
+    workshop = ScriptRunner(Limits(), address=settings.address, warm=0, database=database)
     registry = build_registry(
         Limits(), database=database, capabilities=outside.capabilities(), workshop=workshop
     )
-    house = build_house(settings, Limits(), registry, database, workshop)
+    house = build_application(settings, Limits(), registry, database, workshop)
     try:
         yield Bench(house, outside)
     finally:
@@ -83,7 +83,7 @@ async def load_it(bench: Bench, automations: list[Any], first: datetime) -> None
         await scheduler.once(moment)
         moment += MINUTE
         for automation in automations:
-            await house.dispatcher.dispatch(Request(house.workspace_id, automation))
+            await house.dispatcher.dispatch(RunRequest(house.workspace_id, automation))
 
 
 async def test_a_backup_under_load_is_one_moment_and_goes_on_elsewhere(
@@ -111,7 +111,7 @@ async def test_a_backup_under_load_is_one_moment_and_goes_on_elsewhere(
     async with house.database.transaction() as tx:
         await set_state(tx, house.workspace_id, timed.automation_id, "active")
     first = await house.database.fetchval("SELECT next_due_at FROM triggers")
-    made = await house.dispatcher.dispatch(Request(house.workspace_id, stuck.automation_id))
+    made = await house.dispatcher.dispatch(RunRequest(house.workspace_id, stuck.automation_id))
     async with bench.worker():
         await asyncio.wait_for(bench.outside.started.wait(), PATIENCE)
         load = asyncio.create_task(
@@ -130,7 +130,7 @@ async def test_a_backup_under_load_is_one_moment_and_goes_on_elsewhere(
     outside.release.set()
     async with elsewhere(empty_database_url, tmp_path / "home", outside) as other:
         await restored(tmp_path / "a", other.house.database)
-        await prepare(other.house)
+        await prepare_database(other.house)
         before, ticked = await states(other), await ticks(other)
         assert sum(before.values()) == backup.rows["runs"]
         assert before["running"] >= 1
@@ -158,5 +158,5 @@ async def test_a_backup_under_load_is_one_moment_and_goes_on_elsewhere(
 
 
 async def restored(path: Path, database: Database) -> None:
-    with opened(path) as archive:
+    with open_archive(path) as archive:
         await load(database, read_backup(archive))

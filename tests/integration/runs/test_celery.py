@@ -22,10 +22,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.transport.broker import MOST_IN_LINE, QUEUES, TASK, Broker, broker_of
-from mainspring.runs.transport.sender import PORTION, CeleryHints
-from mainspring.workspace.automations import Saved
+from mainspring.runs.transport.sender import PORTION, CeleryHintSender
+from mainspring.workspace.automations import SavedAutomation
 from tests.kit.house import Bench, document, step
 from tests.kit.own_house import own_house
 from tests.kit.processes import ROOT
@@ -112,8 +112,8 @@ def _port(fleet: Bench) -> int:
     return int((fleet.house.settings.broker_url or "").rpartition(":")[2].partition("/")[0])
 
 
-async def _fire(fleet: Bench, saved: Saved, times: int = 1) -> list[UUID]:
-    requests = [Request(fleet.house.workspace_id, saved.automation_id) for _ in range(times)]
+async def _fire(fleet: Bench, saved: SavedAutomation, times: int = 1) -> list[UUID]:
+    requests = [RunRequest(fleet.house.workspace_id, saved.automation_id) for _ in range(times)]
     return [made.run_id for made in await fleet.house.dispatcher.dispatch_all(requests)]
 
 
@@ -172,7 +172,7 @@ async def test_many_runs_are_few_messages_and_a_line_that_nobody_takes_from_ends
     assert max(map(len, told)) <= PORTION
 
     client.rpush(name, *["{}"] * MOST_IN_LINE)
-    hints = CeleryHints(_broker(fleet))
+    hints = CeleryHintSender(_broker(fleet))
     hints.due([("fast", runs[0])])
     await hints.aclose()
     assert client.llen(name) == MOST_IN_LINE + len(messages)
@@ -203,7 +203,7 @@ async def test_a_broker_that_is_away_costs_time_and_nothing_else(
 
 
 async def _until_logged(
-    caplog: pytest.LogCaptureFixture, words: str, fleet: Bench, saved: Saved
+    caplog: pytest.LogCaptureFixture, words: str, fleet: Bench, saved: SavedAutomation
 ) -> None:
     async with asyncio.timeout(PATIENCE):
         while not _times(caplog, words):

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mainspring.contracts.errors import Invalid, Missing
-from mainspring.contracts.ids import new_id
-from mainspring.runs.arrivals import Request
+from mainspring.contracts.errors import Invalid, NotFound
+from mainspring.contracts.ids import generate_id
+from mainspring.runs.arrivals import RunRequest
 from tests.kit.house import Bench, document, step
 
 NEEDS_N = {
@@ -88,7 +88,7 @@ async def test_defaults_and_tokens_are_filled_before_the_run_is_stored(bench: Be
 
 async def test_fifty_racing_requests_with_one_key_start_one_run(bench: Bench) -> None:
     saved = await bench.save(document(step("a", "test.echo")))
-    request = Request(bench.house.workspace_id, saved.automation_id, key="tick 9:00")
+    request = RunRequest(bench.house.workspace_id, saved.automation_id, key="tick 9:00")
     made = await asyncio.gather(*(bench.house.dispatcher.dispatch(request) for _ in range(50)))
     assert len({one.run_id for one in made}) == 1
     assert sum(not one.existed for one in made) == 1
@@ -98,7 +98,7 @@ async def test_fifty_racing_requests_with_one_key_start_one_run(bench: Bench) ->
 async def test_a_key_with_another_body_is_refused_and_an_expired_key_is_free(bench: Bench) -> None:
     saved = await bench.save(document(step("a", "test.echo")))
     past = datetime.now(UTC) - timedelta(seconds=1)
-    base = Request(bench.house.workspace_id, saved.automation_id, key="k")
+    base = RunRequest(bench.house.workspace_id, saved.automation_id, key="k")
     dispatch = bench.house.dispatcher.dispatch
     first = await dispatch(replace(base, body_hash=b"1", key_expires_at=past))
     second = await dispatch(replace(base, body_hash=b"2"))
@@ -111,7 +111,7 @@ async def test_a_chain_of_runs_ends_at_its_depth_with_a_record(bench: Bench) -> 
     saved = await bench.save(
         document(step("a", "test.echo"), execution={"concurrency": "allow_parallel"})
     )
-    request = Request(bench.house.workspace_id, saved.automation_id)
+    request = RunRequest(bench.house.workspace_id, saved.automation_id)
     made = await bench.house.dispatcher.dispatch(request)
     while made.status == "pending":
         made = await bench.house.dispatcher.dispatch(replace(request, parent_id=made.run_id))
@@ -122,14 +122,14 @@ async def test_a_chain_of_runs_ends_at_its_depth_with_a_record(bench: Bench) -> 
 
 async def test_a_paused_automation_runs_by_hand_and_not_by_trigger(bench: Bench) -> None:
     plan = document(step("a", "test.echo"))
-    by_trigger = await bench.dispatch(plan, trigger_type="schedule", trigger_id=new_id())
+    by_trigger = await bench.dispatch(plan, trigger_type="schedule", trigger_id=generate_id())
     assert (by_trigger.status, by_trigger.reason) == ("skipped", "paused")
     assert (await bench.dispatch(plan)).status == "pending"
 
 
 async def test_an_unknown_automation_is_missing(bench: Bench) -> None:
-    with pytest.raises(Missing):
-        await bench.house.dispatcher.dispatch(Request(bench.house.workspace_id, new_id()))
+    with pytest.raises(NotFound):
+        await bench.house.dispatcher.dispatch(RunRequest(bench.house.workspace_id, generate_id()))
 
 
 async def test_saving_twice_makes_one_version_and_triggers_keep_their_ids(bench: Bench) -> None:

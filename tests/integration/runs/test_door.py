@@ -6,7 +6,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
-from mainspring.workspace.inbox import notifications
+from mainspring.workspace.inbox import list_notifications
 from tests.kit.house import Bench, document, step
 
 
@@ -87,7 +87,7 @@ async def test_a_notification_reaches_the_inbox_once(bench: Bench) -> None:
     )
     assert run["outcome"] == "effects", run["error"]
     async with bench.house.database.acquire() as connection:
-        (entry,) = await notifications(connection, bench.house.workspace_id)
+        (entry,) = await list_notifications(connection, bench.house.workspace_id)
     assert (entry["title"], entry["message"]) == ("Done", str(run["id"]))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mainspring.contracts.errors import Clash
-from mainspring.runs.watch import Moment
+from mainspring.contracts.errors import Conflict
+from mainspring.runs.watch import RunEvent
 from tests.kit.house import Bench, document, step
 
 NO_PAUSE = {"retry_backoff": "none", "max_retries": 3}
@@ -132,7 +132,7 @@ async def test_retry_goes_on_at_the_failed_step_with_the_earlier_outputs(bench: 
 
 async def test_a_run_that_succeeded_cannot_be_retried(bench: Bench) -> None:
     run = await bench.run(document(step("a", "test.echo")))
-    with pytest.raises(Clash, match="broke off"):
+    with pytest.raises(Conflict, match="broke off"):
         await bench.house.control.retry(bench.house.workspace_id, run["id"])
 
 
@@ -160,7 +160,7 @@ async def test_a_retried_for_each_repeats_only_the_items_that_are_not_done(bench
 
 
 async def test_watchers_are_told_of_retries_with_the_problem(bench: Bench) -> None:
-    seen: list[Moment] = []
+    seen: list[RunEvent] = []
     made = await bench.dispatch(document(step("a", "test.flaky", {"failures": 1}, **NO_PAUSE)))
     async with bench.worker(watch=seen.append):
         await bench.until(made.run_id)

@@ -10,11 +10,11 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Denied, Invalid, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
-from mainspring.runs.arrivals import Request
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.halts import finish_releases
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.overview import read_automation
@@ -32,7 +32,7 @@ async def call(bench: Bench, capability: str, **given: Any) -> dict[str, Any]:
     actor = Actor(
         bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, administrator=True
     )
-    answer = await bench.house.gate.direct(Visitor(actor), capability, given)
+    answer = await bench.house.gate.direct(CapabilityCaller(actor), capability, given)
     assert isinstance(answer, dict)
     return answer
 
@@ -56,7 +56,7 @@ async def audited(bench: Bench) -> list[tuple[str, str]]:
 
 
 async def test_what_makes_no_sense_is_refused_with_its_place(bench: Bench) -> None:
-    stranger = str(new_id())
+    stranger = str(generate_id())
     wrong: list[tuple[type[Exception], str, str, dict[str, Any]]] = [
         (Invalid, "halt_work", "/scope", {"scope": "planet", "reason": WHY}),
         (Invalid, "halt_work", "/reason", {"scope": "workspace", "reason": "  "}),
@@ -69,23 +69,23 @@ async def test_what_makes_no_sense_is_refused_with_its_place(bench: Bench) -> No
             {"scope": "workspace", "recipe": "digest", "reason": WHY},
         ),
         (
-            Missing,
+            NotFound,
             "halt_work",
             "/automation_id",
             {"scope": "automation", "automation_id": stranger, "reason": WHY},
         ),
-        (Missing, "halt_work", "/recipe", {"scope": "recipe", "recipe": "digest", "reason": WHY}),
-        (Missing, "release_work", "/scope", {"scope": "workspace"}),
+        (NotFound, "halt_work", "/recipe", {"scope": "recipe", "recipe": "digest", "reason": WHY}),
+        (NotFound, "release_work", "/scope", {"scope": "workspace"}),
         (
-            Missing,
+            NotFound,
             "release_work",
             "/automation_id",
             {"scope": "automation", "automation_id": stranger},
         ),
-        (Missing, "admin_halt_recipe", "/recipe", {"recipe": "digest", "reason": WHY}),
-        (Missing, "admin_release_recipe", "/recipe", {"recipe": "digest"}),
-        (Missing, "admin_drain_workers", "/worker", {"worker": "nobody/1"}),
-        (Missing, "admin_drain_workers", "/host", {"host": "nowhere"}),
+        (NotFound, "admin_halt_recipe", "/recipe", {"recipe": "digest", "reason": WHY}),
+        (NotFound, "admin_release_recipe", "/recipe", {"recipe": "digest"}),
+        (NotFound, "admin_drain_workers", "/worker", {"worker": "nobody/1"}),
+        (NotFound, "admin_drain_workers", "/host", {"host": "nowhere"}),
         (Invalid, "admin_drain_workers", "/worker", {}),
         (Invalid, "admin_drain_workers", "/worker", {"worker": "a", "host": "b"}),
     ]
@@ -96,9 +96,9 @@ async def test_what_makes_no_sense_is_refused_with_its_place(bench: Bench) -> No
         assert [one.pointer for one in findings] == [pointer], (capability, given)
     assert await call(bench, "list_halts") == {"halts": []}
     viewer = await member(bench.house.database, bench.house.workspace_id, Role.VIEWER)
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await bench.house.gate.direct(viewer, "halt_work", {"scope": "workspace", "reason": WHY})
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await bench.house.gate.direct(viewer, "admin_list_workers", {})
     assert await bench.house.gate.direct(viewer, "list_halts", {}) == {"halts": []}
 
@@ -148,7 +148,7 @@ async def test_a_step_under_way_is_interrupted_and_goes_on_with_the_same_key(
     assert bench.outside.tries[bench.outside.stopped[0]] == 2
     subject = f"automation/{automation_id}"
     assert await audited(bench) == [("halt_work", subject), ("release_work", subject)]
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await call(bench, "release_work", scope="automation", automation_id=automation_id)
 
 
@@ -191,7 +191,7 @@ async def test_what_waits_keeps_its_moment_and_lanes_keep_their_order(bench: Ben
 async def test_other_workspaces_are_untouched_and_an_administrator_reaches_all(
     bench: Bench,
 ) -> None:
-    house, elsewhere = bench.house, new_id()
+    house, elsewhere = bench.house, generate_id()
     await add_workspace(house.database, elsewhere, "Elsewhere")
     here, there = Codex(house), Codex(house, elsewhere)
     await here.publish(automation("checker"), bundle("both", "checker"), shared=True)
@@ -209,7 +209,7 @@ async def test_other_workspaces_are_untouched_and_an_administrator_reaches_all(
     )
 
     async def start(space: UUID) -> UUID:
-        made = await house.dispatcher.dispatch(Request(space, installed[space]))
+        made = await house.dispatcher.dispatch(RunRequest(space, installed[space]))
         return made.run_id
 
     async def ended(space: UUID, run_id: UUID) -> None:
@@ -259,7 +259,7 @@ async def test_cancelling_instead_of_holding_and_drafts_that_stay(bench: Bench) 
         assert told["cancelled"] == 2
         for made in (first, second):
             assert (await bench.until(made.run_id))["status"] == "cancelled"
-        with pytest.raises(Clash) as refused:
+        with pytest.raises(Conflict) as refused:
             await call(bench, "confirm_action", draft_id=draft_id)
         assert refused.value.code == "halted"
         assert WHY in refused.value.detail

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid
-from mainspring.contracts.ids import new_id
-from mainspring.runs.arrivals import Request
+from mainspring.contracts.errors import Conflict, Invalid
+from mainspring.contracts.ids import generate_id
+from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.rescue import rescue
 from tests.kit.house import Bench, document, step
 
@@ -82,7 +82,7 @@ async def test_a_run_refused_for_its_inputs_or_its_money_cannot_be_sent_round_ag
     await bench.save(plan)
     await bench.house.database.execute("UPDATE automations SET state = 'active'")
     refused = await bench.dispatch(
-        plan, trigger_type="webhook", trigger_id=new_id(), inputs={"n": "x"}
+        plan, trigger_type="webhook", trigger_id=generate_id(), inputs={"n": "x"}
     )
     costly = document(
         step("a", "test.costly", {"usd": 2}), step("b", "test.costly", {"usd": 2}), name="costly"
@@ -90,7 +90,7 @@ async def test_a_run_refused_for_its_inputs_or_its_money_cannot_be_sent_round_ag
     poor = await bench.run(costly)
     assert poor["outcome"] == "over_budget"
     for run_id in (refused.run_id, poor["id"]):
-        with pytest.raises(Clash):
+        with pytest.raises(Conflict):
             await bench.house.control.retry(bench.house.workspace_id, run_id)
 
 
@@ -172,7 +172,7 @@ async def test_the_sweep_finds_a_forgotten_lane_among_many_healthy_ones(bench: B
         step("a", "test.hang"), inputs=NEEDS_N, execution={"concurrency_key": "{{ inputs.n }}"}
     )
     saved = await bench.save(plan)
-    request = Request(bench.house.workspace_id, saved.automation_id)
+    request = RunRequest(bench.house.workspace_id, saved.automation_id)
     pairs = [replace(request, inputs={"n": n}) for n in range(1_050) for _ in range(2)]
     made = await bench.house.dispatcher.dispatch_all(pairs)
     await bench.house.database.execute(
@@ -186,7 +186,7 @@ async def test_the_sweep_finds_a_forgotten_lane_among_many_healthy_ones(bench: B
 
 async def test_one_key_twice_in_a_batch_is_one_run(bench: Bench) -> None:
     saved = await bench.save(document(step("a", "test.echo")))
-    request = Request(bench.house.workspace_id, saved.automation_id, key="k", body_hash=b"1")
+    request = RunRequest(bench.house.workspace_id, saved.automation_id, key="k", body_hash=b"1")
     first, second = await bench.house.dispatcher.dispatch_all([request, request])
     assert (first.run_id, first.existed, second.existed) == (second.run_id, False, True)
     with pytest.raises(Invalid, match="another body"):

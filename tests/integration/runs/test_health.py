@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from mainspring.contracts.ids import floor_id, new_id
+from mainspring.contracts.ids import generate_id, get_lowest_id_at
 from mainspring.runs.fleet import read_signals
 from mainspring.runs.health import judge, read_vitals, recent_runs
 from tests.kit.house import Bench, document, step
@@ -109,7 +109,7 @@ async def test_workers_that_live_and_take_nothing_are_shown(bench: Bench) -> Non
         "INSERT INTO events (workspace_id, id, type, source_id, payload) "
         "VALUES ($1, $2, 'automation.run.succeeded', 'a test', '{}')",
         bench.house.workspace_id,
-        new_id(),
+        generate_id(),
     )
     assert await _red(bench) == set()
 
@@ -124,7 +124,7 @@ async def test_a_run_that_waits_for_its_time_or_its_turn_is_not_late(bench: Benc
 
 
 async def test_an_event_that_nobody_matched_is_shown_until_it_is(bench: Bench) -> None:
-    database, event = bench.house.database, new_id()
+    database, event = bench.house.database, generate_id()
     await database.execute(
         "INSERT INTO event_cursors (consumer, xid, id) VALUES ('triggers', '0', $1), "
         "('somebody else', pg_current_xact_id(), $1)",
@@ -165,9 +165,9 @@ async def test_runs_are_counted_by_status_within_the_workspace_and_the_hour(
     await bench.run(document(PLAN))
     await bench.dispatch(document(PLAN))
     database, here = bench.house.database, bench.house.workspace_id
-    since = floor_id(bench.house.clock.now().replace(year=2020))
+    since = get_lowest_id_at(bench.house.clock.now().replace(year=2020))
 
     assert await recent_runs(database, here, since) == {"succeeded": 1, "pending": 1}
-    assert await recent_runs(database, new_id(), since) == {}
+    assert await recent_runs(database, generate_id(), since) == {}
     await database.execute("UPDATE runs SET created_at = now() - interval '61 min'")
     assert await recent_runs(database, here, since) == {}

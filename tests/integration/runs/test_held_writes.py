@@ -10,9 +10,9 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Clash, Problem
+from mainspring.contracts.errors import Conflict, Problem
 from mainspring.gate.installs import install_id_of
-from mainspring.gate.reminders import Reminders
+from mainspring.gate.reminders import DraftReminders
 from mainspring.runs.replay import replay
 from tests.kit.drafts import INPUTS, POST, Office, office
 from tests.kit.house import Bench, document, step
@@ -225,7 +225,7 @@ async def test_a_cancelled_run_takes_its_draft_with_it(here: Office) -> None:
 
     row = await here.row(draft)
     assert (row["status"], row["reason"]) == ("discarded", "The run was cancelled.")
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         await here.confirm(draft)
     assert here.slack.messages == []
 
@@ -381,7 +381,7 @@ async def test_people_are_reminded_once_before_a_held_write_expires(here: Office
     run = await _waiting(here, _plan(NOTE))
     draft = _draft_of(run)
     database = here.bench.house.database
-    reminders = Reminders(database)
+    reminders = DraftReminders(database)
     assert await reminders.once() == 0
 
     await here.change(
@@ -401,9 +401,9 @@ async def test_what_a_run_waited_for_ends_with_it_whatever_ended_it(here: Office
     await here.bench.house.database.execute(
         "UPDATE runs SET status = 'dead', finished_at = now() WHERE id = $1", run["id"]
     )
-    with pytest.raises(Clash) as ended:
+    with pytest.raises(Conflict) as ended:
         await here.confirm(draft)
     assert ended.value.code == "run_ended"
-    await Reminders(here.bench.house.database).once()
+    await DraftReminders(here.bench.house.database).once()
     assert (await here.row(draft))["status"] == "discarded"
     assert here.slack.messages == []

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, NotFound
+from mainspring.contracts.ids import generate_id
 from tests.kit.house import Bench, document, step
 
 
@@ -96,10 +96,10 @@ async def test_cancelling_a_run_that_waits_ends_it_at_once(bench: Bench) -> None
     made = await bench.dispatch(document(step("a", "test.note")))
     control, space = bench.house.control, bench.house.workspace_id
     assert await control.cancel(space, made.run_id) == "cancelled"
-    with pytest.raises(Clash, match="already ended"):
+    with pytest.raises(Conflict, match="already ended"):
         await control.cancel(space, made.run_id)
-    with pytest.raises(Missing):
-        await control.cancel(space, new_id())
+    with pytest.raises(NotFound):
+        await control.cancel(space, generate_id())
     async with bench.worker():
         later = await bench.dispatch(document(step("a", "test.echo")))
         await bench.until(later.run_id)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mainspring.runs.execute import Execution
-from mainspring.runs.step import Attempt
+from mainspring.runs.execute import RunExecution
+from mainspring.runs.step import StepAttempt
 from tests.kit.garbage import left_over
 from tests.kit.house import Bench, document, step
 
@@ -31,4 +31,4 @@ async def test_a_run_leaves_nothing_for_the_collector(bench: Bench, plan: list[A
     with left_over() as found:
         for _ in range(5):
             assert (await bench.run(saved))["status"] == "succeeded"
-    assert sum(isinstance(one, (Execution, Attempt)) for one in found) <= 1
+    assert sum(isinstance(one, (RunExecution, StepAttempt)) for one in found) <= 1

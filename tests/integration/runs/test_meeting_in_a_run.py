@@ -9,18 +9,18 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Expired, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Expired, NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import validate
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.forget import forget_calls
-from mainspring.runs.arrivals import Request
-from mainspring.runs.control import Control
+from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.control import RunControl
 from mainspring.runs.lanes import lane_of, lock_lanes
 from mainspring.runs.rescue import rescue
-from mainspring.runs.step import LostRun
-from mainspring.runs.watch import Moment
+from mainspring.runs.step import LeaseLost
+from mainspring.runs.watch import RunEvent
 from mainspring.workspace.automations import FIRST_MEMBER, save
 from tests.kit.codex import Codex, automation
 from tests.kit.house import Bench, document, step
@@ -32,7 +32,7 @@ async def call(bench: Bench, capability: str, **given: Any) -> Any:
     actor = Actor(
         bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, administrator=True
     )
-    return await bench.house.gate.direct(Visitor(actor), capability, given)
+    return await bench.house.gate.direct(CapabilityCaller(actor), capability, given)
 
 
 async def test_whoever_says_no_too_late_is_told_so(bench: Bench) -> None:
@@ -76,7 +76,7 @@ async def test_an_answer_is_not_forgotten_when_the_run_is_handed_back(bench: Ben
 
     def dies(point: str) -> None:
         if point == "end.before":
-            raise LostRun
+            raise LeaseLost
 
     # The question is asked; its worker is lost before the run sleeps, and another puts it back.
     async with bench.worker(hook=dies):
@@ -90,7 +90,7 @@ async def test_an_answer_is_not_forgotten_when_the_run_is_handed_back(bench: Ben
     await bench.house.database.execute("UPDATE runs SET due_at = now()")
     handed_back = asyncio.Event()
 
-    def stops(moment: Moment) -> None:
+    def stops(moment: RunEvent) -> None:
         """The next worker is told to stop before it begins a step: it hands the run back."""
         if moment.kind == "run_resumed" and not handed_back.is_set():
             moment.detail.stopping = True
@@ -106,14 +106,14 @@ async def test_retrying_what_is_being_deleted_is_told_plainly(bench: Bench) -> N
     database, space = bench.house.database, bench.house.workspace_id
     failed = await bench.run(document(step("b", "test.wrong_shape")))
     assert failed["status"] == "failed"
-    control = Control(database, bench.house.waker)
+    control = RunControl(database, bench.house.waker)
     async with database.transaction() as tx:
         await forget_calls(tx, [(space, failed["id"])])
         await tx.execute("DELETE FROM steps WHERE run_id = $1", failed["id"])
         await tx.execute("DELETE FROM runs WHERE id = $1", failed["id"])
         again = asyncio.create_task(control.retry(space, failed["id"]))
         await until_in_line(database)
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await again
 
 
@@ -171,10 +171,10 @@ async def test_what_leaves_a_halted_recipe_goes_on(bench: Bench) -> None:
     both = {"workflow_id": str(flow), "automation_id": str(made)}
     await call(bench, "attach_automation", **both)
     await database.execute("UPDATE workflow_automations SET template = 'first'")
-    await database.execute(_FROM_RECIPE, new_id(), flow)
+    await database.execute(_FROM_RECIPE, generate_id(), flow)
     async with bench.worker(lease_seconds=3.0):
         await call(bench, "halt_work", scope="recipe", recipe="flow", reason="Wrong list.")
-        held = (await house.dispatcher.dispatch(Request(house.workspace_id, made))).run_id
+        held = (await house.dispatcher.dispatch(RunRequest(house.workspace_id, made))).run_id
         async with asyncio.timeout(20):
             while await database.fetchval("SELECT parked_due_at FROM runs") is None:
                 await asyncio.sleep(0.01)
@@ -195,7 +195,7 @@ async def saved(bench: Bench, space: UUID, name: str) -> UUID:
 async def test_whoever_fires_for_several_and_whoever_ends_them_do_not_block_each_other(
     bench: Bench,
 ) -> None:
-    house, second = bench.house, new_id()
+    house, second = bench.house, generate_id()
     first = house.workspace_id
     assert first < second
     await add_workspace(house.database, second, "Elsewhere")
@@ -209,7 +209,7 @@ async def test_whoever_fires_for_several_and_whoever_ends_them_do_not_block_each
     else:
         pytest.fail("No lane of fifty came before the other.")
     asked = [
-        [await house.dispatcher.prepare(Request(space, one))]
+        [await house.dispatcher.prepare(RunRequest(space, one))]
         for space, one in ((first, here), (second, there))
     ]
     between, goes_on = asyncio.Event(), asyncio.Event()

@@ -15,12 +15,12 @@ import pytest
 from mainspring.contracts.context import StepContext
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, Usage
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.run_tokens import find_pass
 from mainspring.gate.usage_markers import CLOSE, OPEN, usage_markers
 from mainspring.gate.usage_meter import reads_at_most, reads_usually
 from mainspring.runs.story import tell
-from mainspring.wiring import House
+from mainspring.wiring import Application
 from tests.integration.runs.test_takeover import _crash_at
 from tests.kit.dying import lose_workers
 from tests.kit.house import Bench, document, step
@@ -256,12 +256,12 @@ async def test_what_was_asked_with_the_run_s_token_reaches_its_caps_too(bench: B
     async def work(ctx: StepContext) -> Any:
         held = await find_pass(bench.house.database, (await ctx.start()).token)
         assert held is not None
-        await houses[0].gate.serve(Visitor(held.actor, held=held), LLM, HELLO)
+        await houses[0].gate.serve(CapabilityCaller(held.actor, held=held), LLM, HELLO)
         for look in (False, True):
             gone = await ctx.used_up(look=look)
             told.append(None if gone is None else gone.code)
 
-    houses: list[House] = []
+    houses: list[Application] = []
     plan = document(
         step("a", "test.program"), step("b", "test.note"), execution={"max_llm_tokens": TOOK}
     )

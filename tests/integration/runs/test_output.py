@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from mainspring.contracts.context import RunRef, Stream
-from mainspring.runs.output import Piece, Place, read_log, read_output, write_output
-from mainspring.runs.progress import Mark, RunWatch, marked
+from mainspring.contracts.context import OutputStream, RunRef
+from mainspring.runs.output import (
+    OutputPosition,
+    StepOutputChunk,
+    read_log,
+    read_output,
+    write_output,
+)
+from mainspring.runs.progress import RunStreamPosition, RunWatch, with_positions
 from tests.kit.house import Bench, document, step
 
 TWO = document(
@@ -19,14 +25,16 @@ def piece(
     name: str,
     seq: int,
     text: str,
-    stream: Stream = "out",
+    stream: OutputStream = "out",
     item: str = "",
     attempt: int = 1,
-) -> Piece:
-    return Piece(RunRef(run["id"], run["automation_id"], name, item, attempt), seq, stream, text)
+) -> StepOutputChunk:
+    return StepOutputChunk(
+        RunRef(run["id"], run["automation_id"], name, item, attempt), seq, stream, text
+    )
 
 
-async def keep(bench: Bench, *pieces: Piece) -> None:
+async def keep(bench: Bench, *pieces: StepOutputChunk) -> None:
     async with bench.house.database.transaction() as tx:
         await write_output(tx, [(bench.house.workspace_id, one) for one in pieces])
 
@@ -65,9 +73,9 @@ async def test_output_and_steps_are_told_once_wherever_a_reader_comes_back(bench
         # A step is over after everything that it said.
         ended = kinds.index("step")
         assert ("output", "a", "end") in [_short(change) for change in whole[:ended]]
-        marks = [mark.write() for _, mark in marked(whole, Mark())]
+        marks = [mark.write() for _, mark in with_positions(whole, RunStreamPosition())]
         for number, text in enumerate(marks[:-1]):
-            mark = Mark.read(text or "")
+            mark = RunStreamPosition.read(text or "")
             assert mark is not None
             again = RunWatch(bench.house.workspace_id, run["id"], place=mark.place)
             again.seen = mark.moment or again.seen
@@ -107,5 +115,7 @@ async def test_a_try_that_begins_again_leaves_nothing_of_what_it_said_before(ben
         # The log is of the newest try at each step, and says where it was cut.
         assert await read_log(connection, space, run["id"]) == "0 b "
         assert (await read_log(connection, space, run["id"], most_bytes=2)).startswith("0 \n…")
-        rest = await read_output(connection, space, run["id"], after=Place.of(rows[0]), most=1)
+        rest = await read_output(
+            connection, space, run["id"], after=OutputPosition.of(rows[0]), most=1
+        )
         assert [row["text"] for row in rest] == ["b "]

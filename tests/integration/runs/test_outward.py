@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest_asyncio
 
-from mainspring.wiring import build_house
+from mainspring.wiring import build_application
 from tests.kit.house import Bench, document, step
 from tests.kit.outside import local_server
 
@@ -39,7 +39,7 @@ async def outside(bench: Bench) -> AsyncIterator[tuple[Bench, Receiver, str]]:
     async with local_server(receiver) as server:
         pair = f"127.0.0.1:{server.port}"
         settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
-        house = build_house(
+        house = build_application(
             settings, bench.house.limits, bench.house.registry, bench.house.database
         )
         yield Bench(house, bench.outside), receiver, pair
@@ -161,7 +161,9 @@ async def _everything(bench: Bench) -> str:
 async def test_a_request_beyond_the_day_s_egress_is_not_sent(outside: Outward) -> None:
     bench, receiver, pair = outside
     small = replace(bench.house.limits, egress_day_bytes=150)
-    house = build_house(bench.house.settings, small, bench.house.registry, bench.house.database)
+    house = build_application(
+        bench.house.settings, small, bench.house.registry, bench.house.database
+    )
     plan = document(
         step("small", "http_fetch", {"url": f"http://{pair}/a"}),
         step(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mainspring.contracts.errors import Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.runs.progress import RunWatch, WorkspaceWatch
 from tests.kit.house import Bench, document, step
 
@@ -39,8 +39,11 @@ async def test_one_who_comes_back_is_told_only_what_came_after(bench: Bench) -> 
 async def test_a_run_of_nobody_or_of_another_workspace_is_missing(bench: Bench) -> None:
     run = await bench.run(TWO)
     async with bench.house.database.acquire() as connection:
-        for watch in (RunWatch(bench.house.workspace_id, new_id()), RunWatch(new_id(), run["id"])):
-            with pytest.raises(Missing):
+        for watch in (
+            RunWatch(bench.house.workspace_id, generate_id()),
+            RunWatch(generate_id(), run["id"]),
+        ):
+            with pytest.raises(NotFound):
                 await watch.look(connection)
 
 

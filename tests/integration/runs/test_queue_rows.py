@@ -11,17 +11,17 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.runs import queue
-from mainspring.runs.turns import LONG_AGO, Look
+from mainspring.runs.turns import LONG_AGO, ClaimQuery
 from mainspring.store.database import Connection, Database
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation, add_run
 
-ONE, TWO = new_id(), new_id()
+ONE, TWO = generate_id(), generate_id()
 QUEUES = ("fast", "medium")
-PLACE = queue.Place("here", "host", 1, QUEUES, 8)
+PLACE = queue.WorkerRegistration("here", "host", 1, QUEUES, 8)
 NOW = datetime.now(UTC)
 
 
@@ -44,7 +44,9 @@ async def _spaces(database: Database) -> dict[UUID, UUID]:
     return found
 
 
-async def _worker(database: Database, lease: float = 3600, place: queue.Place = PLACE) -> int:
+async def _worker(
+    database: Database, lease: float = 3600, place: queue.WorkerRegistration = PLACE
+) -> int:
     return await queue.register(database, place, lease)
 
 
@@ -55,7 +57,7 @@ async def _row(database: Database, run: UUID) -> Mapping[str, Any]:
 
 
 async def _claim(
-    database: Database, worker: int, most: int = 9, look: Look | None = None
+    database: Database, worker: int, most: int = 9, look: ClaimQuery | None = None
 ) -> list[UUID]:
     async with database.transaction() as tx:
         return [one.id for one in await queue.claim(tx, QUEUES, most, worker, look)]
@@ -82,8 +84,8 @@ async def test_a_claim_takes_what_is_due_and_nobody_holds(database: Database) ->
     assert taken["started_at"] == taken["claimed_at"] is not None
     again = await _row(database, second)
     assert (again["fence"], again["worker"], again["due_at"]) == (7, worker, _ago(20))
-    assert await queue.owned(database, worker) == {(first, 1), (second, 7), (third, 1)}
-    assert await queue.owned(database, worker + 1) == set()
+    assert await queue.find_owned_runs(database, worker) == {(first, 1), (second, 7), (third, 1)}
+    assert await queue.find_owned_runs(database, worker + 1) == set()
 
 
 async def test_a_claim_carries_what_the_run_was_given(database: Database) -> None:
@@ -163,14 +165,14 @@ async def test_a_claim_serves_others_before_a_workspace_that_holds_much(
     longest, later = (LONG_AGO,) * 2, (_ago(50),) * 2
 
     async def taken(most: int, floors: Any, crowd_most: int, crowd_floors: Any) -> set[UUID]:
-        look = Look(QUEUES, most, floors, (ONE,), crowd_most, crowd_floors)
+        look = ClaimQuery(QUEUES, most, floors, (ONE,), crowd_most, crowd_floors)
         return set(await _claim(database, worker, most, look))
 
     assert await taken(9, longest, 2, later) == {other}
     assert await taken(9, longest, 0, longest) == set()
     assert await taken(9, later, 2, longest) == set(crowd[:2])
     assert await taken(9, longest, 9, longest) == set(crowd[2:])
-    assert await _claim(database, worker, 9, Look(QUEUES, 9, longest, (), 0, longest)) == []
+    assert await _claim(database, worker, 9, ClaimQuery(QUEUES, 9, longest, (), 0, longest)) == []
     young = await add_run(database, TWO, of[TWO], due_at=_ago(60))
     assert await taken(9, later, 0, longest) == set()
     assert await taken(9, (_ago(60), LONG_AGO), 0, longest) == {young}
@@ -180,7 +182,7 @@ async def _halt(database: Database, space: UUID, *, released: bool = False) -> N
     await database.execute(
         "INSERT INTO halts (id, workspace_id, scope, reason, halted_by, released_at) "
         "VALUES ($1, $2, 'workspace', 'x', $1, $3)",
-        new_id(),
+        generate_id(),
         space,
         NOW if released else None,
     )
@@ -220,7 +222,7 @@ async def test_a_claim_that_met_a_halt_takes_no_more_than_it_was_asked_for(
     # Nor more of a workspace that holds much already than it may have.
     await add_run(database, ONE, of[ONE], due_at=_ago(90))
     longest = (LONG_AGO,) * 2
-    look = Look(QUEUES, 9, longest, (TWO,), 1, longest)
+    look = ClaimQuery(QUEUES, 9, longest, (TWO,), 1, longest)
     assert await _claim(database, worker, 9, look) == free[2:3]
 
 
@@ -242,12 +244,12 @@ async def test_a_worker_learns_which_of_its_runs_are_not_to_go_on(database: Data
         for number, (space, who, when, status) in enumerate(given)
     ]
     await _halt(database, ONE)
-    assert await queue.unwanted(database, worker) == {
+    assert await queue.find_revoked_runs(database, worker) == {
         (runs[0], 0): False,
         (runs[1], 1): True,
         (runs[3], 3): True,
     }
-    assert await queue.owned(database, worker) == {(runs[n], n) for n in range(4)}
+    assert await queue.find_owned_runs(database, worker) == {(runs[n], n) for n in range(4)}
 
 
 async def test_a_lease_is_renewed_while_it_lasts(database: Database) -> None:
@@ -260,7 +262,7 @@ async def test_a_lease_is_renewed_while_it_lasts(database: Database) -> None:
     assert (row["in_flight"], row["name"], row["slots"]) == (3, "here", 8)
     assert row["lease_until"] == heard.now + timedelta(seconds=3600)
     assert await queue.beat(database, lost, 3600, 3) is None
-    assert await queue.lost_workers(database) == [(lost, "here")]
+    assert await queue.lock_lost_workers(database) == [(lost, "here")]
     await database.execute("UPDATE workers SET drain_at = now() WHERE id = $1", worker)
     leaving = await queue.beat(database, worker, 3600, 0)
     assert leaving is not None
@@ -281,12 +283,12 @@ async def test_lost_workers_are_locked_for_whoever_puts_their_runs_back(
     await _worker(database)
     async with database.transaction() as other:
         await other.execute("SELECT 1 FROM workers WHERE id = $1 FOR UPDATE", first)
-        assert await queue.lost_workers(database) == [(second, "here")]
+        assert await queue.lock_lost_workers(database) == [(second, "here")]
     # Those that were told to leave come last.
     await database.execute("UPDATE workers SET drain_at = now() WHERE id = $1", first)
     async with database.transaction() as tx:
-        assert await queue.lost_workers(tx) == [(second, "here"), (first, "here")]
-        assert await queue.lost_workers(database) == []
+        assert await queue.lock_lost_workers(tx) == [(second, "here"), (first, "here")]
+        assert await queue.lock_lost_workers(database) == []
 
 
 async def test_lost_workers_are_forgotten_but_for_those_that_were_told_to_leave(
@@ -309,7 +311,7 @@ async def test_runs_of_a_worker_that_nobody_knows_are_orphaned(database: Databas
     for who, status in ((worker, "running"), (98, "running"), (98, "running"), (99, "failed")):
         await add_run(database, ONE, of[ONE], worker=who, status=status)
     await add_run(database, ONE, of[ONE], status="running")
-    assert await queue.orphaned(database) == [98]
+    assert await queue.find_orphaned_workers(database) == [98]
 
 
 async def test_the_next_due_time_is_that_of_a_waiting_run(database: Database) -> None:
@@ -343,7 +345,7 @@ async def _lost_worker(database: Database) -> int:
 async def _put_back(
     database: Database | Connection, workers: Sequence[int], only: Any = None
 ) -> dict[UUID, str]:
-    rows = await queue.put_back(
+    rows = await queue.requeue_runs(
         database, workers, LIMITS, {"code": "poison"}, only, heartbeat=HEARTBEAT
     )
     return {row["id"]: row["status"] for row in rows}
@@ -368,7 +370,7 @@ async def test_the_runs_of_a_lost_worker_go_back_with_another_fence(database: Da
     ended = await add_run(database, ONE, of[ONE], worker=worker, status="failed", fence=4)
     # Another automation of the workspace has nothing to do with it.
     await add_automation(database, ONE)
-    (back,) = await queue.put_back(database, [worker], LIMITS, {}, None, heartbeat=HEARTBEAT)
+    (back,) = await queue.requeue_runs(database, [worker], LIMITS, {}, None, heartbeat=HEARTBEAT)
     assert (back["id"], back["status"], back["name"]) == (run, "pending", str(of[ONE]))
     row = await _row(database, run)
     assert (row["fence"], row["worker"], row["takeovers"], row["losses"]) == (5, None, 1, 1)

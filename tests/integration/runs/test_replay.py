@@ -9,10 +9,10 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Denied, Invalid, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.runs.dispatch import Dispatched
+from mainspring.runs.dispatch import DispatchResult
 from mainspring.runs.replay import replay
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from tests.kit.house import Bench, document, step
@@ -32,7 +32,7 @@ def says(text: str, **more: Any) -> dict[str, Any]:
     return document(step("a", "transform_data", {"output": text}), **GREETS, **more)
 
 
-async def again(bench: Bench, run_id: UUID, **how: Any) -> Dispatched:
+async def again(bench: Bench, run_id: UUID, **how: Any) -> DispatchResult:
     house = bench.house
     return await replay(
         house.database, house.dispatcher, house.limits, house.workspace_id, run_id, **how
@@ -98,10 +98,10 @@ async def test_a_paused_automation_can_be_replayed_and_an_archived_one_not(bench
     assert (await again(bench, first["id"])).status == "pending"
     async with bench.house.database.transaction() as tx:
         await set_state(tx, bench.house.workspace_id, first["automation_id"], "archived")
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         await again(bench, first["id"])
-    with pytest.raises(Missing):
-        await again(bench, new_id())
+    with pytest.raises(NotFound):
+        await again(bench, generate_id())
 
 
 def _person(bench: Bench, member_id: UUID) -> Actor:
@@ -130,18 +130,18 @@ async def test_what_the_owner_has_taken_out_is_replayed_by_nobody_else(
 ) -> None:
     first = (await bench.dispatch(document(then))).run_id
     # As long as it is in force, whoever may run it may replay it.
-    await again(bench, first, by=_person(bench, new_id()))
+    await again(bench, first, by=_person(bench, generate_id()))
     await bench.save(document(now))
     count = await bench.house.database.fetchval("SELECT count(*) FROM runs")
     if code is None:
-        await again(bench, first, by=_person(bench, new_id()))
+        await again(bench, first, by=_person(bench, generate_id()))
         return
-    with pytest.raises(Denied) as refused:
-        await again(bench, first, by=_person(bench, new_id()))
+    with pytest.raises(PermissionDenied) as refused:
+        await again(bench, first, by=_person(bench, generate_id()))
     assert refused.value.code == code
     assert refused.value.findings
     assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == count
-    owner, other = _person(bench, FIRST_MEMBER), _person(bench, new_id())
+    owner, other = _person(bench, FIRST_MEMBER), _person(bench, generate_id())
     for how in ({"by": owner}, {}, {"by": other, "version": "active"}):
         assert (await again(bench, first, **how)).status == "pending"
 

@@ -10,15 +10,15 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.ids import floor_id, new_id
+from mainspring.contracts.ids import generate_id, get_lowest_id_at
 from mainspring.runs import retention
 from mainspring.store.database import Database
-from mainspring.store.partitions import ended, ensure_partitions
+from mainspring.store.partitions import ensure_partitions, list_ended_partitions
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation, add_run
 
 NOW = datetime.now(UTC)
-ONE, TWO = new_id(), new_id()
+ONE, TWO = generate_id(), generate_id()
 WEEK: dict[str, Any] = {"retention": {"runs_days": 7}}
 YEAR: dict[str, Any] = {"retention": {"runs_days": 365}}
 
@@ -32,7 +32,7 @@ async def _run(
 ) -> UUID:
     """A run of so many days ago that ended at once, with a step and a line of output."""
     moment = _ago(days)
-    made = UUID(int=floor_id(moment).int | secrets.randbits(60))
+    made = UUID(int=get_lowest_id_at(moment).int | secrets.randbits(60))
     row = {
         "id": made,
         "status": "succeeded",
@@ -70,7 +70,7 @@ async def _draft(
         "arguments_hash, preview, status, expires_at) "
         "VALUES ($1, $2, $3, 'a', 'x', '{}', '\\x00', 'Send.', $4, $5)",
         space,
-        new_id(),
+        generate_id(),
         run,
         status,
         expires,
@@ -235,7 +235,7 @@ async def test_a_run_that_starts_again_after_the_look_saves_its_month(database: 
     usual = await add_automation(database, ONE)
     run = await _run(database, ONE, usual, MONTH)
     async with database.acquire() as connection:
-        cuts = await ended(connection, "runs", NOW)
+        cuts = await list_ended_partitions(connection, "runs", NOW)
     (cut,) = [one for one in cuts if one.start <= run < one.end]
     empty = [one for one in cuts if one is not cut]
     assert {one.start < cut.start for one in empty} == {True, False}
@@ -246,8 +246,8 @@ async def test_a_run_that_starts_again_after_the_look_saves_its_month(database: 
         ("running", True),
     ):
         await database.execute("UPDATE runs SET status = $1", status)
-        assert await retention._unfinished(cut, database) is unfinished
-        assert not any([await retention._unfinished(one, database) for one in empty])
+        assert await retention._has_unfinished_runs(cut, database) is unfinished
+        assert not any([await retention._has_unfinished_runs(one, database) for one in empty])
 
 
 async def test_rehearsals_that_lost_their_runs_go_after_a_day(database: Database) -> None:
@@ -256,7 +256,7 @@ async def test_rehearsals_that_lost_their_runs_go_after_a_day(database: Database
     automation = await add_automation(database, ONE)
     made: dict[str, UUID] = {}
     for name, days in (("old", 1.1), ("young", 0.9), ("used", 1.1), ("foreign", 1.1)):
-        made[name], digest = new_id(), name.encode()
+        made[name], digest = generate_id(), name.encode()
         await database.execute(
             "INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $2, '{}')",
             ONE,
@@ -270,7 +270,7 @@ async def test_rehearsals_that_lost_their_runs_go_after_a_day(database: Database
             made[name],
             automation,
             digest,
-            new_id(),
+            generate_id(),
             _ago(days),
         )
     await _run(database, ONE, automation, 1, rehearsal_id=made["used"])
@@ -288,7 +288,7 @@ async def test_rehearsals_that_lost_their_runs_go_after_a_day(database: Database
 
 
 async def test_only_keys_whose_time_is_over_are_forgotten(database: Database) -> None:
-    sources = new_id(), new_id()
+    sources = generate_id(), generate_id()
     for space in (ONE, TWO):
         await add_workspace(database, space, "one of two")
         for source in sources:

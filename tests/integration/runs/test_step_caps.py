@@ -11,8 +11,8 @@ import pytest
 
 from mainspring.contracts.context import StepContext
 from mainspring.contracts.errors import Problem
-from mainspring.contracts.model import ModelReply, cut_off
-from mainspring.gate.direct import Visitor
+from mainspring.contracts.model import ModelReply, interrupted_reply_error
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.run_tokens import find_pass
 from tests.integration.runs.test_takeover import _crash_at
 from tests.kit.house import Bench, document, step
@@ -58,7 +58,9 @@ async def test_a_step_s_cap_holds_over_all_its_items_and_for_nothing_else(
 
 
 async def test_a_step_s_cap_holds_over_its_attempts(bench: Bench) -> None:
-    models = FakeModels(script=[cut_off("It broke off.", retry_after=0.0) for _ in range(9)])
+    models = FakeModels(
+        script=[interrupted_reply_error("It broke off.", retry_after=0.0) for _ in range(9)]
+    )
     plan = document(_ask("a", max_retries=8, retry_backoff="none", budget_cap_usd=CAP))
     async with models_bench(bench, models) as one:
         run = await one.run(plan)
@@ -117,7 +119,7 @@ async def test_what_is_asked_with_the_run_s_token_counts_for_the_step_around_it(
             held = await find_pass(bench.house.database, token)
             assert held is not None
             try:
-                await houses[0].gate.serve(Visitor(held.actor, held=held), LLM, HELLO)
+                await houses[0].gate.serve(CapabilityCaller(held.actor, held=held), LLM, HELLO)
                 codes.append(None)
             except Problem as problem:
                 codes.append(problem.code)
@@ -148,7 +150,7 @@ async def test_calls_that_race_with_the_run_s_token_are_promised_the_step_s_mone
 
         async def ask(one: Any) -> None:
             try:
-                await houses[0].gate.serve(Visitor(one.actor, held=one), LLM, HELLO)
+                await houses[0].gate.serve(CapabilityCaller(one.actor, held=one), LLM, HELLO)
                 codes.append(None)
             except Problem as problem:
                 codes.append(problem.code)
@@ -196,7 +198,9 @@ async def test_a_cap_that_is_crossed_stops_the_run_and_leaves_it_its_last_words(
     async def work(ctx: StepContext) -> Any:
         held = await find_pass(bench.house.database, (await ctx.start()).token)
         assert held is not None
-        await houses[0].gate.serve(Visitor(held.actor, held=held), "test.note", {"mark": "token"})
+        await houses[0].gate.serve(
+            CapabilityCaller(held.actor, held=held), "test.note", {"mark": "token"}
+        )
         for given in (("test.note", {"mark": "said"}), (LLM, HELLO)):
             problem = (await ctx.called(*given)).problem
             told.append(None if problem is None else problem.code)

@@ -11,8 +11,8 @@ import pytest
 
 from mainspring.runs import queue
 from mainspring.runs.rescue import rescue, return_strays
-from mainspring.runs.watch import Moment
-from mainspring.store.sessions import host_mark
+from mainspring.runs.watch import RunEvent
+from mainspring.store.sessions import hash_host_name
 from tests.kit.dying import LEASES_OVER, Dead, lose_workers
 from tests.kit.house import Bench, document, step
 from tests.kit.standing_in_line import cut_off, until_in_line
@@ -190,13 +190,13 @@ async def test_a_worker_that_froze_inside_a_transaction_holds_up_nobody(
     database = bench.house.database
     made = await bench.dispatch(document(step("a", "test.note", {"mark": "a"})))
     async with database.transaction() as tx:
-        place = queue.Place("elsewhere/4242", "elsewhere", 4242, ("fast",), 1)
+        place = queue.WorkerRegistration("elsewhere/4242", "elsewhere", 4242, ("fast",), 1)
         worker = await queue.register(tx, place, 3600)
         assert [run.id for run in await queue.claim(tx, ["fast"], 1, worker)] == [made.run_id]
     asleep = {"idle_in_transaction_session_timeout": "0"}
     frozen, other = [
         await asyncpg.connect(database_url, server_settings={**asleep, "application_name": name})
-        for name in (f"mainspring:4242:{host_mark(host)}" for host in ("elsewhere", "here"))
+        for name in (f"mainspring:4242:{hash_host_name(host)}" for host in ("elsewhere", "here"))
     ]
     try:
         for session in (frozen, other):
@@ -242,7 +242,7 @@ async def test_a_stray_is_put_back_by_its_claim_and_no_later_one(bench: Bench) -
     database, limits = bench.house.database, bench.house.limits
     made = await bench.dispatch(document(step("a", "test.note")))
     async with database.transaction() as tx:
-        place = queue.Place("elsewhere/4242", "elsewhere", 4242, ("fast",), 1)
+        place = queue.WorkerRegistration("elsewhere/4242", "elsewhere", 4242, ("fast",), 1)
         worker = await queue.register(tx, place, 3600)
         (claimed,) = await queue.claim(tx, ["fast"], 1, worker)
     await return_strays(database, limits, worker, [(made.run_id, claimed.fence - 1)])
@@ -335,7 +335,7 @@ async def test_a_suspect_beside_others_is_not_to_blame_for_the_death_of_their_wo
     database = bench.house.database
     for _ in range(3):
         async with database.transaction() as tx:
-            place = queue.Place("here/1", "here", 1, ("fast",), 2, "up")
+            place = queue.WorkerRegistration("here/1", "here", 1, ("fast",), 2, "up")
             worker = await queue.register(tx, place, 3600)
             taken = await queue.claim_suspects(tx, ["fast"], 2, worker, 9)
             taken += await queue.claim(tx, ["fast"], 2, worker)
@@ -391,7 +391,7 @@ async def test_a_worker_that_is_busy_makes_room_for_a_suspect_that_is_to_run_alo
     busy = await bench.dispatch(document(step("b", "test.hang"), name="busy"))
     beside: list[int] = []
 
-    def watch(moment: Moment) -> None:
+    def watch(moment: RunEvent) -> None:
         if moment.run_id == made.run_id and moment.kind == "step_finished":
             beside.append(worker.in_flight)
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.gate.telemetry import TelemetryLine, first_span
+from mainspring.gate.telemetry import TelemetryExporter, first_span
 from tests.kit.api import served
 from tests.kit.collector import attributes, collecting
 from tests.kit.house import Bench, document, step
@@ -25,7 +25,7 @@ WALK = step(
 
 async def test_an_mcp_request_is_a_span_of_its_route(bench: Bench) -> None:
     with collecting() as collector:
-        house = replace(bench.house, telemetry=TelemetryLine(collector.address))
+        house = replace(bench.house, telemetry=TelemetryExporter(collector.address))
         async with served(house, own_app=True) as api:
             await api.client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
         await house.telemetry.aclose()
@@ -38,7 +38,7 @@ async def test_a_request_and_its_run_are_told_as_spans_that_point_to_each_other(
     bench: Bench,
 ) -> None:
     with collecting() as collector:
-        house = replace(bench.house, telemetry=TelemetryLine(collector.address))
+        house = replace(bench.house, telemetry=TelemetryExporter(collector.address))
         told = replace(bench, house=house)
         async with served(house, own_app=True) as api:
             called = await hook(told, api, webhook(), plan=[WALK])
@@ -92,7 +92,7 @@ async def test_a_request_and_its_run_are_told_as_spans_that_point_to_each_other(
 
 async def test_a_run_that_slept_goes_on_in_its_trace(bench: Bench) -> None:
     with collecting() as collector:
-        house = replace(bench.house, telemetry=TelemetryLine(collector.address))
+        house = replace(bench.house, telemetry=TelemetryExporter(collector.address))
         told = replace(bench, house=house)
         made = await told.dispatch(
             document(
@@ -114,7 +114,7 @@ async def test_a_run_that_slept_goes_on_in_its_trace(bench: Bench) -> None:
 async def test_a_collector_that_is_away_costs_a_line(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    house = replace(bench.house, telemetry=TelemetryLine("http://127.0.0.1:9"))
+    house = replace(bench.house, telemetry=TelemetryExporter("http://127.0.0.1:9"))
     told = replace(bench, house=house)
 
     with caplog.at_level(logging.WARNING):

@@ -8,16 +8,16 @@ from decimal import Decimal
 from mainspring.contracts.context import RunRef
 from mainspring.gate.record import CallRecord
 from mainspring.runs import queue
-from mainspring.runs.record import Recorder
-from mainspring.runs.rows import ClaimedRun, End, StepRow, Unit
+from mainspring.runs.record import RunRecorder
+from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd, StepRow
 from tests.kit.house import Bench, document, step
 from tests.kit.postgres import LOCK_WAITS
 
-_PLACE = queue.Place("here", "here", 0, ("fast",), 8)
+_PLACE = queue.WorkerRegistration("here", "here", 0, ("fast",), 8)
 PLAN = document(step("a", "test.note", {"mark": "a"}), execution={"concurrency": "allow_parallel"})
 
 
-def _unit(run: ClaimedRun, *, item: str = "") -> Unit:
+def _unit(run: ClaimedRun, *, item: str = "") -> RunCommit:
     call = CallRecord(
         RunRef(run.id, run.automation_id, "a", item),
         1,
@@ -30,8 +30,8 @@ def _unit(run: ClaimedRun, *, item: str = "") -> Unit:
         cost=Decimal("0.25"),
     )
     row = StepRow("a", item, 1, "succeeded", 7, run.started_at, {"noted": True})
-    end = End("succeeded", None, "answer_only", {"noted": True}, active_ms=7)
-    return Unit(run, [row], [call], end, "some automation")
+    end = RunEnd("succeeded", None, "answer_only", {"noted": True}, active_ms=7)
+    return RunCommit(run, [row], [call], end, "some automation")
 
 
 async def _claimed(bench: Bench, runs: int) -> list[ClaimedRun]:
@@ -49,7 +49,7 @@ async def _until_it_waits(bench: Bench) -> None:
 
 
 async def test_rows_are_whole_and_a_change_meanwhile_is_waited_for(bench: Bench) -> None:
-    database, recorder = bench.house.database, Recorder(bench.house.limits)
+    database, recorder = bench.house.database, RunRecorder(bench.house.limits)
     first, second, third = await _claimed(bench, 3)
     connection = await database.dedicated()
     try:

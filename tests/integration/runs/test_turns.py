@@ -7,8 +7,8 @@ from uuid import UUID
 
 from mainspring.definition.validate import validate
 from mainspring.runs import queue
-from mainspring.runs.arrivals import Request
-from mainspring.runs.turns import LONG_AGO, Look
+from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.turns import LONG_AGO, ClaimQuery
 from mainspring.workspace.automations import FIRST_MEMBER, save
 from tests.kit.house import Bench, document, step
 from tests.kit.neighbours import NEIGHBOUR, add_workspace
@@ -24,7 +24,7 @@ async def _handed_in(bench: Bench, space: UUID, count: int) -> list[UUID]:
     assert report.definition is not None
     async with house.database.transaction() as tx:
         kept = await save(tx, space, report.definition, report.grants, FIRST_MEMBER, via="page")
-    asked = [Request(space, kept.automation_id) for _ in range(count)]
+    asked = [RunRequest(space, kept.automation_id) for _ in range(count)]
     return [made.run_id for made in await house.dispatcher.dispatch_all(asked)]
 
 
@@ -35,20 +35,20 @@ async def test_a_claim_serves_others_first_and_begins_where_it_is_told_to(bench:
     (one,) = await _handed_in(bench, NEIGHBOUR, 1)
     later = (await database.fetchval("SELECT due_at FROM runs WHERE id = $1", one),) * len(QUEUES)
     async with database.transaction() as tx:
-        place = queue.Place("here", "here", 0, QUEUES, 8)
+        place = queue.WorkerRegistration("here", "here", 0, QUEUES, 8)
         worker = await queue.register(tx, place, 3600)
 
-        async def taken(most: int, look: Look) -> list[UUID]:
+        async def taken(most: int, look: ClaimQuery) -> list[UUID]:
             return [run.id for run in await queue.claim(tx, QUEUES, most, worker, look)]
 
-        beside = Look(QUEUES, 8, LONGEST, (crowd,), 4, LONGEST)
+        beside = ClaimQuery(QUEUES, 8, LONGEST, (crowd,), 4, LONGEST)
         assert await taken(8, beside) == [one, *many[:4]]
         # Nothing that is older than what is asked for, of whomever it is.
-        assert await taken(8, Look(QUEUES, 8, later, (), 0, LONGEST)) == []
-        assert await taken(8, Look(QUEUES, 8, LONGEST, (crowd,), 4, later)) == []
+        assert await taken(8, ClaimQuery(QUEUES, 8, later, (), 0, LONGEST)) == []
+        assert await taken(8, ClaimQuery(QUEUES, 8, LONGEST, (crowd,), 4, later)) == []
         # Nobody is crowded out for good: alone, it may have everything, oldest first.
-        assert await taken(9, Look(QUEUES, 9, later, (crowd,), 9, LONGEST)) == many[4:13]
-        assert await taken(9, Look(QUEUES, 9, LONGEST, (), 0, LONGEST)) == many[13:]
+        assert await taken(9, ClaimQuery(QUEUES, 9, later, (crowd,), 9, LONGEST)) == many[4:13]
+        assert await taken(9, ClaimQuery(QUEUES, 9, LONGEST, (), 0, LONGEST)) == many[13:]
 
 
 async def test_one_run_goes_before_the_hundreds_that_somebody_else_has_waiting(

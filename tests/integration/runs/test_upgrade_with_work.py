@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.runs.rows import FINAL
 from mainspring.store.database import Database
-from mainspring.store.downgrade import downgrade, ways_back, what_is_lost
-from mainspring.store.migrate import migrate, tables_version
+from mainspring.store.downgrade import describe_losses, downgrade, plan_downgrade
+from mainspring.store.migrate import migrate, read_schema_version
 from mainspring.store.partitions import ensure_partitions
-from mainspring.wiring import prepare
+from mainspring.wiring import prepare_database
 from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
 from mainspring.workspace.people.users import ensure_first_person
 from tests.integration.runs.test_backup_under_load import elsewhere, states
@@ -55,7 +55,7 @@ async def lived_in(bench: Bench) -> dict[str, list[UUID]]:
     worker = await house.database.fetchval(_WORKER)
     made: dict[str, list[UUID]] = {}
     for status in (*LIVE, *sorted(FINAL)):
-        made[status] = [new_id() for _ in range(EACH)]
+        made[status] = [generate_id() for _ in range(EACH)]
         await house.database.execute(
             _RUNS, house.workspace_id, saved.automation_id, made[status], status, worker
         )
@@ -80,8 +80,8 @@ async def test_runs_in_every_state_outlast_an_upgrade_and_a_downgrade(
         before = await ended(database, final)
 
         await migrate(database)
-        await prepare(bench.house)
-        assert await tables_version(database) > BEFORE
+        await prepare_database(bench.house)
+        assert await read_schema_version(database) > BEFORE
         async with bench.worker():
             async with asyncio.timeout(PATIENCE * 3):
                 while set(await states(bench)) & set(LIVE):
@@ -98,7 +98,7 @@ async def test_runs_in_every_state_outlast_an_upgrade_and_a_downgrade(
         await database.execute(
             "INSERT INTO halts (id, workspace_id, scope, reason, halted_by) "
             "VALUES ($1, $2, 'workspace', 'x', $1)",
-            new_id(),
+            generate_id(),
             bench.house.workspace_id,
         )
         parked = made["pending"][0]
@@ -107,8 +107,8 @@ async def test_runs_in_every_state_outlast_an_upgrade_and_a_downgrade(
             "parked_due_at = '2026-01-01' WHERE id = $1",
             parked,
         )
-        ways = ways_back(await tables_version(database), BEFORE)
-        assert await what_is_lost(database, ways) == ["1 standing halts"]
+        ways = plan_downgrade(await read_schema_version(database), BEFORE)
+        assert await describe_losses(database, ways) == ["1 standing halts"]
         await downgrade(database, ways)
         due = await database.fetchval("SELECT due_at::date::text FROM runs WHERE id = $1", parked)
         assert due == "2026-01-01"

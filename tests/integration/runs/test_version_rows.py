@@ -14,17 +14,17 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.capability import Capability
-from mainspring.contracts.errors import Clash, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.registry import Registry, Vocabulary
 from mainspring.runs.rows import ClaimedRun
-from mainspring.runs.versions import Versions
+from mainspring.runs.versions import VersionCache
 from mainspring.store.database import Database
 from tests.kit.definitions import LIMITS, WORDS, document, shape, step
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation
 
-HERE, THERE = new_id(), new_id()
+HERE, THERE = generate_id(), generate_id()
 OUTSIDE, SECOND = (WORDS.capabilities[f"automation_kv.{name}"] for name in ("get", "set"))
 
 
@@ -45,7 +45,7 @@ class Words(Registry):
 async def _add_version(
     database: Database, automation: UUID, version: int, plan: dict[str, Any], *grants: str
 ) -> bytes:
-    digest = new_id().bytes * 2
+    digest = generate_id().bytes * 2
     await database.execute(
         "INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $2, $3::text::json)",
         HERE,
@@ -60,7 +60,7 @@ async def _add_version(
         version,
         digest,
         [{"capability": name, "params": {}} for name in grants],
-        new_id(),
+        generate_id(),
     )
     await database.execute(
         "UPDATE automations SET version = $3 WHERE workspace_id = $1 AND id = $2",
@@ -75,7 +75,7 @@ def _run(automation: UUID, version: int = 1, **more: Any) -> ClaimedRun:
     now = datetime.now(UTC)
     return ClaimedRun(
         HERE,
-        new_id(),
+        generate_id(),
         automation,
         version,
         None,
@@ -111,7 +111,7 @@ async def test_a_run_gets_the_version_that_it_was_started_with(
     database: Database, automation: UUID
 ) -> None:
     await _add_version(database, automation, 2, shape("second", 2))
-    versions = Versions(database, WORDS, LIMITS)
+    versions = VersionCache(database, WORDS, LIMITS)
 
     async def steps(version: int) -> list[str]:
         loaded = await versions.load(_run(automation, version))
@@ -123,8 +123,8 @@ async def test_a_run_gets_the_version_that_it_was_started_with(
     versions.forget()
     await versions.warm([(HERE, automation, 2), (HERE, automation, 1)])
     assert (await steps(1), await steps(2)) == (["first"], ["second"])
-    for key in ((HERE, automation, 3), (THERE, automation, 1), (HERE, new_id(), 1)):
-        with pytest.raises(Missing) as gone:
+    for key in ((HERE, automation, 3), (THERE, automation, 1), (HERE, generate_id(), 1)):
+        with pytest.raises(NotFound) as gone:
             await versions.get(*key)
         assert gone.value.code == "no_version"
 
@@ -145,7 +145,7 @@ async def test_a_version_is_known_by_its_workspace_too(
         "SELECT $1, id, 'theirs', version, $2 FROM automations "
         "WHERE workspace_id = $3 AND id = $4",
         THERE,
-        new_id(),
+        generate_id(),
         HERE,
         automation,
     )
@@ -154,11 +154,11 @@ async def test_a_version_is_known_by_its_workspace_too(
         "grants, author) SELECT $1, automation_id, version, definition_hash, grants, $2 "
         "FROM automation_versions WHERE workspace_id = $3 AND automation_id = $4",
         THERE,
-        new_id(),
+        generate_id(),
         HERE,
         automation,
     )
-    versions = Versions(database, WORDS, LIMITS)
+    versions = VersionCache(database, WORDS, LIMITS)
     for space, name in ((HERE, "first"), (THERE, "theirs")):
         loaded = await versions.get(space, automation, 1)
         assert [one.step_id for one in loaded.program.steps] == [name]
@@ -178,7 +178,7 @@ async def test_a_run_that_rehearses_gets_the_definition_of_its_rehearsal(
         (HERE, automation, other),
         (THERE, elsewhere, theirs),
     ):
-        made[tried] = new_id()
+        made[tried] = generate_id()
         await database.execute(
             "INSERT INTO rehearsals (workspace_id, id, automation_id, definition_hash, grants, "
             "live_reads, candidate, firings, asked_by) "
@@ -187,21 +187,21 @@ async def test_a_run_that_rehearses_gets_the_definition_of_its_rehearsal(
             made[tried],
             of,
             tried,
-            new_id(),
+            generate_id(),
         )
-    versions = Versions(database, WORDS, LIMITS)
+    versions = VersionCache(database, WORDS, LIMITS)
     loaded = await versions.load(_run(automation, rehearsal_id=made[digest]))
     assert [one.step_id for one in loaded.program.steps] == ["tried"]
     assert loaded.name == str(automation)
-    assert await versions.rehearsed(HERE, made[digest]) is loaded
+    assert await versions.load_rehearsal(HERE, made[digest]) is loaded
     # Together with a version, each gets its own.
     versions.forget()
     await versions.warm([(HERE, automation, 1), (HERE, made[digest], 0)])
     assert (await versions.get(HERE, automation, 1)).program.steps[0].step_id == "first"
-    assert (await versions.rehearsed(HERE, made[digest])).program.steps[0].step_id == "tried"
-    for space, rehearsal in ((HERE, made[theirs]), (THERE, made[digest]), (HERE, new_id())):
-        with pytest.raises(Missing):
-            await versions.rehearsed(space, rehearsal)
+    assert (await versions.load_rehearsal(HERE, made[digest])).program.steps[0].step_id == "tried"
+    for space, rehearsal in ((HERE, made[theirs]), (THERE, made[digest]), (HERE, generate_id())):
+        with pytest.raises(NotFound):
+            await versions.load_rehearsal(space, rehearsal)
 
 
 async def test_a_version_is_compiled_anew_when_a_tool_from_outside_changed(
@@ -214,7 +214,7 @@ async def test_a_version_is_compiled_anew_when_a_tool_from_outside_changed(
         capabilities=[one for one in WORDS.capabilities.values() if one not in (OUTSIDE, SECOND)],
     )
     words.tools = (OUTSIDE, SECOND)
-    versions = Versions(database, words, LIMITS)
+    versions = VersionCache(database, words, LIMITS)
     run = _run(automation, 2)
     first = await versions.load(run)
     assert first.tools == {OUTSIDE.id: OUTSIDE, SECOND.id: SECOND}
@@ -230,7 +230,7 @@ async def test_a_version_is_compiled_anew_when_a_tool_from_outside_changed(
     assert await versions.load(run) is second
 
     words.tools = ()
-    with pytest.raises(Clash) as gone:
+    with pytest.raises(Conflict) as gone:
         await versions.load(run)
     assert gone.value.code == "tool_gone"
     assert OUTSIDE.id in gone.value.detail
@@ -246,7 +246,7 @@ async def test_a_version_is_compiled_anew_when_a_tool_from_outside_changed(
 async def test_what_another_run_has_compiled_meanwhile_stays(
     database: Database, automation: UUID
 ) -> None:
-    versions = Versions(database, WORDS, LIMITS)
+    versions = VersionCache(database, WORDS, LIMITS)
     old = await versions.get(HERE, automation, 1)
     versions.forget()
     new = await versions.get(HERE, automation, 1)

@@ -13,7 +13,7 @@ from typing import Any
 
 from mainspring.runs import queue
 from mainspring.runs.rescue import rescue
-from mainspring.store.sessions import process_mark
+from mainspring.store.sessions import get_process_id
 from tests.kit.dying import LEASES_OVER
 from tests.kit.house import Bench, document, step
 
@@ -27,17 +27,19 @@ print(json.dumps([launcher_mark(), process_mark()]))
 REBOOTED = "another-boot"
 
 
-async def _container() -> queue.Place:
+async def _container() -> queue.WorkerRegistration:
     """Where the worker of a container lives; its process has ended since."""
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-c", _IN_CONTAINER, stdout=asyncio.subprocess.PIPE
     )
     told, _ = await child.communicate()
     launcher, mark = json.loads(told)
-    return queue.Place("pod/1", "pod", 1, ("fast",), 1, launcher, mark)
+    return queue.WorkerRegistration("pod/1", "pod", 1, ("fast",), 1, launcher, mark)
 
 
-async def _lose(bench: Bench, first: queue.Place, second: queue.Place) -> dict[str, Any]:
+async def _lose(
+    bench: Bench, first: queue.WorkerRegistration, second: queue.WorkerRegistration
+) -> dict[str, Any]:
     """A run whose worker is lost, and put back when the second worker has a lease."""
     database = bench.house.database
     made = await bench.dispatch(document(step("a", "test.note")))
@@ -84,4 +86,4 @@ async def test_a_worker_registers_the_mark_of_its_process(bench: Bench) -> None:
     async with bench.worker(), asyncio.timeout(30):
         while not (marks := await bench.house.database.fetch("SELECT mark FROM workers")):
             await asyncio.sleep(0.01)
-    assert [row["mark"] for row in marks] == [process_mark()]
+    assert [row["mark"] for row in marks] == [get_process_id()]

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.gate.connected.token_answers import read_granted
+from mainspring.gate.connected.token_answers import parse_token_response
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.accounts import Accounts, accounts
@@ -250,8 +250,8 @@ def test_a_token_that_is_told_as_a_scope_is_none() -> None:
         "refresh_token": "ref-1234567",
         "scope": "notes.read acc-1234567 x-ref-1234567",
     }
-    assert read_granted(said, {}).scopes == frozenset({"notes.read"})
-    assert read_granted({**said, "scope": None}, {}).scopes is None
+    assert parse_token_response(said, {}).scopes == frozenset({"notes.read"})
+    assert parse_token_response({**said, "scope": None}, {}).scopes is None
 
 
 def _distinct(planted: Mapping[str, str]) -> dict[str, str]:

@@ -22,13 +22,13 @@ from mcp import Client
 from mcp_types import ElicitResult
 
 from mainspring.definition.validate import validate
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.settings import Settings
-from mainspring.surfaces.cli import Doors, build_app, run_cli
-from mainspring.surfaces.cli.logins import Login, keep_login, read_address
+from mainspring.surfaces.cli import ApplicationFactory, build_app, run_cli
+from mainspring.surfaces.cli.logins import SavedLogin, keep_login, read_address
 from mainspring.surfaces.mcp import server
-from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import build_registry, open_house, rooms_of
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.wiring import application_services, build_registry, open_application
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.triggers import list_triggers
 from scripts.consent_matrix import PAGE, ROWS, Operation, Outcome, written
@@ -225,7 +225,7 @@ class Trial:
         one, house = UUID(await self._unagreed("to fire")), self.bench.house
         async with house.database.acquire() as connection:
             (row,) = await list_triggers(connection, house.workspace_id, one)
-        wish = Request(house.workspace_id, one, trigger_id=row["id"], trigger_type="schedule")
+        wish = RunRequest(house.workspace_id, one, trigger_id=row["id"], trigger_type="schedule")
         made = await house.dispatcher.dispatch(wish)
         return "nothing" if made.reason == "paused" else "works"
 
@@ -377,7 +377,7 @@ async def _after_login(name: str, api: Api, here: Office, folder: Path) -> Async
             yield Trial(api, here, over_rest(client))
             return
         address = read_address(api.address)
-        keep_login(Login(address, session))
+        keep_login(SavedLogin(address, session))
         asked = _commands(here, ["y"])
         yield Commands(
             api,
@@ -399,11 +399,11 @@ def _commands(
     """The command line over the house of the test; None: it has no terminal."""
 
     @asynccontextmanager
-    async def opened(found: Settings) -> AsyncIterator[Rooms]:
-        async with open_house(replace(here.bench.house.settings, token=found.token)) as house:
-            yield rooms_of(house)
+    async def opened(found: Settings) -> AsyncIterator[ApplicationServices]:
+        async with open_application(replace(here.bench.house.settings, token=found.token)) as house:
+            yield application_services(house)
 
-    app = build_app(Doors(opened, build_registry))
+    app = build_app(ApplicationFactory(opened, build_registry))
 
     async def run(*words: str) -> tuple[int, str]:
         work = partial(run_cli, app, list(words))

@@ -21,11 +21,11 @@ from uuid import UUID
 import pytest
 
 from mainspring.settings import Settings
-from mainspring.surfaces.cli import Doors, exits
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli import ApplicationFactory, exits
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.judging import validate_files
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.wiring import build_registry, build_scheduler
 from tests.kit.foreign import Bait, Foreign, exports, yaml_texts
 from tests.kit.foreign_doors import DOORS, WATCH, Porch, Said, faults, porch, tables, watched
@@ -166,7 +166,7 @@ def _changed_nothing(made: Porch, runs: Sequence[dict[str, Any]], kept: dict[str
     assert not (made.folder / "touched").exists()
 
 
-def _no_house(settings: Settings) -> AbstractAsyncContextManager[Rooms]:
+def _no_house(settings: Settings) -> AbstractAsyncContextManager[ApplicationServices]:
     raise AssertionError(f"a file is judged without a house: {settings.home}")
 
 
@@ -189,7 +189,9 @@ def test_a_file_of_strangers_is_judged_by_the_command_line_and_nothing_else(
         place.write_text(what.text)
         files.append(str(place))
     with WATCH.open([bait.touch, bait.read], []):
-        code = validate_files(Desk(Doors(_no_house, build_registry)), Screen(), files)
+        code = validate_files(
+            CommandContext(ApplicationFactory(_no_house, build_registry)), Screen(), files
+        )
     assert code == exits.INVALID
     assert WATCH.noticed() == []
     assert not (tmp_path / "touched").exists()

@@ -19,18 +19,18 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Denied, ReconnectNeeded
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import PermissionDenied, ReconnectRequired
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.installs import install_id_of
 from mainspring.gate.run_tokens import find_pass
-from mainspring.integrations.gmail.compose import CALL_HEADER, call_id
+from mainspring.integrations.gmail.compose import CALL_HEADER, build_call_id
 from mainspring.vocabulary import build_registry
-from mainspring.wiring import build_house
+from mainspring.wiring import build_application
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.sealing import connection_drawer
+from mainspring.workspace.sealing import connection_scope
 from tests.kit.agents import calls, ends, thinking
 from tests.kit.api import Api, served
 from tests.kit.doubles import calendar, github, gmail, google, linear, slack
@@ -95,9 +95,9 @@ class Five:
         return [name for name, double in self.doubles.items() if double.requests]
 
     @property
-    def owner(self) -> Visitor:
+    def owner(self) -> CapabilityCaller:
         space = self.bench.house.workspace_id
-        return Visitor(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
+        return CapabilityCaller(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
 
     async def drafts(self) -> int:
         count: int = await self.bench.house.database.fetchval("SELECT count(*) FROM drafts")
@@ -137,7 +137,7 @@ async def _five(bench: Bench) -> AsyncIterator[Five]:
             workshop=house.workshop,
             actions=(hand.action(),),
         )
-        made = build_house(settings, Limits(), words, house.database, house.workshop, models)
+        made = build_application(settings, Limits(), words, house.database, house.workshop, models)
         for name in doubles:
             await _connect(bench, name)
         here = Bench(made, bench.outside)
@@ -152,7 +152,7 @@ async def _five(bench: Bench) -> AsyncIterator[Five]:
 
 
 async def _connect(bench: Bench, name: str) -> None:
-    space, own = bench.house.workspace_id, new_id()
+    space, own = bench.house.workspace_id, generate_id()
     await bench.house.database.execute(
         "INSERT INTO integration_connections (workspace_id, id, owner_id, integration, label, "
         "account, auth, state) VALUES ($1, $2, $3, $4, $4, 'me', 'oauth', 'ready')",
@@ -161,7 +161,7 @@ async def _connect(bench: Bench, name: str) -> None:
         FIRST_MEMBER,
         name,
     )
-    await bench.house.vault.set(connection_drawer(space, own), "token", TOKENS[name])
+    await bench.house.vault.set(connection_scope(space, own), "token", TOKENS[name])
 
 
 def _plans(policy: str) -> list[tuple[dict[str, Any], int]]:
@@ -249,7 +249,7 @@ async def test_no_client_or_token_of_a_run_writes_and_a_person_does_it_once(benc
                 own = await gate.serve(inside, name, dict(given))
                 acted = await gate.serve(inside, "act_on_integration", _acts(name))
                 for held in (own, acted):
-                    with pytest.raises(Denied) as refused:
+                    with pytest.raises(PermissionDenied) as refused:
                         await gate.serve(inside, "confirm_action", {"draft_id": held["draft_id"]})
                     assert refused.value.code == "needs_a_person", name
         assert await here.drafts() == 23
@@ -297,9 +297,9 @@ async def test_a_mail_is_searched_for_only_where_its_draft_was_tried_before(benc
 
         # Gmail refuses the third, so that its draft waits; it has left all the same.
         mailbox.planned = {SEND: [google.scope_missing()]}
-        with pytest.raises(ReconnectNeeded):
+        with pytest.raises(ReconnectRequired):
             await confirmed(third)
-        mark = {"To": "noah@example.com", CALL_HEADER: call_id(f"draft/{third}")}
+        mark = {"To": "noah@example.com", CALL_HEADER: build_call_id(f"draft/{third}")}
         mailbox.put(
             "left",
             "left",
@@ -315,7 +315,7 @@ async def test_a_mail_is_searched_for_only_where_its_draft_was_tried_before(benc
 
 
 @asynccontextmanager
-async def _run_token(here: Five) -> AsyncIterator[Visitor]:
+async def _run_token(here: Five) -> AsyncIterator[CapabilityCaller]:
     """A run in the middle of a step, which calls with its own token as scripts do."""
     grants = [{"capability": one} for one in (*WRITES, "act_on_integration", "confirm_action")]
     held = step("a", "test.hand", {"grants": grants}, max_retries=0)
@@ -325,7 +325,7 @@ async def _run_token(here: Five) -> AsyncIterator[Visitor]:
         token = await asyncio.wait_for(here.hand.tokens.get(), 20)
         found = await find_pass(here.bench.house.database, token)
         assert found is not None
-        yield Visitor(found.actor, held=found)
+        yield CapabilityCaller(found.actor, held=found)
     finally:
         here.hand.release.set()
         with contextlib.suppress(TimeoutError):

@@ -21,20 +21,31 @@ from icalendar import Calendar
 
 from mainspring.contracts.clock import SystemClock
 from mainspring.contracts.context import Actor, CallContext
-from mainspring.contracts.errors import Denied, Invalid, Problem, TimedOut, Upstream
-from mainspring.contracts.in_time import TookTooLong, in_time
+from mainspring.contracts.errors import (
+    DeadlineExceeded,
+    Invalid,
+    PermissionDenied,
+    Problem,
+    UpstreamError,
+)
+from mainspring.contracts.in_time import TimeLimitExceeded, run_with_time_limit
 from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.mime_text import read_mail
 from mainspring.gate.connected.http import ConnectedHttp
-from mainspring.gate.connected.trial import AtHand, account_over, learn_nothing, no_own_secrets
+from mainspring.gate.connected.trial import (
+    InMemoryTokenProvider,
+    fetch_account_name,
+    ignore_values,
+    reveal_no_secrets,
+)
 from mainspring.gate.egress import Egress
-from mainspring.gate.mail.imap import PASSWORD, opened_mailbox
-from mainspring.gate.outside.authority import Authority, Refusal
+from mainspring.gate.mail.imap import PASSWORD, open_mailbox
+from mainspring.gate.outside.authority import AuthorizationServerClient, TokenEndpointError
 from mainspring.integrations import coinmarketcap, github, gmail, http_json, ics, linear, rss, slack
-from mainspring.integrations.http_json.adapters import rows_of
-from mainspring.integrations.ics.calendar import events_between
-from mainspring.integrations.rss.feed import entries_of
+from mainspring.integrations.http_json.adapters import build_rows
+from mainspring.integrations.ics.calendar import list_events_between
+from mainspring.integrations.rss.feed import parse_entries
 from mainspring.workspace.accounts.rows import AccountRow
 from tests.kit.outside import Names, RecordingDial, always, answer, local_server
 from tests.kit.visits import CONNECTION, MEMBER, WORKSPACE, visiting
@@ -88,7 +99,7 @@ async def _feed(egress: Egress, url: str) -> object:
 async def _tokens(egress: Egress, url: str) -> object:
     form = {"grant_type": "refresh_token", "refresh_token": TOKEN}
     client = {"id": "c", "method": "client_secret_post"}
-    return await Authority(egress, ()).asked(url, form, client, TOKEN)
+    return await AuthorizationServerClient(egress, ()).asked(url, form, client, TOKEN)
 
 
 DOORS: Mapping[str, Door] = {
@@ -98,10 +109,10 @@ DOORS: Mapping[str, Door] = {
 }
 
 
-async def _problem(work: Awaitable[object]) -> Problem | Refusal | None:
+async def _problem(work: Awaitable[object]) -> Problem | TokenEndpointError | None:
     try:
         await work
-    except (Problem, Refusal) as problem:
+    except (Problem, TokenEndpointError) as problem:
         return problem
     return None
 
@@ -114,7 +125,7 @@ async def test_no_address_leads_a_door_to_anybody_but_the_host_it_names(name: st
         problem = await _problem(DOORS[name](egress, url))
         if url == HARMLESS:
             continue
-        assert isinstance(problem, (Denied, Invalid, Upstream)), (name, url, problem)
+        assert isinstance(problem, (PermissionDenied, Invalid, UpstreamError)), (name, url, problem)
     assert {host for host, _ in dial.dialled} <= {PUBLIC}, dial.dialled
     # A name is looked up, but no address behind it that is not public is called.
     asked = b"".join(stream.written for stream in dial.streams)
@@ -190,7 +201,13 @@ def _connected(integration: Integration, egress: Egress, **hosts: frozenset[str]
     )
     own = hosts.get("hosts", frozenset(integration.manifest["hosts"]))
     return ConnectedHttp(
-        integration, row, AtHand(SECRETS), egress, own, own=no_own_secrets, learn=learn_nothing
+        integration,
+        row,
+        InMemoryTokenProvider(SECRETS),
+        egress,
+        own,
+        own=reveal_no_secrets,
+        learn=ignore_values,
     )
 
 
@@ -202,7 +219,7 @@ async def test_what_lets_a_connection_in_never_leaves_the_host_it_belongs_to(nam
         dial = RecordingDial([_leads(status, url)], [_leads(status, url)])
         names = Names({**NAMES, "other.example": ["93.184.216.35"]})
         way = _connected(integration, _egress(dial, names))
-        problem = await _problem(account_over(way, ACTOR, SystemClock()))
+        problem = await _problem(fetch_account_name(way, ACTOR, SystemClock()))
         assert problem is not None, url
         assert TOKEN not in str(problem.args) + str(vars(problem)), url
         assert set(dial.dialled) == {(PUBLIC, 443)}, url
@@ -217,7 +234,7 @@ async def test_a_redirect_within_the_hosts_of_a_connection_goes_on_without_its_t
     names = Names({**NAMES, "files.example": [away]})
     hosts = frozenset({f"{ALLOWED}:443", "files.example"})
     way = _connected(CLIENTS["github"], _egress(dial, names), hosts=hosts)
-    await _problem(account_over(way, ACTOR, SystemClock()))
+    await _problem(fetch_account_name(way, ACTOR, SystemClock()))
     assert dial.dialled == [(PUBLIC, 443), (away, 443)]
     first, second = (stream.written for stream in dial.streams)
     assert TOKEN.encode() in first
@@ -237,7 +254,7 @@ async def test_the_address_that_was_judged_is_the_one_that_is_dialled(name: Any)
             await _problem(_mailbox(egress, {"host": "rebind.example"}))
         elif name == "client":
             built = github.integration({"github": "https://rebind.example"})
-            await _problem(account_over(_connected(built, egress), ACTOR, SystemClock()))
+            await _problem(fetch_account_name(_connected(built, egress), ACTOR, SystemClock()))
         else:
             await _problem(_adapter(name)(egress, "https://rebind.example/"))
         # Answers that break off are not kept, so the next one looks the name up again.
@@ -252,7 +269,7 @@ async def _mailbox(egress: Egress, settings: Mapping[str, Any], seconds: float =
         return {PASSWORD: TOKEN}
 
     told = {"user": "ada", "port": 993, **settings}
-    async with opened_mailbox(egress, told, reveal, trust=TRUST, seconds=seconds) as box:
+    async with open_mailbox(egress, told, reveal, trust=TRUST, seconds=seconds) as box:
         return list(await box.search())
 
 
@@ -268,7 +285,7 @@ async def test_a_mailbox_inside_is_not_dialled_and_no_password_is_said() -> None
                 refused = await _problem(
                     _mailbox(_egress(dial), {"host": host, "security": security})
                 )
-                assert isinstance(refused, (Denied, Invalid, Upstream)), host
+                assert isinstance(refused, (PermissionDenied, Invalid, UpstreamError)), host
         assert dial.dialled == []
     good = [
         b"* OK ready\r\n",
@@ -335,17 +352,19 @@ async def test_an_answer_that_is_a_bomb_ends_as_a_problem_at_every_door() -> Non
             egress = Egress(Limits(), [pair])
             for door in DOORS.values():
                 if door is _tokens:
-                    work = Authority(egress, [pair]).asked(f"http://{pair}/", {}, {"id": "c"}, None)
+                    work = AuthorizationServerClient(egress, [pair]).asked(
+                        f"http://{pair}/", {}, {"id": "c"}, None
+                    )
                 else:
                     work = door(egress, f"http://{pair}/")  # type: ignore[assignment]
                 problem = await _problem(work)
-                assert isinstance(problem, Upstream), (name, problem)
+                assert isinstance(problem, UpstreamError), (name, problem)
             for one in CLIENTS:
                 moved = _moved(one, f"http://{pair}")
                 problem = await _problem(
-                    account_over(_connected(moved, egress), ACTOR, SystemClock())
+                    fetch_account_name(_connected(moved, egress), ACTOR, SystemClock())
                 )
-                assert isinstance(problem, Upstream), (name, one, problem)
+                assert isinstance(problem, UpstreamError), (name, one, problem)
             await egress.aclose()
 
 
@@ -374,12 +393,14 @@ async def test_an_answer_that_drips_ends_with_the_time_at_every_door() -> None:
         egress = Egress(Limits(http_seconds=1), [pair])
         doors = [DOORS[one.id](egress, f"http://{pair}/") for one in FREE]
         clients = [
-            account_over(_connected(_moved(one, f"http://{pair}"), egress), ACTOR, SystemClock())
+            fetch_account_name(
+                _connected(_moved(one, f"http://{pair}"), egress), ACTOR, SystemClock()
+            )
             for one in CLIENTS
         ]
         ended = await asyncio.gather(*(_problem(work) for work in [*doors, *clients]))
         await egress.aclose()
-    assert [type(one) for one in ended] == [TimedOut] * (len(FREE) + len(CLIENTS))
+    assert [type(one) for one in ended] == [DeadlineExceeded] * (len(FREE) + len(CLIENTS))
 
 
 async def test_json_that_is_nested_without_end_is_no_more_than_a_problem() -> None:
@@ -392,12 +413,12 @@ async def test_json_that_is_nested_without_end_is_no_more_than_a_problem() -> No
                     [operation] = FREE[0].adapters[0].operations
                     ref = {"url": f"http://{pair}/"}
                     problem = await _problem(operation.rows(ctx, ref, params))
-            assert problem is None or isinstance(problem, Upstream), (depth, params)
+            assert problem is None or isinstance(problem, UpstreamError), (depth, params)
             assert depth < 10_000 or problem is not None
     wide = [[[[[list(range(9))]]]]]
     for path in ("$" + "[*,*,*,*,*,*,*,*,*,*]" * 6, "$" + "[0,0]" * 50, "$[?@..*][?@..*]"):
         with pytest.raises(Invalid):
-            rows_of(wide, {"items": path})
+            build_rows(wide, {"items": path})
 
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -427,18 +448,18 @@ CALENDARS: Mapping[str, bytes] = {
 
 @pytest.mark.parametrize("name", CALENDARS)
 async def test_a_calendar_that_is_built_to_take_long_is_refused_or_read(name: str) -> None:
-    work = events_between(CALENDARS[name], START, START + timedelta(days=731))
+    work = list_events_between(CALENDARS[name], START, START + timedelta(days=731))
     problem = await _problem(work)
-    assert problem is None or isinstance(problem, Upstream)
+    assert problem is None or isinstance(problem, UpstreamError)
     assert (problem is None) == (name == "years without end")
 
 
 def test_a_rule_that_never_comes_true_ends_itself() -> None:
     never = calendar(_event("FREQ=HOURLY;BYMONTH=2;BYMONTHDAY=30"))
     found = recurring_ical_events.of(Calendar.from_ical(never))
-    with pytest.raises(TookTooLong):
-        in_time(lambda: found.between(START, START + timedelta(days=30)), seconds=0.2)
-    assert in_time(lambda: 7, seconds=0.2) == 7
+    with pytest.raises(TimeLimitExceeded):
+        run_with_time_limit(lambda: found.between(START, START + timedelta(days=30)), seconds=0.2)
+    assert run_with_time_limit(lambda: 7, seconds=0.2) == 7
 
 
 ENTITIES = (
@@ -477,15 +498,15 @@ FEEDS: Mapping[str, tuple[bytes, str]] = {
 
 @pytest.mark.parametrize("name", FEEDS)
 async def test_a_feed_that_is_a_bomb_is_refused_before_it_is_read(name: str) -> None:
-    with pytest.raises(Upstream) as refused:
-        await entries_of(*FEEDS[name])
+    with pytest.raises(UpstreamError) as refused:
+        await parse_entries(*FEEDS[name])
     assert refused.value.code in {"feed_entities", "feed_markup"}
 
 
 async def test_a_feed_whose_broken_markup_takes_long_ends_itself() -> None:
     broken = _rss("<item><title>a<b><c></item>" * 20_000)
-    with pytest.raises(Upstream, match="too long") as refused:
-        await entries_of(broken, "", seconds=0.1)
+    with pytest.raises(UpstreamError, match="too long") as refused:
+        await parse_entries(broken, "", seconds=0.1)
     assert (refused.value.code, refused.value.retryable) == ("feed_markup", False)
 
 
@@ -495,10 +516,10 @@ async def test_a_feed_reads_no_file_and_dials_nobody_for_what_it_includes() -> N
         '<item xmlns:xi="http://www.w3.org/2001/XInclude"><title><xi:include '
         'href="file:///etc/passwd" parse="text"/>&passwd;</title></item>'
     )
-    found = await entries_of(outer + _rss(include), "")
+    found = await parse_entries(outer + _rss(include), "")
     assert "root:" not in str(found)
-    crowd = await _problem(entries_of(b"<!DOCTYPE" * 40_000 + _rss("<item/>"), ""))
-    assert isinstance(crowd, Upstream)
+    crowd = await _problem(parse_entries(b"<!DOCTYPE" * 40_000 + _rss("<item/>"), ""))
+    assert isinstance(crowd, UpstreamError)
 
 
 def test_a_mail_in_an_alphabet_that_takes_minutes_is_read_in_a_moment() -> None:

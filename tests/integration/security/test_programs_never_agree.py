@@ -18,7 +18,7 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.roles import Role
-from mainspring.wiring import build_house
+from mainspring.wiring import build_application
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api, served
 from tests.kit.doubles.discord import TOKEN as DISCORD
@@ -109,7 +109,7 @@ async def _besieged(bench: Bench) -> AsyncIterator[Siege]:
     async with local_server(receive) as server:
         pair = f"127.0.0.1:{server.port}"
         settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
-        house = build_house(
+        house = build_application(
             settings,
             bench.house.limits,
             bench.house.registry,

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Denied
+from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.people.sessions import csrf_token, start_session
+from mainspring.workspace.people.sessions import build_csrf_token, start_session
 from tests.kit.api import Api, served
 from tests.kit.drafts import Office, office
 from tests.kit.house import Bench
@@ -28,7 +28,7 @@ async def _person(api: Api) -> dict[str, str]:
     """What the browser of the signed-in owner sends."""
     async with api.house.database.transaction() as tx:
         _, plain = await start_session(tx, FIRST_MEMBER, api.house.workspace_id, "a test")
-    return {"Cookie": f"mainspring={plain}", "X-CSRF-Token": csrf_token(plain)}
+    return {"Cookie": f"mainspring={plain}", "X-CSRF-Token": build_csrf_token(plain)}
 
 
 async def _drafted(api: Api, text: str) -> dict[str, Any]:
@@ -106,8 +106,8 @@ async def test_an_assistant_on_the_owners_machine_is_a_program(bench: Bench) -> 
         draft = await here.nudge("by an assistant")
         space = here.bench.house.workspace_id
         actor = Actor(space, "member", FIRST_MEMBER, role=Role.OWNER, by_program=True)
-        with pytest.raises(Denied) as refused:
-            await here.confirm(draft, Visitor(actor))
+        with pytest.raises(PermissionDenied) as refused:
+            await here.confirm(draft, CapabilityCaller(actor))
         assert refused.value.code == "person_needed"
         assert here.telegram.requests == []
 

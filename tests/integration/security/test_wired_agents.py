@@ -15,9 +15,9 @@ from uuid import UUID
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.settings import Settings
-from mainspring.wiring import open_house
+from mainspring.wiring import open_application
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.api import Api, served
 from tests.kit.capabilities import Outside
@@ -72,7 +72,7 @@ async def wired(url: str, home: Path, models: ModelServer, *pairs: str) -> Async
         poll_seconds=0.2,
         stop_seconds=1.0,
     )
-    async with open_house(settings) as house, served(house) as api:
+    async with open_application(settings) as house, served(house) as api:
         made = Wired(api, Bench(house, Outside()))
         await made.call("admin_connect_model", name="anthropic", base_url=models.url, key=KEY)
         yield made
@@ -201,7 +201,7 @@ async def test_an_agent_calls_the_tools_of_others_until_they_are_changed_under_i
             told = models.requests[-1]
             echo = next(tool for tool in changed["tools"] if tool["name"] == "echo")
             agreed = {"connection_id": one, "tools": [{"name": "echo", "hash": echo["hash"]}]}
-            await house.bench.house.gate.direct(Visitor(OWNER), "agree_to_tools", agreed)
+            await house.bench.house.gate.direct(CapabilityCaller(OWNER), "agree_to_tools", agreed)
             models.play([said(*asks), said(text="It said so again.")])
             again = await house.bench.until(await house.start(made))
 

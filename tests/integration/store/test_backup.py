@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid, Missing, Problem, StorageFull
+from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem, StorageFull
 from mainspring.settings import Settings
-from mainspring.store.archive import opened
+from mainspring.store.archive import open_archive
 from mainspring.store.backup import check_backup, make_backup, read_backup
 from mainspring.store.database import Database
 from mainspring.store.loading import load, refuse_unfit
 from mainspring.store.partitions import ensure_partitions
-from mainspring.store.tables import digest_of, read_tables
+from mainspring.store.tables import compute_table_digest, read_tables
 from tests.kit.one_of_each import fill
 
 
@@ -36,11 +36,11 @@ async def at(url: str) -> AsyncIterator[Database]:
 async def digests(database: Database) -> dict[str, Any]:
     async with database.acquire() as connection:
         tables = await read_tables(connection)
-        return {table.name: await digest_of(connection, table) for table in tables}
+        return {table.name: await compute_table_digest(connection, table) for table in tables}
 
 
 async def restored(path: Path, database: Database) -> dict[str, int]:
-    with opened(path) as archive:
+    with open_archive(path) as archive:
         stored = read_backup(archive)
         stored.check()
         return await load(database, stored)
@@ -119,7 +119,7 @@ async def test_what_is_no_whole_backup_is_refused_and_changes_nothing(
         await fill(tx)
     path = tmp_path / "good.backup"
     await make_backup(database, path, None)
-    with pytest.raises(Clash, match="already"):
+    with pytest.raises(Conflict, match="already"):
         await make_backup(database, path, None)
     whole, told = path.read_bytes(), manifest_of(path)
     bad = {
@@ -146,10 +146,10 @@ async def test_what_is_no_whole_backup_is_refused_and_changes_nothing(
         with pytest.raises(Invalid) as caught:
             check_backup(found)
         assert caught.value.code == "backup_damaged", found
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         check_backup(tmp_path / "nowhere")
     newer = json.dumps({**told, "format": 99}).encode()
-    with pytest.raises(Clash, match="does not know"):
+    with pytest.raises(Conflict, match="does not know"):
         check_backup(changed(path, tmp_path / "newer", "manifest.json", newer))
     assert check_backup(path).total == sum(table["rows"] for table in told["tables"])
 
@@ -157,16 +157,16 @@ async def test_what_is_no_whole_backup_is_refused_and_changes_nothing(
     more = {"version": len(told["migrations"]) + 1, "name": "later", "checksum": "00"}
     told["migrations"].append(more)
     later = changed(path, tmp_path / "later", "manifest.json", json.dumps(told).encode())
-    with opened(later) as archive, pytest.raises(Clash) as clash:
+    with open_archive(later) as archive, pytest.raises(Conflict) as clash:
         refuse_unfit(read_backup(archive).heading)
     assert clash.value.code == "rows_newer"
     # Whole in itself, and yet not what its manifest says: undone to the last row.
     async with at(empty_database_url) as target:
-        with opened(tmp_path / "row") as archive, pytest.raises(Problem):
+        with open_archive(tmp_path / "row") as archive, pytest.raises(Problem):
             await load(target, read_backup(archive))
         assert {rows for rows, _ in (await digests(target)).values()} == {0}
         await restored(path, target)
-        with pytest.raises(Clash) as occupied:
+        with pytest.raises(Conflict) as occupied:
             await restored(path, target)
         assert occupied.value.code == "not_empty"
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import asyncpg
 import pytest
 
-from mainspring.contracts.errors import Clash, Fault, Problem, StorageFull, Upstream
-from mainspring.store.batch import GroupWriter, Patience
-from mainspring.store.database import Database, Dedicated
+from mainspring.contracts.errors import Conflict, InternalError, Problem, StorageFull, UpstreamError
+from mainspring.store.batch import ConnectionLossPolicy, GroupWriter
+from mainspring.store.database import Database, DedicatedConnection
 
-PATIENCE = Patience(losses=3, seconds=0.05)
+PATIENCE = ConnectionLossPolicy(losses=3, seconds=0.05)
 
 
 class _Ledger:
@@ -25,7 +25,7 @@ class _Ledger:
         self.groups = 0
         self.written: list[int] = []
 
-    async def flush(self, connection: Dedicated, units: Sequence[int]) -> Sequence[int]:
+    async def flush(self, connection: DedicatedConnection, units: Sequence[int]) -> Sequence[int]:
         async with connection.transaction():
             pid = await connection.fetchval("SELECT pg_backend_pid()")
             if self.poison in units:
@@ -52,7 +52,7 @@ async def test_a_unit_that_breaks_every_connection_is_given_up_and_the_others_ar
         await writer.aclose()
     assert [one for one in answers if isinstance(one, int)] == [0, 2, 4, 8, 10]
     refused = answers[3]
-    assert isinstance(refused, Upstream)
+    assert isinstance(refused, UpstreamError)
     assert (refused.code, refused.retryable) == ("not_recorded", True)
     assert refused.retry_after is not None
     assert 3 not in ledger.written
@@ -78,7 +78,7 @@ async def test_a_short_break_of_the_server_costs_a_patient_writer_nothing(
     database: Database,
 ) -> None:
     ledger = _Ledger(database, poison=3)
-    patience = Patience(losses=1, seconds=60.0)
+    patience = ConnectionLossPolicy(losses=1, seconds=60.0)
     writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush, patience=patience)
     try:
         writing = writer.submit(3)
@@ -97,17 +97,17 @@ async def test_a_short_break_of_the_server_costs_a_patient_writer_nothing(
     ("error", "kind", "code"),
     [
         (asyncpg.DiskFullError("no space left on device"), StorageFull, "storage_full"),
-        (asyncpg.DeadlockDetectedError("deadlock detected"), Clash, "database_collision"),
+        (asyncpg.DeadlockDetectedError("deadlock detected"), Conflict, "database_collision"),
     ],
 )
 async def test_what_the_database_cannot_do_is_told_plainly(
     database: Database, error: Exception, kind: type[Problem], code: str, many: int
 ) -> None:
-    async def flush(connection: Dedicated, units: Sequence[int]) -> Sequence[int]:
+    async def flush(connection: DedicatedConnection, units: Sequence[int]) -> Sequence[int]:
         del connection, units
         raise error
 
-    writer: GroupWriter[int, int] = GroupWriter(database, flush, patience=Patience())
+    writer: GroupWriter[int, int] = GroupWriter(database, flush, patience=ConnectionLossPolicy())
     try:
         answers = await asyncio.gather(
             *(writer.submit(unit) for unit in range(many)), return_exceptions=True
@@ -124,7 +124,7 @@ async def test_data_that_names_a_full_disk_is_refused_and_not_retried(database: 
     await database.execute("CREATE TABLE names (name text PRIMARY KEY)")
     flushed = 0
 
-    async def flush(connection: Dedicated, units: Sequence[str]) -> Sequence[str]:
+    async def flush(connection: DedicatedConnection, units: Sequence[str]) -> Sequence[str]:
         nonlocal flushed
         flushed += 1
         if flushed > 4:
@@ -137,7 +137,7 @@ async def test_data_that_names_a_full_disk_is_refused_and_not_retried(database: 
     try:
         async with asyncio.timeout(20):
             await writer.write("No space left on device")
-            with pytest.raises(Fault) as refused:
+            with pytest.raises(InternalError) as refused:
                 await writer.write("No space left on device")
     finally:
         await writer.aclose()

@@ -17,16 +17,16 @@ import orjson
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Clash, Invalid, Missing, Problem, Upstream
+from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem, UpstreamError
 from mainspring.settings import Settings
 from mainspring.store.codecs import as_json
 from mainspring.store.database import Connection, Database, is_lost_connection
 from mainspring.store.sessions import (
     VERSION,
-    host_mark,
-    others_at_work,
-    session_name,
-    versions_at_work,
+    build_application_name,
+    count_other_processes,
+    count_processes_by_version,
+    hash_host_name,
 )
 from tests.kit.processes import first_line, is_running, module_process
 from tests.kit.runaway import RUNAWAY
@@ -109,21 +109,21 @@ async def test_money_is_exact_and_ids_are_ids(database: Database) -> None:
 async def test_sessions_speak_utc_and_have_no_statement_timeout(database: Database) -> None:
     assert await database.fetchval("SHOW timezone") == "UTC"
     assert await database.fetchval("SHOW statement_timeout") == "0"
-    assert await database.fetchval("SHOW application_name") == session_name("mainspring")
+    assert await database.fetchval("SHOW application_name") == build_application_name("mainspring")
 
 
 async def test_sessions_tell_the_version_of_who_opened_them(
     database: Database, database_url: str
 ) -> None:
-    elsewhere = host_mark("elsewhere")
+    elsewhere = hash_host_name("elsewhere")
     names = (f"worker:7:{elsewhere}:0.0.9", f"api:8:{elsewhere}", "psql")
     async with contextlib.AsyncExitStack() as opened:
         for name in names:
             other = await asyncpg.connect(database_url, server_settings={"application_name": name})
             opened.push_async_callback(other.close)
 
-        assert await versions_at_work(database) == {VERSION: 1, "0.0.9": 1, "": 1}
-        assert await others_at_work(database) == 2
+        assert await count_processes_by_version(database) == {VERSION: 1, "0.0.9": 1, "": 1}
+        assert await count_other_processes(database) == 2
 
 
 async def test_a_transaction_is_kept_whole_or_not_at_all(database: Database) -> None:
@@ -134,9 +134,9 @@ async def test_a_transaction_is_kept_whole_or_not_at_all(database: Database) -> 
     async def fail() -> None:
         async with database.transaction() as tx:
             await tx.execute("INSERT INTO notes VALUES (2)")
-            raise Missing("not this one")
+            raise NotFound("not this one")
 
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await fail()
 
     assert [row["n"] for row in await database.fetch("SELECT n FROM notes")] == [1]
@@ -151,7 +151,7 @@ async def test_a_refused_row_is_the_callers_to_judge(database: Database) -> None
 
 
 async def test_a_lost_connection_is_told_without_statement_or_address(database: Database) -> None:
-    with pytest.raises(Upstream) as caught:
+    with pytest.raises(UpstreamError) as caught:
         async with database.transaction() as tx:
             await tx.execute(DIE)
 
@@ -171,9 +171,9 @@ async def test_an_error_of_the_block_stays_what_it_is_when_the_connection_is_los
         async with database.acquire() as connection:
             with pytest.raises(asyncpg.PostgresError):
                 await connection.execute(DIE)
-            raise Missing("my own")
+            raise NotFound("my own")
 
-    with pytest.raises(Missing, match="my own"):
+    with pytest.raises(NotFound, match="my own"):
         await fail()
 
 
@@ -184,7 +184,7 @@ async def test_using_a_lost_connection_further_is_told_the_same_way(database: Da
                 await connection.execute(DIE)
             await connection.execute("SELECT 1")
 
-    with pytest.raises(Upstream) as caught:
+    with pytest.raises(UpstreamError) as caught:
         await go_on()
     assert caught.value.code == "database_unavailable"
 
@@ -244,7 +244,7 @@ async def test_retrying_ends_at_its_deadline(database: Database) -> None:
         await connection.execute(DIE)
 
     begun = time.monotonic()
-    with pytest.raises(Upstream):
+    with pytest.raises(UpstreamError):
         await database.run_retrying(work, seconds=0.3)
     assert time.monotonic() - begun < RUNAWAY
 
@@ -329,7 +329,7 @@ async def test_writers_under_way_lose_and_repeat_nothing_when_postgres_is_killed
 async def test_a_second_owner_is_refused_unless_it_may_attach(
     own: Database, used_home: Path
 ) -> None:
-    with pytest.raises(Clash, match=f"process {os.getpid()}"):
+    with pytest.raises(Conflict, match=f"process {os.getpid()}"):
         await Database.open(Settings(home=used_home))
 
     guest = await Database.open(Settings(home=used_home), attach=True)
@@ -411,7 +411,7 @@ async def test_whoever_asks_after_the_end_does_not_wake_the_server_again(used_ho
     postgres = postgres_of(database)
     await database.close()
 
-    with pytest.raises(Upstream):
+    with pytest.raises(UpstreamError):
         await database.dedicated()
     assert not is_running(postgres)
     assert database.server is None
@@ -422,13 +422,13 @@ async def test_whoever_asks_after_the_end_does_not_wake_the_server_again(used_ho
     [
         (
             "postgresql://u:hidden@127.0.0.1:1/nothing",
-            Upstream,
+            UpstreamError,
             "database_unavailable",
             "That is 'nothing' at 127.0.0.1:1.",
         ),
         (
             "postgresql://u:hidden@/x?host=/nowhere",
-            Upstream,
+            UpstreamError,
             "database_unavailable",
             "That is 'x' at /nowhere:5432.",
         ),

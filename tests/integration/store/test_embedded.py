@@ -18,10 +18,10 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from mainspring.contracts.errors import Clash, Fault, Invalid
-from mainspring.store.account import Account, closed_to, server_account
-from mainspring.store.binaries import find_binaries, within_reach
-from mainspring.store.embedded import EmbeddedServer, dsn_at
+from mainspring.contracts.errors import Conflict, InternalError, Invalid
+from mainspring.store.account import SystemUser, choose_server_user, find_inaccessible_path
+from mainspring.store.binaries import copy_within_reach, find_binaries
+from mainspring.store.embedded import EmbeddedServer, build_dsn
 from tests.kit.postgres import open_folder
 from tests.kit.processes import end_in_order, first_line, is_running, module_process, wait_until
 from tests.kit.runaway import RUNAWAY
@@ -100,7 +100,7 @@ def test_a_second_owner_is_told_who_the_first_is_and_what_to_do(
 ) -> None:
     started(used_home)
 
-    with pytest.raises(Clash) as caught:
+    with pytest.raises(Conflict) as caught:
         started(used_home)
 
     problem = caught.value
@@ -171,8 +171,8 @@ def test_kill_9_of_the_owner_leaves_no_orphan_and_the_next_start_heals(
 ) -> None:
     with module_process("tests.kit.owner_process", [str(used_home)]) as owner:
         postgres = int(first_line(owner))
-        keep_a_row(dsn_at(used_home / "run"))
-        with pytest.raises(Clash, match=rf"\(process {owner.pid}\)"):
+        keep_a_row(build_dsn(used_home / "run"))
+        with pytest.raises(Conflict, match=rf"\(process {owner.pid}\)"):
             started(used_home)
 
         owner.kill()
@@ -198,7 +198,7 @@ def test_kill_9_of_the_owner_stops_its_postgres_when_nobody_starts_another(
 def test_kill_9_of_owner_and_postgres_together_heals(used_home: Path, started: Starter) -> None:
     with module_process("tests.kit.owner_process", [str(used_home)]) as owner:
         postgres = int(first_line(owner))
-        keep_a_row(dsn_at(used_home / "run"))
+        keep_a_row(build_dsn(used_home / "run"))
         os.kill(postgres, signal.SIGKILL)
         owner.kill()
         owner.wait()
@@ -217,7 +217,7 @@ def test_an_owner_that_ends_in_order_takes_its_postgres_with_it(used_home: Path)
 def test_a_pid_file_that_names_a_living_stranger_does_not_stop_the_start(
     used_home: Path, started: Starter
 ) -> None:
-    account = server_account(used_home / "postgres" / "data")
+    account = choose_server_user(used_home / "postgres" / "data")
     user = {"user": account.uid, "group": account.gid} if account.switched else {}
     stranger = subprocess.Popen(["sleep", "60"], **user)  # type: ignore[call-overload]
     try:
@@ -253,10 +253,10 @@ def ordinary_user() -> pwd.struct_passwd:
 
 def interpreter_for(user: pwd.struct_passwd) -> str:
     """One that this user may run: root's own may lie in a private folder."""
-    account = Account(user.pw_uid, user.pw_gid, user.pw_name, switched=True)
+    account = SystemUser(user.pw_uid, user.pw_gid, user.pw_name, switched=True)
     usual = shutil.which("python3", path="/usr/bin:/usr/local/bin")
     for found in filter(None, (sys.executable, usual)):
-        if closed_to(account, Path(found)) is None:
+        if find_inaccessible_path(account, Path(found)) is None:
             return found
     raise AssertionError("this test needs an interpreter that other users may run")
 
@@ -272,7 +272,7 @@ def test_an_ordinary_user_can_own_a_data_folder() -> None:
         with module_process("tests.kit.owner_process", [str(home), *become]) as owner:
             postgres = int(first_line(owner))
 
-            assert run(dsn_at(home / "run"), "SELECT 1") == 1
+            assert run(build_dsn(home / "run"), "SELECT 1") == 1
             assert os.stat(home / "postgres" / "data").st_uid == user.pw_uid
             assert stat.S_IMODE(home.stat().st_mode) == 0o700
 
@@ -287,7 +287,7 @@ def test_root_runs_the_server_as_the_owner_of_the_files(data_home: Path, started
 
     assert data.stat().st_uid == expected
     assert Path(f"/proc/{server.pid}").stat().st_uid == expected
-    assert server_account(data).uid == expected
+    assert choose_server_user(data).uid == expected
 
 
 def test_files_of_an_ordinary_user_are_served_by_that_user(
@@ -390,7 +390,7 @@ def test_files_of_another_version_are_left_alone(used_home: Path, started: Start
     version = used_home / "postgres" / "data" / "PG_VERSION"
     version.write_text("9\n")
 
-    with pytest.raises(Clash, match="Postgres 9") as caught:
+    with pytest.raises(Conflict, match="Postgres 9") as caught:
         started(used_home)
 
     assert caught.value.code == "other_postgres_version"
@@ -401,7 +401,7 @@ def test_a_start_that_fails_gives_the_folder_back(used_home: Path, started: Star
     kept = control.read_bytes()
     control.write_bytes(b"")
 
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(InternalError) as caught:
         started(used_home)
     control.write_bytes(kept)
 
@@ -415,7 +415,7 @@ def test_programs_out_of_the_server_users_reach_are_put_into_the_data_folder(
 ) -> None:
     found = find_binaries()
     assert found.package is not None
-    stranger = Account(54321, 54321, "stranger", switched=True)
+    stranger = SystemUser(54321, 54321, "stranger", switched=True)
     data_home.mkdir(mode=0o711)
     with open_folder() as folder:
         closed = folder / "closed"
@@ -427,15 +427,15 @@ def test_programs_out_of_the_server_users_reach_are_put_into_the_data_folder(
             package / found.folder.relative_to(found.package), found.major, found.release, package
         )
 
-        copied = within_reach(hidden, stranger, data_home)
+        copied = copy_within_reach(hidden, stranger, data_home)
 
-    assert closed_to(stranger, copied.program("initdb")) is None
+    assert find_inaccessible_path(stranger, copied.program("initdb")) is None
     assert list(data_home.iterdir()) == [data_home / f"postgres-{found.release}"]
     # The place they came from is gone, so what runs here needs nothing of it.
     for name in ("postgres", "initdb", "pg_dump"):
         said = subprocess.run([copied.program(name), "--version"], capture_output=True, check=True)
         assert b"PostgreSQL" in said.stdout
-    assert within_reach(copied, stranger, data_home) == copied
+    assert copy_within_reach(copied, stranger, data_home) == copied
 
 
 def test_the_server_is_only_started_from_the_main_thread(data_home: Path) -> None:
@@ -444,7 +444,7 @@ def test_the_server_is_only_started_from_the_main_thread(data_home: Path) -> Non
     def start() -> None:
         try:
             EmbeddedServer(data_home).start()
-        except Fault as problem:
+        except InternalError as problem:
             caught.append(problem)
 
     thread = threading.Thread(target=start)

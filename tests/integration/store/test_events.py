@@ -7,33 +7,37 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Missing
-from mainspring.contracts.event import Entry, EventRow, Place, Wanted
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import NotFound
+from mainspring.contracts.event import EventLogEntry, EventPosition, EventQuery, EventRow
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.store.database import Database
 from mainspring.store.events import EventTable, append_events
 
-SPACE = new_id()
-START: Place = ("0", UUID(int=0))
+SPACE = generate_id()
+START: EventPosition = ("0", UUID(int=0))
 LOG = EventTable(Limits())
 
 
 def _event(mark: str, event_id: UUID | None = None, space: UUID = SPACE) -> EventRow:
-    return EventRow(space, event_id or new_id(), "test.happened", "test", f'{{"mark": "{mark}"}}')
+    return EventRow(
+        space, event_id or generate_id(), "test.happened", "test", f'{{"mark": "{mark}"}}'
+    )
 
 
-async def _read(database: Database, after: Place = START, most: int = 100) -> list[Entry]:
+async def _read(
+    database: Database, after: EventPosition = START, most: int = 100
+) -> list[EventLogEntry]:
     async with database.acquire() as connection:
         return list(await LOG.read(connection, after, most))
 
 
-def _marks(entries: list[Entry]) -> list[object]:
+def _marks(entries: list[EventLogEntry]) -> list[object]:
     return [None if entry.event is None else entry.event.payload["mark"] for entry in entries]
 
 
 async def test_a_late_commit_with_a_smaller_id_is_never_skipped(database: Database) -> None:
-    early, late = new_id(), new_id()
+    early, late = generate_id(), generate_id()
     async with database.acquire() as slow:
         held = slow.transaction()
         await held.start()
@@ -97,7 +101,7 @@ async def test_an_event_that_cannot_be_read_does_not_hide_its_neighbours(
 async def test_large_events_come_a_few_at_a_time_and_none_is_left_out(database: Database) -> None:
     # Random text does not shrink on disk.
     texts = [f'{{"mark": {n}, "x": "{token_hex(128_000)}"}}' for n in range(40)]
-    rows = [EventRow(SPACE, new_id(), "test.happened", "test", text) for text in texts]
+    rows = [EventRow(SPACE, generate_id(), "test.happened", "test", text) for text in texts]
     async with database.transaction() as tx:
         await append_events(tx, rows)
     seen: list[object] = []
@@ -110,16 +114,16 @@ async def test_large_events_come_a_few_at_a_time_and_none_is_left_out(database: 
 
 
 async def test_lists_are_newest_first_and_of_one_workspace(database: Database) -> None:
-    other = new_id()
+    other = generate_id()
     async with database.transaction() as tx:
         await append_events(tx, [_event("1"), _event("theirs", space=other), _event("2")])
     async with database.acquire() as connection:
-        found = await LOG.list(connection, SPACE, Wanted(), 10)
+        found = await LOG.list(connection, SPACE, EventQuery(), 10)
         assert [event.payload["mark"] for event in found] == ["2", "1"]
-        older = await LOG.list(connection, SPACE, Wanted(before=found[0].id), 10)
+        older = await LOG.list(connection, SPACE, EventQuery(before=found[0].id), 10)
         assert [event.payload["mark"] for event in older] == ["1"]
-        assert not await LOG.list(connection, SPACE, Wanted(type="test.other"), 10)
-        with pytest.raises(Missing):
+        assert not await LOG.list(connection, SPACE, EventQuery(type="test.other"), 10)
+        with pytest.raises(NotFound):
             await LOG.one(connection, other, found[0].id)
         assert await LOG.one(connection, SPACE, found[0].id) == found[0]
 
@@ -132,7 +136,7 @@ async def test_an_event_whose_time_is_over_is_no_longer_shown(database: Database
             "UPDATE events SET created_at = now() - interval '8 days' WHERE id = $1", row.id
         )
     async with database.acquire() as connection:
-        found = await LOG.list(connection, SPACE, Wanted(), 10)
+        found = await LOG.list(connection, SPACE, EventQuery(), 10)
         assert [event.payload["mark"] for event in found] == ["new"]
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             await LOG.one(connection, SPACE, row.id)

@@ -21,12 +21,12 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.store.downgrade import downgrade, ways_back, what_is_lost
-from mainspring.store.migrate import DOWN, PACKAGED, migrate, read_migrations, tables_version
-from mainspring.wiring import build_worker, keep_watch_over, open_house
+from mainspring.store.downgrade import describe_losses, downgrade, plan_downgrade
+from mainspring.store.migrate import DOWN, PACKAGED, migrate, read_migrations, read_schema_version
+from mainspring.wiring import build_worker, open_application, run_background_loops
 from scripts.make_level_fixture import SIGNING_KEY, WAIT_SECONDS
 from tests.integration.store.test_backup import digests
 from tests.kit.api import Api, served
@@ -109,12 +109,12 @@ async def upgraded(
                 await database.execute(statement, *arguments)
             # As up and migrate do before anything else starts.
             await migrate(database)
-        async with open_house(settings) as house:
+        async with open_application(settings) as house:
             await house.database.execute(_LATELY)
             worker = build_worker(house)
             work = [
                 asyncio.create_task(worker.run()),
-                asyncio.create_task(keep_watch_over(house, stop)),
+                asyncio.create_task(run_background_loops(house, stop)),
             ]
             try:
                 async with served(house) as api:
@@ -136,7 +136,7 @@ async def test_everything_goes_on_after_an_upgrade(
 ) -> None:
     level = read_level(number)
     async with upgraded(level, empty_database_url, tmp_path) as today:
-        assert await tables_version(today.api.house.database) == LAST
+        assert await read_schema_version(today.api.house.database) == LAST
         # The owner's token is the one that the older version made.
         assert today.api.token == level.files["owner.token"].strip()
         await _runs_go_on(today)
@@ -336,10 +336,10 @@ async def test_a_downgrade_gives_back_the_database_of_the_level(
     async with _opened(empty_database_url) as database:
         before = await _whole(database)
         await migrate(database)
-        ways = ways_back(LAST, number)
-        assert await what_is_lost(database, ways) == []
+        ways = plan_downgrade(LAST, number)
+        assert await describe_losses(database, ways) == []
         await downgrade(database, ways)
-        assert await tables_version(database) == number
+        assert await read_schema_version(database) == number
         assert await _whole(database) == before
         assert len(await migrate(database)) == LAST - number
 
@@ -358,8 +358,8 @@ async def test_a_level_without_a_way_back_is_refused_and_left_alone(
     async with _opened(empty_database_url) as database:
         await migrate(database)
         for number in refused:
-            with pytest.raises(Clash, match="no way back"):
-                ways_back(LAST, number)
-        assert await tables_version(database) == LAST
+            with pytest.raises(Conflict, match="no way back"):
+                plan_downgrade(LAST, number)
+        assert await read_schema_version(database) == LAST
         run = UUID(read_level(refused[-1]).facts["waiting_run"])
         assert await database.fetchval("SELECT status FROM runs WHERE id = $1", run) == "waiting"

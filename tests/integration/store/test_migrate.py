@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Clash, Fault, Upstream
+from mainspring.contracts.errors import Conflict, InternalError, UpstreamError
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.migrate import PACKAGED, migrate, read_migrations
@@ -111,7 +111,7 @@ async def test_a_kill_at_any_statement_of_the_first_file_leaves_nothing_of_it(
 ) -> None:
     write(tmp_path, "0001_shelves.sql", [*FIRST[:boundary], DIE, *FIRST[boundary:]])
 
-    with pytest.raises(Upstream) as caught:
+    with pytest.raises(UpstreamError) as caught:
         await migrate(empty, tmp_path)
 
     assert caught.value.code == "database_unavailable"
@@ -127,7 +127,7 @@ async def test_a_kill_at_any_statement_of_a_later_file_keeps_the_files_before_it
     sample(tmp_path)
     write(tmp_path, "0002_jars.sql", [*SECOND[:boundary], DIE, *SECOND[boundary:]])
 
-    with pytest.raises(Upstream):
+    with pytest.raises(UpstreamError):
         await migrate(empty, tmp_path)
 
     assert await tables(empty) == {"schema_migrations", "shelves"}
@@ -143,7 +143,7 @@ async def test_a_kill_between_the_record_and_the_commit_leaves_neither(
     await migrate(empty, tmp_path)
     await empty.execute(DIE_WHEN_RECORDED.format(when=when))
 
-    with pytest.raises(Upstream):
+    with pytest.raises(UpstreamError):
         await migrate(empty, sample(tmp_path))
 
     assert await tables(empty) == {"schema_migrations", "shelves"}
@@ -172,7 +172,7 @@ async def test_a_file_that_was_changed_after_it_was_applied_is_refused(
     await migrate(empty, sample(tmp_path))
     write(tmp_path, "0001_shelves.sql", [*FIRST, "SELECT 1"])
 
-    with pytest.raises(Clash, match="0001_shelves") as caught:
+    with pytest.raises(Conflict, match="0001_shelves") as caught:
         await migrate(empty, tmp_path)
 
     assert caught.value.code == "migration_changed"
@@ -189,7 +189,7 @@ async def test_a_database_of_a_newer_program_is_refused(empty: Database, tmp_pat
     await migrate(empty, sample(tmp_path))
     (tmp_path / "0002_jars.sql").unlink()
 
-    with pytest.raises(Clash, match="newer") as caught:
+    with pytest.raises(Conflict, match="newer") as caught:
         await migrate(empty, tmp_path)
 
     assert caught.value.code == "database_newer"
@@ -202,7 +202,7 @@ async def test_a_wrong_statement_undoes_its_file_and_is_not_quoted(
     sample(tmp_path)
     write(tmp_path, "0002_jars.sql", [*SECOND, "INSERT INTO nowhere VALUES ('hidden')"])
 
-    with pytest.raises(Fault, match="0002_jars") as caught:
+    with pytest.raises(InternalError, match="0002_jars") as caught:
         await migrate(empty, tmp_path)
 
     assert caught.value.code == "migration_failed"
@@ -213,7 +213,7 @@ async def test_a_wrong_statement_undoes_its_file_and_is_not_quoted(
 async def test_a_file_may_not_end_its_transaction_itself(empty: Database, tmp_path: Path) -> None:
     write(tmp_path, "0001_shelves.sql", [*FIRST, "COMMIT", "BEGIN"])
 
-    with pytest.raises(Fault, match="its own transaction"):
+    with pytest.raises(InternalError, match="its own transaction"):
         await migrate(empty, tmp_path)
 
 
@@ -221,7 +221,7 @@ async def test_the_lock_is_free_again_after_a_failure(
     empty: Database, empty_database_url: str, tmp_path: Path
 ) -> None:
     write(tmp_path, "0001_shelves.sql", ["SELECT 1 / 0"])
-    with pytest.raises(Fault):
+    with pytest.raises(InternalError):
         await migrate(empty, tmp_path)
 
     connection = await asyncpg.connect(empty_database_url)

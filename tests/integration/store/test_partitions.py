@@ -6,16 +6,21 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from mainspring.contracts.context import Transaction
-from mainspring.contracts.ids import floor_id
+from mainspring.contracts.ids import get_lowest_id_at
 from mainspring.store.database import Database
-from mainspring.store.partitions import drop_cut, ended, ensure_partitions, spans
+from mainspring.store.partitions import (
+    drop_cut,
+    ensure_partitions,
+    iterate_periods,
+    list_ended_partitions,
+)
 
 NOW = datetime(2027, 1, 31, 23, 59, tzinfo=UTC)
 
 
 def test_spans_touch_each_other_and_hold_their_moment() -> None:
     for period in ("month", "week"):
-        first, second, *_ = spans(period, NOW)
+        first, second, *_ = iterate_periods(period, NOW)
         assert first.start <= NOW < first.end == second.start < second.end
 
 
@@ -61,7 +66,7 @@ async def test_rows_that_came_while_no_period_was_there_keep_nobody_from_startin
         await tx.execute(
             "INSERT INTO events (workspace_id, id, type, source_id, payload) "
             "VALUES (gen_random_uuid(), $1, 'a.b', 'x', '{}')",
-            floor_id(later),
+            get_lowest_id_at(later),
         )
     async with database.transaction() as tx:
         made = await ensure_partitions(tx, later)
@@ -87,10 +92,10 @@ async def test_an_ended_period_is_dropped_in_every_table_and_the_rest_stays(
 ) -> None:
     async with database.transaction() as tx:
         await ensure_partitions(tx, NOW)
-        cuts = await ended(tx, "runs", NOW + timedelta(days=3))
+        cuts = await list_ended_partitions(tx, "runs", NOW + timedelta(days=3))
     (cut,) = cuts
     assert cut.name == "2027_01"
-    assert cut.start < floor_id(NOW) < cut.end
+    assert cut.start < get_lowest_id_at(NOW) < cut.end
     family = ["agent_turns", "run_output", "large_results", "calls", "steps", "runs"]
     assert await drop_cut(database, family, cut, _everybody) == []
     dropped = await drop_cut(database, family, cut, _nobody)
@@ -106,7 +111,7 @@ async def test_an_ended_period_is_dropped_in_every_table_and_the_rest_stays(
 async def test_a_table_in_use_is_left_alone(database: Database) -> None:
     async with database.transaction() as tx:
         await ensure_partitions(tx, NOW)
-        (cut, *_) = await ended(tx, "events", NOW + timedelta(days=30))
+        (cut, *_) = await list_ended_partitions(tx, "events", NOW + timedelta(days=30))
     async with database.transaction() as tx:
         await tx.execute("LOCK TABLE events IN ROW EXCLUSIVE MODE")
         assert await drop_cut(database, ["events"], cut, _nobody) == []

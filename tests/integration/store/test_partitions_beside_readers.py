@@ -6,7 +6,7 @@ import asyncio
 from datetime import timedelta
 
 from mainspring.store.partitions import ensure_partitions
-from mainspring.store.snapshot import snapshot
+from mainspring.store.snapshot import open_snapshot
 from tests.kit.house import Bench, document, step
 
 
@@ -19,7 +19,7 @@ async def test_a_new_week_does_not_stop_all_work_while_a_backup_reads(bench: Ben
         async with database.transaction() as tx:
             return await ensure_partitions(tx, now + timedelta(days=7))
 
-    async with snapshot(database):
+    async with open_snapshot(database):
         looking = asyncio.create_task(look_ahead())
         async with bench.worker():
             made = await bench.dispatch(document(step("n", "notification", {"title": "Hi"})))

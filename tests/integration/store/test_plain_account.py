@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.migrate import migrate
@@ -54,7 +54,7 @@ async def plain(empty_database_url: str) -> AsyncIterator[Plain]:
 async def test_an_account_that_may_not_make_roles_is_told_what_an_administrator_does(
     plain: Plain,
 ) -> None:
-    with pytest.raises(Fault, match="0003_door could not be applied") as refused:
+    with pytest.raises(InternalError, match="0003_door could not be applied") as refused:
         await migrate(plain.database)
     assert "GRANT mainspring_inside TO" in (refused.value.suggestion or "")
 

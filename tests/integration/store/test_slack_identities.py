@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Database
-from mainspring.store.downgrade import downgrade, ways_back, what_is_lost
+from mainspring.store.downgrade import describe_losses, downgrade, plan_downgrade
 from mainspring.store.migrate import PACKAGED, migrate, read_migrations
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, ensure_workspace
 from mainspring.workspace.people.users import ensure_first_person
@@ -25,16 +25,20 @@ async def test_going_back_drops_links_and_their_prompts_alone(database: Database
         await ensure_first_person(tx, FIRST_MEMBER, FIRST_WORKSPACE)
     await database.execute(IDENTITY, FIRST_WORKSPACE, FIRST_MEMBER)
     for target in ("slack", "telegram"):
-        await database.execute(PROMPT, FIRST_WORKSPACE, new_id(), new_id(), FIRST_MEMBER, target)
+        await database.execute(
+            PROMPT, FIRST_WORKSPACE, generate_id(), generate_id(), FIRST_MEMBER, target
+        )
     migrations = read_migrations(PACKAGED)
     (ours,) = [one.version for one in migrations if one.name == "slack_identities"]
-    ways = ways_back(len(migrations), ours - 1)
+    ways = plan_downgrade(len(migrations), ours - 1)
 
-    assert any("linked Slack accounts" in one for one in await what_is_lost(database, ways))
+    assert any("linked Slack accounts" in one for one in await describe_losses(database, ways))
     await downgrade(database, ways)
     rows = await database.fetch("SELECT target FROM prompts_sent")
     assert [row["target"] for row in rows] == ["telegram"]
 
     await migrate(database)
-    await database.execute(PROMPT, FIRST_WORKSPACE, new_id(), new_id(), FIRST_MEMBER, "slack")
+    await database.execute(
+        PROMPT, FIRST_WORKSPACE, generate_id(), generate_id(), FIRST_MEMBER, "slack"
+    )
     assert await database.fetch("SELECT FROM slack_identities") == []

@@ -14,12 +14,12 @@ from uuid import uuid4
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Clash, Invalid, Upstream
+from mainspring.contracts.errors import Conflict, Invalid, UpstreamError
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.store.downgrade import downgrade, ways_back, what_is_lost
-from mainspring.store.migrate import DOWN, PACKAGED, migrate, read_migrations, tables_version
-from mainspring.store.sessions import host_mark
+from mainspring.store.downgrade import describe_losses, downgrade, plan_downgrade
+from mainspring.store.migrate import DOWN, PACKAGED, migrate, read_migrations, read_schema_version
+from mainspring.store.sessions import hash_host_name
 from mainspring.store.snapshot import refuse_at_work
 from tests.kit.catalogs import catalog, statements
 
@@ -71,9 +71,9 @@ async def test_an_upgrade_may_be_killed_at_any_statement(empty: Database, tmp_pa
         # Every statement of the newest; of the others the first, the middle and the last.
         every = migration.version > BEFORE
         for after in range(count + 1) if every else {0, 1, count // 2, count}:
-            with pytest.raises(Upstream):
+            with pytest.raises(UpstreamError):
                 await migrate(empty, broken(folder, migration.version, after))
-            assert await tables_version(empty) == migration.version - 1
+            assert await read_schema_version(empty) == migration.version - 1
             if every or after == count:
                 assert await made_of(empty) == before or migration.version == 1
         assert await migrate(empty, upto=migration.version) == [migration.label]
@@ -85,20 +85,20 @@ async def test_every_new_migration_has_a_way_back_that_leaves_no_trace(empty: Da
     for migration in read_migrations(PACKAGED)[BEFORE:]:
         assert (PACKAGED / f"{migration.label}{DOWN}").is_file()
     with pytest.raises(Invalid, match="smaller"):
-        ways_back(BEFORE, BEFORE)
-    with pytest.raises(Clash, match="no way back"):
-        ways_back(BEFORE, BEFORE - 1)
+        plan_downgrade(BEFORE, BEFORE)
+    with pytest.raises(Conflict, match="no way back"):
+        plan_downgrade(BEFORE, BEFORE - 1)
     await migrate(empty)
     after = await made_of(empty)
     assert after != before
 
-    ways = ways_back(await tables_version(empty), BEFORE)
-    assert await what_is_lost(empty, ways) == []
+    ways = plan_downgrade(await read_schema_version(empty), BEFORE)
+    assert await describe_losses(empty, ways) == []
     await downgrade(empty, ways)
 
-    assert await tables_version(empty) == BEFORE
+    assert await read_schema_version(empty) == BEFORE
     assert await made_of(empty) == before
-    with pytest.raises(Clash, match="meanwhile"):
+    with pytest.raises(Conflict, match="meanwhile"):
         await downgrade(empty, ways)
     await migrate(empty)
     assert await made_of(empty) == after
@@ -143,10 +143,10 @@ async def test_the_ground_is_not_changed_under_a_process_that_has_the_database_o
     settings = Settings(database_url=empty_database_url)
     await migrate(empty)
     await refuse_at_work(empty)
-    elsewhere = {"application_name": f"mainspring:4242:{host_mark('elsewhere')}"}
+    elsewhere = {"application_name": f"mainspring:4242:{hash_host_name('elsewhere')}"}
     other = await empty.dedicated(settings=elsewhere)
     try:
-        with pytest.raises(Clash, match="1 of its processes") as refused:
+        with pytest.raises(Conflict, match="1 of its processes") as refused:
             await refuse_at_work(empty)
         assert refused.value.code == "still_at_work"
     finally:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.migrate import PACKAGED, migrate, read_migrations
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.people.addresses import Reached, reach_member
+from mainspring.workspace.people.addresses import MailAddressState, reach_member
 from mainspring.workspace.people.workspaces import add_workspace
 
 ADD = "INSERT INTO users (id, email) VALUES ($1, $2)"
@@ -28,7 +28,7 @@ async def test_addresses_from_before_keep_getting_mail(
     database = await Database.open(Settings(database_url=empty_database_url))
     try:
         await migrate(database, before)
-        known, new = new_id(), new_id()
+        known, new = generate_id(), generate_id()
         await database.execute(ADD, FIRST_MEMBER, "owner@localhost")
         await database.execute(ADD, known, "ada@example.com")
         await migrate(database)
@@ -42,6 +42,6 @@ async def test_addresses_from_before_keep_getting_mail(
         await database.close()
     assert places == {
         FIRST_MEMBER: None,
-        known: Reached("ada@example.com", verified=False),
+        known: MailAddressState("ada@example.com", verified=False),
         new: None,
     }

@@ -13,15 +13,15 @@ import pytest_asyncio
 
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.store.wake import EVERYTHING, Listener, Waker
+from mainspring.store.wake import EVERYTHING, WakeupListener, WakeupSender
 from tests.kit.runaway import RUNAWAY
 
 PATIENCE = 5.0
 
 
 @pytest_asyncio.fixture
-async def waker(database: Database) -> AsyncIterator[Waker]:
-    made = Waker(database)
+async def waker(database: Database) -> AsyncIterator[WakeupSender]:
+    made = WakeupSender(database)
     try:
         yield made
     finally:
@@ -29,8 +29,8 @@ async def waker(database: Database) -> AsyncIterator[Waker]:
 
 
 @pytest_asyncio.fixture
-async def listener(database: Database) -> AsyncIterator[Listener]:
-    made = Listener(database, "runs")
+async def listener(database: Database) -> AsyncIterator[WakeupListener]:
+    made = WakeupListener(database, "runs")
     try:
         # From this answer on, it listens.
         assert await made.wait(PATIENCE) == {EVERYTHING}
@@ -39,7 +39,7 @@ async def listener(database: Database) -> AsyncIterator[Listener]:
         await made.aclose()
 
 
-async def heard(listener: Listener, wanted: set[str]) -> set[str]:
+async def heard(listener: WakeupListener, wanted: set[str]) -> set[str]:
     """Waits until all of these have arrived; answers everything that did."""
     found: set[str] = set()
     async with asyncio.timeout(PATIENCE):
@@ -48,20 +48,24 @@ async def heard(listener: Listener, wanted: set[str]) -> set[str]:
     return found
 
 
-async def test_a_hint_arrives_with_its_payload(waker: Waker, listener: Listener) -> None:
+async def test_a_hint_arrives_with_its_payload(
+    waker: WakeupSender, listener: WakeupListener
+) -> None:
     waker.wake("runs", "fast")
 
     assert await listener.wait(PATIENCE) == {"fast"}
 
 
-async def test_another_channels_hints_are_not_heard(waker: Waker, listener: Listener) -> None:
+async def test_another_channels_hints_are_not_heard(
+    waker: WakeupSender, listener: WakeupListener
+) -> None:
     waker.wake("elsewhere", "a")
     waker.wake("runs", "b")
 
     assert await heard(listener, {"b"}) == {"b"}
 
 
-async def test_no_hint_is_an_empty_answer_after_the_given_time(listener: Listener) -> None:
+async def test_no_hint_is_an_empty_answer_after_the_given_time(listener: WakeupListener) -> None:
     begun = time.monotonic()
 
     assert await listener.wait(0.05) == set()
@@ -69,10 +73,10 @@ async def test_no_hint_is_an_empty_answer_after_the_given_time(listener: Listene
 
 
 async def test_a_hint_that_came_before_the_wait_is_not_lost(
-    waker: Waker, listener: Listener
+    waker: WakeupSender, listener: WakeupListener
 ) -> None:
     waker.wake("runs", "early")
-    other = Listener(waker._database, "runs")
+    other = WakeupListener(waker._database, "runs")
     try:
         await other.wait(PATIENCE)
         waker.wake("runs", "late")
@@ -84,7 +88,7 @@ async def test_a_hint_that_came_before_the_wait_is_not_lost(
 
 
 async def test_a_burst_of_hints_is_sent_in_few_statements(
-    database: Database, waker: Waker, listener: Listener
+    database: Database, waker: WakeupSender, listener: WakeupListener
 ) -> None:
     waker.wake("runs", "first")
     await heard(listener, {"first"})
@@ -110,7 +114,7 @@ async def sent_by(database: Database) -> int:
 
 
 async def test_too_many_payloads_become_one_that_stands_for_all(
-    waker: Waker, listener: Listener
+    waker: WakeupSender, listener: WakeupListener
 ) -> None:
     for number in range(3_000):
         waker.wake("runs", str(number))
@@ -119,7 +123,7 @@ async def test_too_many_payloads_become_one_that_stands_for_all(
 
 
 async def test_a_payload_too_long_to_travel_stands_for_all(
-    waker: Waker, listener: Listener
+    waker: WakeupSender, listener: WakeupListener
 ) -> None:
     waker.wake("runs", "ü" * 4_000)
 
@@ -127,9 +131,9 @@ async def test_a_payload_too_long_to_travel_stands_for_all(
 
 
 async def test_what_is_noted_is_sent_before_the_waker_closes(
-    database: Database, listener: Listener
+    database: Database, listener: WakeupListener
 ) -> None:
-    waker = Waker(database)
+    waker = WakeupSender(database)
     waker.wake("runs", "last")
     await waker.aclose()
 
@@ -137,7 +141,7 @@ async def test_what_is_noted_is_sent_before_the_waker_closes(
 
 
 async def test_hints_are_not_flushed_to_disk(
-    database: Database, waker: Waker, listener: Listener
+    database: Database, waker: WakeupSender, listener: WakeupListener
 ) -> None:
     waker.wake("runs", "x")
     await heard(listener, {"x"})
@@ -150,7 +154,7 @@ async def test_hints_are_not_flushed_to_disk(
 
 async def test_both_ends_survive_a_kill_of_postgres(used_home: Path) -> None:
     database = await Database.open(Settings(home=used_home))
-    waker, listener = Waker(database), Listener(database, "runs")
+    waker, listener = WakeupSender(database), WakeupListener(database, "runs")
     try:
         await listener.wait(PATIENCE)
         waker.wake("runs", "before")
@@ -171,7 +175,7 @@ async def test_both_ends_survive_a_kill_of_postgres(used_home: Path) -> None:
 
 
 async def test_a_hint_whose_sending_breaks_is_sent_again(
-    database: Database, waker: Waker, listener: Listener
+    database: Database, waker: WakeupSender, listener: WakeupListener
 ) -> None:
     waker.wake("runs", "first")
     await heard(listener, {"first"})
@@ -193,7 +197,7 @@ _LISTENING = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
 
 
 async def test_several_who_wait_for_the_same_hints_hear_all_of_them_over_one_connection(
-    database: Database, waker: Waker, listener: Listener
+    database: Database, waker: WakeupSender, listener: WakeupListener
 ) -> None:
     others = [listener.beside(), listener.beside()]
     try:

@@ -11,15 +11,15 @@ import asyncpg
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.settings import Settings
-from mainspring.store.audit import entry_by
+from mainspring.store.audit import build_audit_record
 from mainspring.store.database import Connection, Database
-from mainspring.store.walls import Walled
+from mainspring.store.walls import WorkspaceDatabase
 from tests.kit.neighbours import add_workspace
 
-ONE, TWO = new_id(), new_id()
+ONE, TWO = generate_id(), generate_id()
 
 
 async def _spaces(database: Database) -> None:
@@ -29,7 +29,7 @@ async def _spaces(database: Database) -> None:
 
 async def test_a_transaction_without_anything_to_record_is_committed(database: Database) -> None:
     await _spaces(database)
-    async with Walled(database, ONE).transaction() as tx:
+    async with WorkspaceDatabase(database, ONE).transaction() as tx:
         await tx.execute("UPDATE workspaces SET name = 'renamed'")
     rows = await database.fetch("SELECT workspace_id, name FROM workspaces")
     assert {row["workspace_id"]: row["name"] for row in rows} == {
@@ -43,7 +43,7 @@ async def test_work_is_done_again_after_a_collision_and_its_result_returned(
     database: Database,
 ) -> None:
     await _spaces(database)
-    actor = Actor(ONE, "member", new_id(), role=Role.OWNER)
+    actor = Actor(ONE, "member", generate_id(), role=Role.OWNER)
     attempts = 0
 
     async def work(tx: Connection) -> list[str]:
@@ -54,7 +54,7 @@ async def test_work_is_done_again_after_a_collision_and_its_result_returned(
             raise asyncpg.DeadlockDetectedError("two transactions wait for each other")
         return [row["name"] for row in await tx.fetch("SELECT name FROM workspaces")]
 
-    side = Walled(database, ONE, tell=lambda: [entry_by(actor, "try", 1, {})])
+    side = WorkspaceDatabase(database, ONE, tell=lambda: [build_audit_record(actor, "try", 1, {})])
     assert await side.run_retrying(work) == ["one of two!"]
     assert attempts == 2
     assert await database.fetchval("SELECT count(*) FROM audit_log") == 1
@@ -72,14 +72,14 @@ async def test_an_error_of_the_work_itself_is_not_retried(database: Database) ->
         await tx.execute("SELECT 1 / 0")
 
     with pytest.raises(asyncpg.DivisionByZeroError):
-        await Walled(database, ONE).run_retrying(work)
+        await WorkspaceDatabase(database, ONE).run_retrying(work)
     assert attempts == 1
 
 
 def test_work_for_a_workspace_is_retried_as_long_as_any_other() -> None:
     limits = {
         signature(work).parameters["seconds"].default
-        for work in (Walled.run_retrying, Database.run_retrying, Database.retrying)
+        for work in (WorkspaceDatabase.run_retrying, Database.run_retrying, Database.retrying)
     }
     assert limits == {30.0}
 
@@ -99,11 +99,13 @@ async def test_a_change_of_workspace_whose_answer_is_lost_is_made_again(
     try:
         await _spaces(database)
         names = "SELECT workspace_id FROM workspaces"
-        assert await Walled(database, ONE).fetchval(names) == ONE
+        assert await WorkspaceDatabase(database, ONE).fetchval(names) == ONE
         with monkeypatch.context() as patch:
             patch.setattr(asyncpg.Connection, "execute", interrupted)
             with pytest.raises(asyncio.CancelledError):
-                await Walled(database, TWO).fetch(names)
-        assert [row["workspace_id"] for row in await Walled(database, ONE).fetch(names)] == [ONE]
+                await WorkspaceDatabase(database, TWO).fetch(names)
+        assert [
+            row["workspace_id"] for row in await WorkspaceDatabase(database, ONE).fetch(names)
+        ] == [ONE]
     finally:
         await database.close()

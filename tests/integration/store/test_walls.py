@@ -14,13 +14,13 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.settings import Settings
-from mainspring.store.audit import entry_by
+from mainspring.store.audit import build_audit_record
 from mainspring.store.database import INSIDE, Connection, Database
 from mainspring.store.partitions import ensure_partitions
-from mainspring.store.walls import Walled
+from mainspring.store.walls import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_WORKSPACE
 from tests.kit.neighbours import (
     NEIGHBOUR,
@@ -244,9 +244,11 @@ async def test_an_error_leaves_no_workspace_behind(two: Two, database_url: str) 
     narrow = await Database.open(Settings(database_url=database_url), pool_size=1)
     try:
         with pytest.raises(asyncpg.DivisionByZeroError):
-            async with Walled(narrow, two.own).transaction() as tx:
+            async with WorkspaceDatabase(narrow, two.own).transaction() as tx:
                 await tx.execute("SELECT 1 / 0")
-        rows = await Walled(narrow, two.other).fetch("SELECT DISTINCT workspace_id FROM members")
+        rows = await WorkspaceDatabase(narrow, two.other).fetch(
+            "SELECT DISTINCT workspace_id FROM members"
+        )
     finally:
         await narrow.close()
 
@@ -256,12 +258,12 @@ async def test_an_error_leaves_no_workspace_behind(two: Two, database_url: str) 
 async def test_many_at_once_never_see_each_other(two: Two, database_url: str) -> None:
     """More askers than connections, some of whom give up in the middle."""
     shared = await Database.open(Settings(database_url=database_url), pool_size=3)
-    spaces = [two.own, two.other, *(new_id() for _ in range(3))]
+    spaces = [two.own, two.other, *(generate_id() for _ in range(3))]
     wrong: list[Any] = []
 
     async def ask(number: int) -> None:
         mine = spaces[number % len(spaces)]
-        side = Walled(shared, mine)
+        side = WorkspaceDatabase(shared, mine)
         for _ in range(4):
             async with side.acquire() as connection:
                 rows = await connection.fetch("SELECT DISTINCT workspace_id FROM members")
@@ -331,8 +333,10 @@ async def test_the_audit_log_is_only_added_to(two: Two) -> None:
 
 
 async def test_an_entry_stands_and_falls_with_its_change(two: Two) -> None:
-    actor = Actor(two.own, "member", new_id(), role=Role.OWNER)
-    side = Walled(two.database, two.own, tell=lambda: [entry_by(actor, "try", 1, {"a": 1})])
+    actor = Actor(two.own, "member", generate_id(), role=Role.OWNER)
+    side = WorkspaceDatabase(
+        two.database, two.own, tell=lambda: [build_audit_record(actor, "try", 1, {"a": 1})]
+    )
     told = "SELECT count(*) FROM audit_log WHERE action = 'try'"
 
     with pytest.raises(ZeroDivisionError):

@@ -14,21 +14,21 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Clash, Invalid, Problem, Upstream
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Invalid, Problem, UpstreamError
+from mainspring.contracts.ids import generate_id
 from mainspring.gate.artifacts.blobs import blob_key
 from mainspring.settings import Settings, read_settings, settings_file
 from mainspring.store.backup import check_backup
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.store.setting_aside import is_unfinished
-from mainspring.surfaces.cli.backing_up import Wishes, last_backup, make, restore
-from mainspring.surfaces.cli.desk import Desk
-from mainspring.surfaces.cli.relocating import move, read_place
+from mainspring.surfaces.cli.backing_up import RestoreOptions, last_backup, make, restore
+from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.relocating import move, parse_move_target
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.wiring import open_house
+from mainspring.wiring import open_application
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.master_key import create_key
-from mainspring.workspace.vault import Drawer
+from mainspring.workspace.vault import SecretScope
 from tests.kit.postgres import fresh_database
 from tests.kit.redis import RedisServer, running_redis
 
@@ -36,9 +36,9 @@ PLAIN = "the-plain-value-of-a-secret"
 KEPT = b"what a run has saved"
 
 
-def desk(home: Path) -> Desk:
+def desk(home: Path) -> CommandContext:
     """No command here goes through the doors."""
-    return Desk(cast(Any, None), home)
+    return CommandContext(cast(Any, None), home)
 
 
 def quiet() -> Screen:
@@ -62,9 +62,9 @@ def redis_server() -> Iterator[RedisServer]:
 @pytest_asyncio.fixture
 async def lived_in(used_home: Path) -> Path:
     """A data folder with a secret, and a file that a run has saved."""
-    async with open_house(Settings(home=used_home)) as house:
-        await house.vault.set(Drawer(house.workspace_id, FIRST_MEMBER), "billing_key", PLAIN)
-        key = blob_key(house.workspace_id, new_id(), sha256(KEPT).digest())
+    async with open_application(Settings(home=used_home)) as house:
+        await house.vault.set(SecretScope(house.workspace_id, FIRST_MEMBER), "billing_key", PLAIN)
+        key = blob_key(house.workspace_id, generate_id(), sha256(KEPT).digest())
         await house.blobs.put(key, KEPT)
         await house.database.execute(
             "INSERT INTO artifacts (workspace_id, id, name, kind, retention, visibility,"
@@ -102,30 +102,30 @@ async def test_a_backup_is_restored_elsewhere_with_the_right_key_alone(
     assert key.strip() not in unzipped(path)
 
     home.mkdir(mode=0o711)
-    with pytest.raises(Clash, match="no key here") as caught:
-        await restore(desk(home), quiet(), path, Wishes())
+    with pytest.raises(Conflict, match="no key here") as caught:
+        await restore(desk(home), quiet(), path, RestoreOptions())
     assert caught.value.code == "wrong_key"
     create_key(home / "master.key")
-    with pytest.raises(Clash, match="Nothing was changed"):
-        await restore(desk(home), quiet(), path, Wishes())
+    with pytest.raises(Conflict, match="Nothing was changed"):
+        await restore(desk(home), quiet(), path, RestoreOptions())
     assert sorted(os.listdir(home)) == ["master.key"]
     (home / "master.key").write_bytes(key)
 
-    assert await restore(desk(home), quiet(), path, Wishes()) == 0
+    assert await restore(desk(home), quiet(), path, RestoreOptions()) == 0
 
     assert not is_unfinished(home)
     [kept] = (home / "artifacts").glob("*/*/*")
     assert kept.read_bytes() == KEPT
-    async with open_house(Settings(home=home)) as house:
+    async with open_application(Settings(home=home)) as house:
         condition = await house.vault.condition()
         assert (condition.total, condition.closed) == (1, ())
 
     # A second time there is something in the way, and a restore that fails puts it back.
-    with pytest.raises(Clash) as occupied:
-        await restore(desk(home), quiet(), path, Wishes())
+    with pytest.raises(Conflict) as occupied:
+        await restore(desk(home), quiet(), path, RestoreOptions())
     assert occupied.value.code == "not_empty"
     (home / "artifacts" / "mine").write_text("mine")
-    broken = asyncio.create_task(restore(desk(home), quiet(), path, Wishes(replace=True)))
+    broken = asyncio.create_task(restore(desk(home), quiet(), path, RestoreOptions(replace=True)))
     while not is_unfinished(home):
         await asyncio.sleep(0.001)
     broken.cancel()
@@ -135,9 +135,9 @@ async def test_a_backup_is_restored_elsewhere_with_the_right_key_alone(
     assert not is_unfinished(home)
     # One that is killed leaves a mark: no server starts on half of it, another try ends it.
     (home / "restore.unfinished").write_text('{"stamp": "then"}')
-    with pytest.raises(Clash, match="broken off"):
+    with pytest.raises(Conflict, match="broken off"):
         await EmbeddedServer(home).start_async()
-    assert await restore(desk(home), quiet(), path, Wishes(replace=True)) == 0
+    assert await restore(desk(home), quiet(), path, RestoreOptions(replace=True)) == 0
     assert (home / "artifacts.before-then" / "mine").exists()
     assert not (home / "artifacts" / "mine").exists()
 
@@ -147,10 +147,10 @@ async def test_everything_moves_to_an_outside_database_by_one_command(
 ) -> None:
     for bad in ("mysql://x/y", "", "postgresql", "postgresql://x/y\nMAINSPRING_HOST=0.0.0.0"):
         with pytest.raises(Invalid, match="must begin with postgresql://"):
-            read_place(bad, None)
+            parse_move_target(bad, None)
     with pytest.raises(Invalid, match="broker"):
-        read_place("postgresql://x/y", "http://x")
-    nowhere = read_place("postgresql://nobody:hidden@127.0.0.1:1/none", None)
+        parse_move_target("postgresql://x/y", "http://x")
+    nowhere = parse_move_target("postgresql://nobody:hidden@127.0.0.1:1/none", None)
     with pytest.raises(Problem, match=r"'none' at 127\.0\.0\.1:1; nothing was moved") as away:
         await move(desk(lived_in), quiet(), nowhere)
     assert "hidden" not in str(away.value.as_dict())
@@ -159,16 +159,16 @@ async def test_everything_moves_to_an_outside_database_by_one_command(
     async with fresh_database(postgres_server, "template1") as url:
         foreign = await asyncpg.connect(url)
         await foreign.execute("CREATE TABLE of_others (id integer)")
-        with pytest.raises(Clash, match="not empty"):
-            await move(desk(lived_in), quiet(), read_place(url, None))
+        with pytest.raises(Conflict, match="not empty"):
+            await move(desk(lived_in), quiet(), parse_move_target(url, None))
         await foreign.execute("DROP TABLE of_others")
         await foreign.close()
 
         # A broker that is not there is heard of before anything is done.
-        with pytest.raises(Upstream, match="does not answer, so nothing was moved"):
-            await move(desk(lived_in), quiet(), read_place(url, "redis://127.0.0.1:1/0"))
+        with pytest.raises(UpstreamError, match="does not answer, so nothing was moved"):
+            await move(desk(lived_in), quiet(), parse_move_target(url, "redis://127.0.0.1:1/0"))
         assert not settings_file(lived_in).exists()
-        place = read_place(url, redis_server.url)
+        place = parse_move_target(url, redis_server.url)
         assert await move(desk(lived_in), quiet(), place) == 0
 
         file = settings_file(lived_in)
@@ -177,7 +177,7 @@ async def test_everything_moves_to_an_outside_database_by_one_command(
         assert (settings.database_url, settings.transport) == (url, "celery")
         assert settings.broker_url == redis_server.url
         assert await rows(url, "SELECT count(*) FROM secrets") == 1
-        with pytest.raises(Clash, match="already"):
+        with pytest.raises(Conflict, match="already"):
             await move(desk(lived_in), quiet(), place)
         # Broken off after the last row and before the settings were written: done again.
         file.write_text("MAINSPRING_PORT=8999\n")
@@ -186,5 +186,5 @@ async def test_everything_moves_to_an_outside_database_by_one_command(
         # The old database was left as it was, and is not taken for the new one.
         file.write_text("")
         await rows(url, "UPDATE workspaces SET name = 'Renamed' RETURNING 1")
-        with pytest.raises(Clash, match="not empty"):
+        with pytest.raises(Conflict, match="not empty"):
             await move(desk(lived_in), quiet(), place)

@@ -20,11 +20,11 @@ from fastapi import APIRouter
 from mainspring.contracts.capability import Annotations, Audience, Capability
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import anyone_known, public
 from mainspring.surfaces.rest.openapi import describe
-from mainspring.wiring import build_house, build_registry
+from mainspring.wiring import build_application, build_registry
 from tests.kit.api import Api, owner_session, served
 from tests.kit.house import Bench
 
@@ -100,7 +100,7 @@ def _broken_routes() -> APIRouter:
 
 
 def _endpoint(make: Callable[[], BaseException]) -> Callable[[], Any]:
-    async def endpoint() -> Answer:
+    async def endpoint() -> JsonAnswer:
         raise make()
 
     return endpoint
@@ -127,7 +127,7 @@ async def house(bench: Bench) -> AsyncIterator[Api]:
     capabilities = [_broken_capability(name, make) for name, make in BREAKS.items()]
     registry = build_registry(Limits(), capabilities=capabilities)
     settings = bench.house.settings
-    made = build_house(settings, bench.house.limits, registry, bench.house.database)
+    made = build_application(settings, bench.house.limits, registry, bench.house.database)
     try:
         async with served(made, [_broken_routes()]) as api:
             yield api

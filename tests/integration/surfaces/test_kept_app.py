@@ -8,7 +8,7 @@ from pathlib import Path
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.wiring import build_house, prepare
+from mainspring.wiring import build_application, prepare_database
 from tests.kit.api import Api, served
 from tests.kit.house import Bench, document, step
 from tests.kit.postgres import fresh_database
@@ -33,9 +33,9 @@ async def test_the_next_house_is_asked_and_no_caller_of_the_last_is_known(
         settings = replace(bench.house.settings, home=tmp_path / "other", database_url=url)
         settings.home.mkdir()
         database = await Database.open(Settings(database_url=url))
-        house = build_house(settings, bench.house.limits, bench.house.registry, database)
+        house = build_application(settings, bench.house.limits, bench.house.registry, database)
         try:
-            await prepare(house)
+            await prepare_database(house)
             async with served(house) as other:
                 assert other.app in (one.app, beside.app)
                 assert await _names(other) == []

@@ -14,26 +14,26 @@ import httpx2
 import pytest
 import pytest_asyncio
 
-from mainspring.actions.script.sdk.text import sdk_text
-from mainspring.contracts.errors import Clash, Invalid
+from mainspring.actions.script.sdk.text import generate_sdk
+from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.contracts.roles import Role
 from mainspring.definition.script.sdk import SDK_PATH
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.settings import Settings
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.surfaces.cli import Doors
+from mainspring.surfaces.cli import ApplicationFactory
 from mainspring.surfaces.cli.automations import save_file, show_automation
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.drafts import show_drafts
 from mainspring.surfaces.cli.moving import bring_in
 from mainspring.surfaces.cli.run import run_file
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
-from mainspring.surfaces.cli.tokens import NewToken, create_token
+from mainspring.surfaces.cli.tokens import TokenOptions, create_token
 from mainspring.surfaces.cli.versions import go_back
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.vocabulary import build_registry
-from mainspring.wiring import rooms_of
+from mainspring.wiring import application_services
 from mainspring.workspace.automations import FIRST_WORKSPACE
 from tests.kit.connected import LOOKUP, SEND, Office, office
 from tests.kit.house import PATIENCE, document, step
@@ -283,7 +283,7 @@ async def test_a_pattern_needs_one_of_its_tools_and_not_each(here: Office) -> No
     part = await versions.get(*key)
     here.disconnect()
     versions.forget()
-    with pytest.raises(Clash) as gone:
+    with pytest.raises(Conflict) as gone:
         await versions.get(*key)
 
     assert {grant.capability for grant in whole.grants} >= {LOOKUP, SEND}
@@ -301,7 +301,7 @@ async def test_a_trigger_s_run_of_an_automation_without_its_tool_is_on_record(
     here.disconnect()
     here.bench.house.versions.forget()
     made = await here.bench.house.dispatcher.dispatch(
-        Request(FIRST_WORKSPACE, UUID(automation), trigger_type="schedule")
+        RunRequest(FIRST_WORKSPACE, UUID(automation), trigger_type="schedule")
     )
     run = await here.bench.read(made.run_id)
 
@@ -390,16 +390,16 @@ async def test_a_file_with_a_tool_is_imported_and_a_version_with_one_is_brought_
 
 
 @pytest.fixture
-def desk(here: Office, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Desk:
+def desk(here: Office, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CommandContext:
     """The command line's way into this house."""
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
 
     @asynccontextmanager
-    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+    async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
         del settings
-        yield rooms_of(here.bench.house)
+        yield application_services(here.bench.house)
 
-    return Desk(Doors(enter, build_registry))
+    return CommandContext(ApplicationFactory(enter, build_registry))
 
 
 def _file(folder: Path, wanted: dict[str, Any]) -> str:
@@ -409,7 +409,7 @@ def _file(folder: Path, wanted: dict[str, Any]) -> str:
 
 
 async def test_commands_know_the_tools_of_the_workspace_that_they_work_in(
-    here: Office, desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    here: Office, desk: CommandContext, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     screen, file = Screen(for_programs=True), _file(tmp_path, asking("typed"))
 
@@ -421,7 +421,7 @@ async def test_commands_know_the_tools_of_the_workspace_that_they_work_in(
     assert await bring_in(desk, screen, file, "rename") == 0
     assert await save_file(desk, screen, _file(tmp_path, asking("typed", "Bob")), None) == 0
     assert await go_back(desk, screen, "typed", 1) == 0
-    assert await create_token(desk, screen, NewToken("looks", Role.VIEWER, (LOOKUP,))) == 0
+    assert await create_token(desk, screen, TokenOptions("looks", Role.VIEWER, (LOOKUP,))) == 0
     assert await change_state(desk, screen, "activate", "typed") == 0
     draft = await _draft(here, "typed away")
     capsys.readouterr()
@@ -432,7 +432,7 @@ async def test_commands_know_the_tools_of_the_workspace_that_they_work_in(
 
 
 async def test_commands_store_nothing_that_calls_a_tool_which_is_not_there(
-    here: Office, desk: Desk, tmp_path: Path
+    here: Office, desk: CommandContext, tmp_path: Path
 ) -> None:
     here.disconnect()
     screen, file = Screen(for_programs=True), _file(tmp_path, asking("stored nowhere"))
@@ -451,5 +451,5 @@ async def test_commands_store_nothing_that_calls_a_tool_which_is_not_there(
 async def test_the_sdk_that_everybody_may_read_says_nothing_of_a_workspace(here: Office) -> None:
     text = (await here.api.stranger.get(SDK_PATH)).text
 
-    assert text == sdk_text(here.words)
+    assert text == generate_sdk(here.words)
     assert "acme" not in text

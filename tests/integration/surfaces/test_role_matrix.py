@@ -20,11 +20,11 @@ from mainspring.contracts.context import RunRef
 from mainspring.contracts.roles import Permission, Role
 from mainspring.gate.run_tokens import mint
 from mainspring.surfaces.rest.marks import (
-    faced,
+    get_route_capability,
+    get_route_permission,
     is_for_anyone_known,
     is_marked,
     is_open_to_runs,
-    needed,
 )
 from tests.kit.matrix import AN_ID, Two, Way, values_for
 from tests.kit.neighbours import Person, add_person
@@ -138,7 +138,7 @@ def _harmless(two: Two) -> str:
 
 def _due(way: Way, asker: Asker) -> str:
     """What the table of roles says to this asker on this route."""
-    capability = faced(way.endpoint)
+    capability = get_route_capability(way.endpoint)
     if asker.is_run and is_open_to_runs(way.endpoint):
         return BY_GRANT
     if asker.role is None:
@@ -147,7 +147,7 @@ def _due(way: Way, asker: Asker) -> str:
         return _due_capability(capability, asker)
     if is_for_anyone_known(way.endpoint):
         return ALLOWED
-    permission = needed(way.endpoint)
+    permission = get_route_permission(way.endpoint)
     assert permission is not None, f"{way.label} does not say who may use it"
     if asker.limited:
         return EITHER if permission is Permission.ACCOUNT else REFUSED
@@ -263,7 +263,7 @@ async def test_every_change_that_succeeds_is_told_to_the_audit_log(two: Two) -> 
             continue
         done.add(way.name)
         told = [entry for entry in await _entries(two, two.owner) if entry["id"] not in before]
-        action = faced(way.endpoint)
+        action = get_route_capability(way.endpoint)
         if not any(entry["action"] in {way.name, action and action.id} for entry in told):
             silent.append((way.label, way.name, [dict(entry) for entry in told]))
         if any(entry["token_id"] != two.owner.token_id for entry in told):
@@ -284,7 +284,7 @@ def _turn(way: Way) -> tuple[int, int]:
 
 async def _only_read(two: Two, way: Way) -> bool:
     """Whether a call of a capability came to no more than a read, as its record says."""
-    capability = faced(way.endpoint)
+    capability = get_route_capability(way.endpoint)
     if capability is None:
         return False
     outcome = await two.database.fetchval(

@@ -12,17 +12,17 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.event import EventRow
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.gate.mail import SmtpMailer, read_smtp_url
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.replay import replay
 from mainspring.store.events import append_events
-from mainspring.triggers.alerts import CONSUMER, TRIES, Alerts, Postman, mails
-from mainspring.triggers.log_reader import LogReader
-from mainspring.workspace.alerts import failures_in_row, take_mail
+from mainspring.triggers.alerts import CONSUMER, TRIES, AlertMailer, FailureAlerts, mails
+from mainspring.triggers.log_reader import EventLogReader
+from mainspring.workspace.alerts import count_consecutive_failures, take_mail
 from mainspring.workspace.automations import set_state
-from mainspring.workspace.inbox import notifications
+from mainspring.workspace.inbox import list_notifications
 from mainspring.workspace.states import acknowledge
 from tests.kit.events import ECHO, listen, match_all, runs_of, tell
 from tests.kit.house import PATIENCE, Bench, document, step
@@ -62,7 +62,7 @@ class Story:
     """A house whose runs are worked on and whose alerts are read, step by step."""
 
     bench: Bench
-    reader: LogReader
+    reader: EventLogReader
 
     async def active(self, written: dict[str, Any]) -> tuple[UUID, UUID]:
         """Saves and activates; the automation and its one trigger."""
@@ -79,7 +79,7 @@ class Story:
         """One run from its start to what is told about it."""
         kind = "manual" if trigger_id is None else "webhook"
         house = self.bench.house
-        request = Request(house.workspace_id, automation_id, kind, trigger_id)
+        request = RunRequest(house.workspace_id, automation_id, kind, trigger_id)
         made = await house.dispatcher.dispatch(request)
         run = await self.bench.until(made.run_id)
         await self.told()
@@ -101,7 +101,7 @@ class Story:
 
     async def inbox(self) -> list[dict[str, Any]]:
         async with self.bench.house.database.acquire() as connection:
-            return await notifications(connection, self.bench.house.workspace_id)
+            return await list_notifications(connection, self.bench.house.workspace_id)
 
     async def due(self) -> int:
         return int(
@@ -111,8 +111,8 @@ class Story:
         )
 
 
-def _reader(bench: Bench, limits: Limits, *, mail: bool) -> LogReader:
-    return LogReader(bench.house.database, CONSUMER, Alerts(limits, mail=mail).handle)
+def _reader(bench: Bench, limits: Limits, *, mail: bool) -> EventLogReader:
+    return EventLogReader(bench.house.database, CONSUMER, FailureAlerts(limits, mail=mail).handle)
 
 
 @asynccontextmanager
@@ -171,7 +171,7 @@ async def test_many_failures_read_at_once_are_one_alert_too(bench: Bench) -> Non
     async with _story(bench, in_row=100) as story:
         automation_id, trigger_id = await story.active(_breaks())
         house = bench.house
-        request = Request(house.workspace_id, automation_id, "webhook", trigger_id)
+        request = RunRequest(house.workspace_id, automation_id, "webhook", trigger_id)
         made = await house.dispatcher.dispatch_all([request] * 20)
         for one in made:
             await bench.until(one.run_id)
@@ -391,11 +391,11 @@ async def test_events_that_lie_or_make_no_sense_are_passed_over(bench: Bench) ->
             "{}",
             '{"run_id": 7, "automation_id": []}',
             '{"run_id": "x", "automation_id": "y"}',
-            f'{{"run_id": "{new_id()}", "automation_id": "{automation_id}"}}',
+            f'{{"run_id": "{generate_id()}", "automation_id": "{automation_id}"}}',
         )
         async with house.database.transaction() as tx:
             rows = [
-                EventRow(house.workspace_id, new_id(), "automation.run.failed", "x", payload)
+                EventRow(house.workspace_id, generate_id(), "automation.run.failed", "x", payload)
                 for payload in payloads
             ]
             await append_events(tx, rows)
@@ -417,12 +417,12 @@ async def test_the_title_is_one_line_whatever_the_name_holds(bench: Bench) -> No
 
 
 @asynccontextmanager
-async def _posted(bench: Bench, post: Post, **more: Any) -> AsyncIterator[Postman]:
+async def _posted(bench: Bench, post: Post, **more: Any) -> AsyncIterator[AlertMailer]:
     """A postman and the mail server he goes to."""
     async with mail_server(post) as port:
         server = read_smtp_url(f"smtp://127.0.0.1:{port}")
         mailer = SmtpMailer(server, "m@example.org", bench.house.limits, bench.house.clock)
-        yield Postman(bench.house.database, mailer, "ada@example.com", **more)
+        yield AlertMailer(bench.house.database, mailer, "ada@example.com", **more)
 
 
 async def _alert(bench: Bench) -> dict[str, Any]:
@@ -530,7 +530,10 @@ async def test_failures_are_in_a_row_as_they_ended(bench: Bench) -> None:
         "UPDATE runs SET finished_at = created_at - interval '1 hour' WHERE id = $1", quick["id"]
     )
     async with house.database.acquire() as connection:
-        assert await failures_in_row(connection, house.workspace_id, automation_id, None, 5) == 2
+        assert (
+            await count_consecutive_failures(connection, house.workspace_id, automation_id, None, 5)
+            == 2
+        )
 
 
 async def test_automations_that_are_paused_together_hold_their_triggers_in_one_order(
@@ -545,7 +548,7 @@ async def test_automations_that_are_paused_together_hold_their_triggers_in_one_o
         high = await database.fetchval("SELECT id FROM triggers WHERE slug = 'later'")
         assert (first < second, low < high) == (True, True)
         for one, trigger in ((first, high), (second, low)):
-            request = Request(bench.house.workspace_id, one, "webhook", trigger)
+            request = RunRequest(bench.house.workspace_id, one, "webhook", trigger)
             await bench.until((await bench.house.dispatcher.dispatch(request)).run_id)
         async with database.transaction() as tx:
             await tx.execute("SELECT 1 FROM triggers WHERE id = $1 FOR SHARE", low)

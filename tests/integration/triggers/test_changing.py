@@ -9,12 +9,12 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 from mainspring.store.database import Connection
 from mainspring.triggers import scheduler
 from mainspring.triggers.changing import change
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.portable import import_judged, judge_import, with_spares
+from mainspring.workspace.portable import add_renamed_candidates, import_judged, judge_import
 from tests.integration.triggers.test_schedule import (
     armed,
     due_of,
@@ -138,7 +138,7 @@ async def test_a_change_that_gave_way_is_made_again_and_then_told_as_retryable(
     where = (house.database, house.limits, house.workspace_id)
     assert await change(*where, lambda tx: collides(tx, 2)) == 3
     tries.clear()
-    with pytest.raises(Clash) as caught:
+    with pytest.raises(Conflict) as caught:
         await change(*where, lambda tx: collides(tx, 9))
     assert (caught.value.code, caught.value.retryable) == ("database_collision", True)
     assert len(tries) == 3
@@ -185,7 +185,7 @@ async def test_a_renamed_import_is_judged_before_names_are_held(bench: Bench) ->
     await bench.save(_written())
     judged = await judge_import(_written(), house.registry, house.limits)
     async with house.database.acquire() as connection:
-        judged = await with_spares(
+        judged = await add_renamed_candidates(
             connection, house.workspace_id, judged, house.registry, house.limits
         )
     # Nothing could be judged any more.

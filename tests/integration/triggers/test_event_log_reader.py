@@ -11,21 +11,22 @@ import pytest
 
 from mainspring.contracts.context import Transaction
 from mainspring.contracts.errors import Problem
-from mainspring.contracts.event import Entry, Event, EventRow
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.event import Event, EventLogEntry, EventRow
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.events import EventTable, append_events
 from mainspring.triggers import event_cursor
-from mainspring.triggers.log_reader import Handle, LogReader, Outdated, Partly
+from mainspring.triggers.log_reader import EventLogReader, Handle, PartialBatch, StalePreparation
 
-SPACE = new_id()
+SPACE = generate_id()
 
 
 async def _tell(database: Database, *marks: object) -> list[UUID]:
     rows = [
-        EventRow(SPACE, new_id(), "test.happened", "t", f'{{"mark": {mark}}}') for mark in marks
+        EventRow(SPACE, generate_id(), "test.happened", "t", f'{{"mark": {mark}}}')
+        for mark in marks
     ]
     async with database.transaction() as tx:
         await append_events(tx, rows)
@@ -56,11 +57,11 @@ class Notes:
     def _wake(self) -> None:
         self.woken += 1
 
-    async def over(self, tx: Transaction, entry: Entry, problem: Problem) -> None:
+    async def over(self, tx: Transaction, entry: EventLogEntry, problem: Problem) -> None:
         self.passed_over.append((entry.place[1], problem.code))
 
-    def reader(self, *, most: int = 500, from_beginning: bool = False) -> LogReader:
-        return LogReader(
+    def reader(self, *, most: int = 500, from_beginning: bool = False) -> EventLogReader:
+        return EventLogReader(
             self.database,
             "test",
             self.handle,
@@ -75,7 +76,7 @@ class Notes:
         ]
 
 
-async def _all(reader: LogReader) -> None:
+async def _all(reader: EventLogReader) -> None:
     while await reader.once():
         pass
 
@@ -148,10 +149,10 @@ async def test_a_record_that_cannot_be_left_does_not_stop_the_reader(database: D
     notes = Notes(database, 2)
     await notes.prepare()
 
-    async def broken(tx: Transaction, entry: Entry, problem: Problem) -> None:
+    async def broken(tx: Transaction, entry: EventLogEntry, problem: Problem) -> None:
         await tx.execute("SELECT 1 / 0")
 
-    reader = LogReader(database, "test", notes.handle, passed_over=broken)
+    reader = EventLogReader(database, "test", notes.handle, passed_over=broken)
     await reader.begin()
     await _tell(database, 1, 2, 3, "1e400", 5)
     await _all(reader)
@@ -162,11 +163,11 @@ async def test_a_handler_may_take_part_of_a_batch(database: Database) -> None:
     notes = Notes(database)
     await notes.prepare()
 
-    async def two(tx: Transaction, events: Sequence[Event]) -> Partly | None:
+    async def two(tx: Transaction, events: Sequence[Event]) -> PartialBatch | None:
         await notes.handle(tx, events[:2])
-        return Partly(2) if len(events) > 2 else None
+        return PartialBatch(2) if len(events) > 2 else None
 
-    reader = LogReader(database, "test", two, passed_over=notes.over)
+    reader = EventLogReader(database, "test", two, passed_over=notes.over)
     await reader.begin()
     await _tell(database, 1, 2, "1e400", 4, 5)
     await _all(reader)
@@ -219,7 +220,7 @@ async def test_a_reader_passes_over_no_event_that_it_has_not_tried(
         raise ZeroDivisionError
 
     try:
-        reader = LogReader(narrow, "test", broken, passed_over=notes.over, most=1)
+        reader = EventLogReader(narrow, "test", broken, passed_over=notes.over, most=1)
         await reader.begin()
         await _tell(database, 1, 2, 3)
         assert await reader.once() == 0
@@ -249,7 +250,7 @@ async def test_a_reader_that_dies_before_its_commit_leaves_no_trace(database: Da
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            await LogReader(database, "test", notes.handle, hook=die).once()
+            await EventLogReader(database, "test", notes.handle, hook=die).once()
         assert await notes.marks() == []
     await _all(notes.reader())
     assert await notes.marks() == [1, 2]
@@ -267,7 +268,7 @@ async def test_a_lost_connection_is_waited_for_and_costs_no_event(database: Data
             lost += 1
             await tx.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
-    reader = LogReader(database, "test", cut, passed_over=notes.over)
+    reader = EventLogReader(database, "test", cut, passed_over=notes.over)
     await reader.begin()
     await _tell(database, 1, 2, 3)
     stop = asyncio.Event()
@@ -306,7 +307,7 @@ class Breaker:
     async def read(self, count: int) -> list[UUID]:
         """Tells of so many events and reads until as many were noted as can be."""
         database = self.notes.database
-        reader = LogReader(database, "test", self.handle, passed_over=self.notes.over)
+        reader = EventLogReader(database, "test", self.handle, passed_over=self.notes.over)
         await reader.begin()
         ids = await _tell(database, *range(count))
         stop = asyncio.Event()
@@ -357,7 +358,7 @@ async def test_preparing_holds_nothing(database: Database) -> None:
         )
         return notes.handle
 
-    reader = LogReader(database, "test", prepare=prepare)
+    reader = EventLogReader(database, "test", prepare=prepare)
     await reader.begin()
     await _tell(database, 1, 2)
     await _all(reader)
@@ -376,7 +377,7 @@ async def test_what_was_prepared_for_a_place_that_was_left_is_dropped(database: 
             )
         return notes.handle
 
-    reader = LogReader(database, "test", prepare=prepare)
+    reader = EventLogReader(database, "test", prepare=prepare)
     await reader.begin()
     await _tell(database, 1, 2)
     assert await reader.once() == 0
@@ -391,13 +392,13 @@ async def test_what_no_longer_holds_is_prepared_anew(database: Database) -> None
 
     async def outdated(tx: Transaction, events: Sequence[Event]) -> None:
         await notes.handle(tx, events)
-        raise Outdated
+        raise StalePreparation
 
     async def prepare(events: Sequence[Event]) -> Handle:
         prepared.append(len(events))
         return outdated if len(prepared) == 1 else notes.handle
 
-    reader = LogReader(database, "test", prepare=prepare)
+    reader = EventLogReader(database, "test", prepare=prepare)
     await reader.begin()
     await _tell(database, 1, 2)
     await _all(reader)
@@ -408,8 +409,8 @@ async def test_a_read_is_bounded_by_what_it_brings_into_memory(database: Databas
     table = EventTable(Limits())
     # Large once written out, small on disk.
     payload = '{"text": "' + "ab" * 100_000 + '"}'
-    small = [EventRow(SPACE, new_id(), "test.happened", "t", "{}") for _ in range(300)]
-    rows = [EventRow(SPACE, new_id(), "test.happened", "t", payload) for _ in range(60)]
+    small = [EventRow(SPACE, generate_id(), "test.happened", "t", "{}") for _ in range(300)]
+    rows = [EventRow(SPACE, generate_id(), "test.happened", "t", payload) for _ in range(60)]
     async with database.transaction() as tx:
         await append_events(tx, small + rows)
     async with database.acquire() as connection:

@@ -8,13 +8,13 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.event import Wanted
-from mainspring.contracts.ids import new_id
-from mainspring.runs.arrivals import Request
+from mainspring.contracts.event import EventQuery
+from mainspring.contracts.ids import generate_id
+from mainspring.runs.arrivals import RunRequest
 from mainspring.store.events import EventTable
 from mainspring.triggers import matcher as matching_module
-from mainspring.triggers.consumed import consumed_by
-from mainspring.triggers.log_reader import Outdated
+from mainspring.triggers.consumed import list_event_consumers
+from mainspring.triggers.log_reader import StalePreparation
 from mainspring.workspace.automations import ensure_workspace, set_state
 from tests.kit.events import ECHO, listen, match_all, matcher_of, matching, runs_of, tell
 from tests.kit.house import Bench, step
@@ -35,7 +35,7 @@ async def test_an_event_starts_the_automations_whose_filters_let_it_through(benc
             assert ended["status"] == "succeeded"
             assert ended["output"] == {"kind": "pdf", "name": "x"}
     async with bench.house.database.acquire() as connection:
-        found = await consumed_by(connection, bench.house.workspace_id, event_id)
+        found = await list_event_consumers(connection, bench.house.workspace_id, event_id)
     assert {one["automation_id"] for one in found} == {pdf, every}
     assert {one["run_id"] for one in found} == {run["id"] for run in runs}
 
@@ -111,7 +111,7 @@ async def test_triggers_that_come_change_and_go_are_noticed_at_once(bench: Bench
 
 async def test_an_event_of_another_workspace_starts_nothing_here(bench: Bench) -> None:
     automation = await listen(bench, "mine", "file.added")
-    other = new_id()
+    other = generate_id()
     async with bench.house.database.transaction() as tx:
         await ensure_workspace(tx, other, "Other")
     await tell(bench.house, "file.added", {}, space=other)
@@ -239,7 +239,7 @@ async def test_automations_that_start_each_other_come_to_rest_with_a_record(benc
     other = await listen(bench, "other", "file.added")
     ping = await bench.house.database.fetchval("SELECT id FROM automations WHERE name = 'ping'")
     async with bench.worker(), matching(bench.house):
-        await bench.house.dispatcher.dispatch(Request(bench.house.workspace_id, ping))
+        await bench.house.dispatcher.dispatch(RunRequest(bench.house.workspace_id, ping))
         runs = await _settled(bench, bench.house.limits.chain_depth + 2)
         # The others go on.
         await tell(bench.house, "file.added", {})
@@ -278,7 +278,7 @@ async def test_a_fan_out_ends_at_the_bound_with_a_record_and_others_go_on(bench:
     root = await _fan_out(bench, 10)
     other = await listen(bench, "other", "file.added")
     async with bench.worker(slots=64), matching(house):
-        await house.dispatcher.dispatch(Request(house.workspace_id, root))
+        await house.dispatcher.dispatch(RunRequest(house.workspace_id, root))
         for number in range(5):
             await tell(house, "file.added", {})
             async with asyncio.timeout(20):
@@ -345,10 +345,12 @@ async def test_a_filter_that_changed_while_events_were_matched_is_asked_again(
     await tell(house, "file.added", {"kind": "a"})
     matcher = matcher_of(house)
     async with house.database.acquire() as connection:
-        events = await EventTable(house.limits).list(connection, house.workspace_id, Wanted(), 1)
+        events = await EventTable(house.limits).list(
+            connection, house.workspace_id, EventQuery(), 1
+        )
     fire = await matcher.prepare(events)
     await listen(bench, "changing", "file.added", {"kind": "b"})
-    with pytest.raises(Outdated):
+    with pytest.raises(StalePreparation):
         async with house.database.transaction() as tx:
             await fire(tx, events)
     assert await runs_of(house) == []

@@ -10,7 +10,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from mainspring.shelf import build_shelf
+from mainspring.shelf import load_integrations
 from mainspring.surfaces.rest.event_shapes import (
     EventDetail,
     EventShape,
@@ -146,7 +146,7 @@ async def test_a_declared_type_is_listed_and_holds_events_to_its_schema(api: Api
     assert (await api.client.put(path, json=declared)).status_code == 200
     listed = EventTypesShape.model_validate((await api.client.get("/api/v1/event-types")).json())
     told = {entry.type: entry.built_in for entry in listed.items}
-    ours = {entry.type for one in build_shelf(api.house.settings) for entry in one.events}
+    ours = {entry.type for one in load_integrations(api.house.settings) for entry in one.events}
     assert "gmail.message_received" in ours
     assert told == {
         "automation.run.succeeded": True,

@@ -16,17 +16,17 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.clock import SystemClock
-from mainspring.contracts.errors import Missing
-from mainspring.contracts.ids import floor_id, new_id
+from mainspring.contracts.errors import NotFound
+from mainspring.contracts.ids import generate_id, get_lowest_id_at
 from mainspring.contracts.limits import Limits
 from mainspring.gate.artifacts.blobs import BlobKey, blob_key
 from mainspring.gate.artifacts.folder import FolderStore
 from mainspring.runs import retention
-from mainspring.runs.control import Control
+from mainspring.runs.control import RunControl
 from mainspring.runs.rows import FINAL
 from mainspring.store.database import Database
 from mainspring.store.event_expiry import expire_events
-from mainspring.store.partitions import drop_cut, ended, ensure_partitions
+from mainspring.store.partitions import drop_cut, ensure_partitions, list_ended_partitions
 from mainspring.triggers.housekeeping import Housekeeper
 from tests.kit.house import Bench, document, step
 from tests.kit.standing_in_line import until_in_line
@@ -36,7 +36,7 @@ NOW = datetime.now(UTC)
 
 def _id(moment: datetime) -> UUID:
     """An id as it would have been made at a past moment."""
-    return UUID(int=floor_id(moment).int | secrets.randbits(60))
+    return UUID(int=get_lowest_id_at(moment).int | secrets.randbits(60))
 
 
 @dataclass
@@ -102,7 +102,7 @@ class Past:
                 "VALUES ($1, $2, $3, 'application/json', '{}')",
                 space,
                 run_id,
-                new_id(),
+                generate_id(),
             )
         return run_id
 
@@ -186,7 +186,7 @@ async def test_a_run_whose_draft_waits_for_a_person_stays(past: Past) -> None:
             "arguments_hash, preview, status, expires_at) "
             "VALUES ($1, $2, $3, 'a', 'x', '{}', '\\x00', 'Send.', $4, $5)",
             past.workspace_id,
-            new_id(),
+            generate_id(),
             run_id,
             status,
             NOW + timedelta(days=days),
@@ -231,13 +231,13 @@ async def test_a_run_sent_round_again_after_the_look_saves_its_month(past: Past)
     month = await past.month(200)
     run_id = await past.run(200, status="failed")
     async with past.database.acquire() as connection:
-        cuts = await ended(connection, "runs", NOW)
+        cuts = await list_ended_partitions(connection, "runs", NOW)
     cut = next(cut for cut in cuts if month.endswith(cut.name))
     assert not await retention._worth_keeping(past.database, cut, [], NOW - timedelta(days=90))
     await past.database.execute(
         "UPDATE runs SET status = 'pending', finished_at = NULL WHERE id = $1", run_id
     )
-    spares = partial(retention._unfinished, cut)
+    spares = partial(retention._has_unfinished_runs, cut)
     assert await drop_cut(past.database, retention._FAMILY, cut, spares) == []
     assert await past.left() == {run_id}
 
@@ -281,7 +281,7 @@ async def test_a_round_broken_off_keeps_the_batches_it_finished(
     assert len(left) == 4
     for table in ("steps", "calls", "large_results"):
         assert await past.left(table, "run_id") == left
-    assert min(left) > floor_id(NOW - timedelta(days=104)), "the oldest went first"
+    assert min(left) > get_lowest_id_at(NOW - timedelta(days=104)), "the oldest went first"
     await past.database.execute("DROP TRIGGER refuse ON runs")
     assert (await past.keeper.once(NOW)).runs == 4
 
@@ -368,7 +368,7 @@ async def test_a_week_of_events_is_dropped_whole_unless_one_is_unread(past: Past
 async def _artifact(
     past: Past, *, expires: datetime | None, kept: str = "default"
 ) -> tuple[UUID, BlobKey]:
-    artifact_id = new_id()
+    artifact_id = generate_id()
     key = blob_key(past.workspace_id, artifact_id, bytes(32))
     await past.blobs.put(key, b"x")
     await past.database.execute(
@@ -402,7 +402,7 @@ async def test_an_expired_artifact_goes_with_its_bytes_and_a_permanent_one_never
 
 async def test_bytes_that_no_row_points_at_are_swept_up_within_a_day(past: Past) -> None:
     _, kept = await _artifact(past, expires=None, kept="permanent")
-    orphan = blob_key(past.workspace_id, new_id(), bytes(32))
+    orphan = blob_key(past.workspace_id, generate_id(), bytes(32))
     replaced = BlobKey(past.workspace_id, kept.artifact_id, "ab" * 16)
     for key in (orphan, replaced):
         await past.blobs.put(key, b"nobody's")
@@ -436,7 +436,7 @@ async def test_whoever_sends_a_run_round_again_waits_until_its_month_is_gone(
 ) -> None:
     month = await past.month(200)
     old = await past.run(200, status="failed")
-    control = Control(past.database, past.bench.house.waker)
+    control = RunControl(past.database, past.bench.house.waker)
     asked: list[asyncio.Task[None]] = []
 
     async def later(*given: Any) -> list[str]:
@@ -448,7 +448,7 @@ async def test_whoever_sends_a_run_round_again_waits_until_its_month_is_gone(
 
     monkeypatch.setattr(retention, "drop_cut", later)
     await past.keeper.once(NOW)
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await asked[0]
     assert await past.left() == set()
 

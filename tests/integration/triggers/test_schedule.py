@@ -17,9 +17,9 @@ from mainspring.contracts.errors import StorageFull
 from mainspring.definition.cron import parse_cron
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.triggers.foresight import Foresight
+from mainspring.triggers.foresight import VersionPrefetcher
 from mainspring.triggers.scheduler import BATCH, Scheduler
-from mainspring.wiring import build_house, prepare
+from mainspring.wiring import build_application, prepare_database
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import set_state
 from tests.kit.full_disk import full_disk, install_full_disk
@@ -348,7 +348,7 @@ async def _generic(database: Database, query: str, kinds: str, values: str) -> A
 async def test_the_loop_fires_at_the_moment_and_sees_schedules_that_come_later(
     bench: Bench,
 ) -> None:
-    foresight = Foresight(bench.house.database, bench.house.versions)
+    foresight = VersionPrefetcher(bench.house.database, bench.house.versions)
     async with at_work(scheduler_of(bench, foresight=foresight)), bench.worker():
         await armed(bench, schedule("0 0 1 1 *"))
         soon = "UPDATE triggers SET next_due_at = now() + interval '0.4 seconds'"
@@ -377,7 +377,7 @@ async def test_what_is_about_to_fire_is_made_ready_and_damage_is_left_for_its_mo
         damaged,
     )
     bench.house.versions.forget()
-    foresight = Foresight(database, bench.house.versions)
+    foresight = VersionPrefetcher(database, bench.house.versions)
     now = await database.fetchval("SELECT now()")
     await foresight.look(now, 0.05)
     assert _ready(bench) == set()
@@ -398,8 +398,8 @@ def _ready(bench: Bench) -> set[UUID]:
 async def test_the_loop_outlives_lost_connections(bench: Bench, database_url: str) -> None:
     settings = Settings(database_url=database_url)
     apart = await Database.open(settings, name="apart")
-    house = build_house(settings, bench.house.limits, bench.house.registry, apart)
-    await prepare(house)
+    house = build_application(settings, bench.house.limits, bench.house.registry, apart)
+    await prepare_database(house)
     await armed(bench, schedule("0 0 1 1 *"))
     cut = """
         SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity

@@ -12,11 +12,11 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.definition.validate import validate
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER, save, set_state
-from mainspring.workspace.webhooks import Webhook, find_by_token, rotate, token_hash
+from mainspring.workspace.webhooks import WebhookTrigger, find_by_token, hash_webhook_token, rotate
 from tests.kit.api import Api, served
 from tests.kit.house import Bench, document
 from tests.kit.postgres import LOCK_WAITS
@@ -25,35 +25,35 @@ from tests.kit.webhooks import PLAN, Hook, hook, runs, webhook
 PARALLEL: dict[str, Any] = {"execution": {"concurrency": "allow_parallel"}}
 
 
-async def _seen(bench: Bench, called: Hook) -> Webhook:
-    digest = token_hash(called.token.encode())
+async def _seen(bench: Bench, called: Hook) -> WebhookTrigger:
+    digest = hash_webhook_token(called.token.encode())
     async with bench.house.database.acquire() as connection:
         return (await find_by_token(connection, [digest], hold=False))[digest]
 
 
-async def _asked(bench: Bench, called: Hook, **more: Any) -> tuple[Request, str]:
+async def _asked(bench: Bench, called: Hook, **more: Any) -> tuple[RunRequest, str]:
     """A call that is prepared, with the mark of its webhook."""
     seen = await _seen(bench, called)
-    request = Request(
+    request = RunRequest(
         seen.workspace_id,
         seen.automation_id,
         "webhook",
         seen.id,
         payload={"n": 1},
-        run_id=new_id(),
+        run_id=generate_id(),
         key_expires_at=seen.now.replace(year=seen.now.year + 1),
         **more,
     )
     return await bench.house.dispatcher.prepare(request), seen.mark
 
 
-def _id(asked: tuple[Request, str]) -> UUID:
+def _id(asked: tuple[RunRequest, str]) -> UUID:
     run_id = asked[0].run_id
     assert run_id is not None
     return run_id
 
 
-async def _taken(bench: Bench, *asked: tuple[Request, str]) -> int:
+async def _taken(bench: Bench, *asked: tuple[RunRequest, str]) -> int:
     async with bench.house.database.acquire() as connection:
         made = await bench.house.dispatcher.express(connection, asked)
     return len(made)

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from mainspring.triggers.knock import Knock
-from mainspring.wiring import rooms_of
-from mainspring.workspace.webhooks import token_hash
+from mainspring.triggers.knock import WebhookRequest
+from mainspring.wiring import application_services
+from mainspring.workspace.webhooks import hash_webhook_token
 from tests.kit.api import Api
 from tests.kit.house import Bench
 from tests.kit.webhooks import hook, runs
@@ -102,11 +102,13 @@ async def test_calls_without_a_key_are_each_a_run(bench: Bench, api: Api) -> Non
 
 async def test_a_knock_that_is_written_again_finds_its_own_run(bench: Bench, api: Api) -> None:
     called = await hook(bench, api)
-    knock = Knock(called.automation_id, token_hash(called.token.encode()), value={"n": 1})
-    desk = rooms_of(bench.house).desk
+    knock = WebhookRequest(
+        called.automation_id, hash_webhook_token(called.token.encode()), value={"n": 1}
+    )
+    desk = application_services(bench.house).desk
     try:
         first, again = await desk.take(knock), await desk.take(knock)
-        other = await desk.take(Knock(knock.automation_id, knock.digest, value={"n": 1}))
+        other = await desk.take(WebhookRequest(knock.automation_id, knock.digest, value={"n": 1}))
     finally:
         await desk.aclose()
     assert first == again

@@ -10,10 +10,10 @@ from dataclasses import replace
 import httpx2
 
 from mainspring.contracts.limits import Limits
-from mainspring.triggers.desk import SHARE, Accepted, WebhookDesk
-from mainspring.triggers.knock import Knock
-from mainspring.wiring import House, rooms_of
-from mainspring.workspace.webhooks import token_hash
+from mainspring.triggers.desk import SHARE, WebhookReceipt, WebhookReceiver
+from mainspring.triggers.knock import WebhookRequest
+from mainspring.wiring import Application, application_services
+from mainspring.workspace.webhooks import hash_webhook_token
 from tests.kit.api import Api, served
 from tests.kit.house import Bench
 from tests.kit.postgres import LOCK_WAITS
@@ -22,7 +22,7 @@ from tests.kit.webhooks import Hook, hook, runs
 
 @asynccontextmanager
 async def _bounded(bench: Bench, limits: Limits) -> AsyncIterator[Api]:
-    house: House = replace(bench.house, limits=limits)
+    house: Application = replace(bench.house, limits=limits)
     async with served(house) as api:
         yield api
 
@@ -31,8 +31,8 @@ async def _burst(called: Hook, many: int) -> list[httpx2.Response]:
     return list(await asyncio.gather(*(called.fire({"n": n}) for n in range(many))))
 
 
-def _knock(called: Hook) -> Knock:
-    return Knock(called.automation_id, token_hash(called.token.encode()), value={})
+def _knock(called: Hook) -> WebhookRequest:
+    return WebhookRequest(called.automation_id, hash_webhook_token(called.token.encode()), value={})
 
 
 async def test_a_burst_beyond_the_limit_is_refused_and_the_rest_is_all_there(
@@ -80,9 +80,9 @@ async def test_a_flood_of_one_webhook_does_not_stand_before_the_call_of_another(
     bench: Bench, api: Api
 ) -> None:
     busy, seldom = await hook(bench, api), await hook(bench, api, name="seldom")
-    desk = rooms_of(bench.house).desk
+    desk = application_services(bench.house).desk
 
-    def knock(called: Hook) -> asyncio.Task[Accepted]:
+    def knock(called: Hook) -> asyncio.Task[WebhookReceipt]:
         return asyncio.create_task(desk.take(_knock(called)))
 
     try:
@@ -116,7 +116,7 @@ async def test_nobody_waits_for_the_groups_of_a_flood(bench: Bench) -> None:
     assert await runs(bench) == 3
 
 
-async def _turns(desk: WebhookDesk, knock: Knock) -> int:
+async def _turns(desk: WebhookReceiver, knock: WebhookRequest) -> int:
     """Turns of the event loop for which a call waited to be written with others."""
     turns, task = 0, asyncio.create_task(desk.take(knock))
     while not task.done():
@@ -131,7 +131,7 @@ async def test_only_the_calls_of_a_flood_wait_to_be_written_together(
 ) -> None:
     bounds = replace(bench.house.limits, webhook_burst=2, webhook_per_second=1)
     busy, seldom = await hook(bench, api), await hook(bench, api, name="seldom")
-    desk = rooms_of(replace(bench.house, limits=bounds)).desk
+    desk = application_services(replace(bench.house, limits=bounds)).desk
     try:
         knocks = [await desk.receive(_knock(called)) for called in (busy, busy, seldom)]
         # As often as it may, and no more: two calls of it would be refused by now.
@@ -148,7 +148,7 @@ async def test_a_call_does_not_overtake_those_that_are_written_as_a_flood(
 ) -> None:
     bounds = replace(bench.house.limits, webhook_burst=4, webhook_per_second=20)
     called = await hook(bench, api, execution={"concurrency": "queue"})
-    desk = rooms_of(replace(bench.house, limits=bounds)).desk
+    desk = application_services(replace(bench.house, limits=bounds)).desk
     try:
         first, *rest = [await desk.receive(_knock(called)) for _ in range(4)]
         await desk.take(first)

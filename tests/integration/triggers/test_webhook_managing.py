@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from tests.kit.api import Api
 from tests.kit.consenting import agree_to_all
 from tests.kit.house import Bench
@@ -85,7 +85,7 @@ async def test_what_is_not_there_is_missing_and_strangers_see_nothing(
     bench: Bench, api: Api
 ) -> None:
     called = await hook(bench, api)
-    elsewhere = f"/api/v1/automations/{new_id()}/triggers"
+    elsewhere = f"/api/v1/automations/{generate_id()}/triggers"
     for path in (elsewhere, f"{elsewhere}/hook", _where(called, "nothing")):
         assert (await api.client.get(path)).status_code == 404
     for tail in ("", "/firings", "/last-payload"):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.triggers import desk
 from tests.integration.triggers.test_webhook_signatures import BODY, SIGNED, _send, _signed
 from tests.integration.triggers.test_webhook_signatures import SECRET as SIGNING
@@ -64,7 +64,7 @@ async def test_nothing_of_a_stranger_s_body_is_read(bench: Bench, api: Api) -> N
     strangers = {
         "wrong token": (called.path, wrong),
         "another automation's": (other.path, token),
-        "unknown id": (f"/api/v1/automations/{new_id()}/fire", token),
+        "unknown id": (f"/api/v1/automations/{generate_id()}/fire", token),
         "no id": ("/api/v1/automations/x/fire", token),
         "unknown slug": (signed.signed_path + "x", _signed()),
         "an unreadable slug": (signed.signed_path + "\xe9", _signed()),

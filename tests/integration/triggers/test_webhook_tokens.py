@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.webhooks import rotate
 from tests.kit.api import Api
@@ -48,7 +48,7 @@ async def test_whoever_may_not_come_in_gets_one_answer_and_no_run(bench: Bench, 
     assert (await api.client.delete(where)).status_code == 204
     async with bench.house.database.transaction() as tx:
         await set_state(tx, bench.house.workspace_id, gone.automation_id, "archived")
-    token, nowhere = called.token, f"/api/v1/automations/{new_id()}/fire"
+    token, nowhere = called.token, f"/api/v1/automations/{generate_id()}/fire"
     answers = {
         "none": await _refused(called),
         "wrong": await _refused(called, headers=_bearer("mwh_" + "x" * 43)),

@@ -12,8 +12,8 @@ import pytest_asyncio
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Invalid, PersonNeeded
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Invalid, PersonRequired
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Connection, Database
@@ -22,13 +22,13 @@ from mainspring.workspace.approval_policy import (
     GET_APPROVAL_POLICY,
     SET_APPROVAL_POLICY,
     ApprovalPolicy,
-    approval_policy,
-    lockout,
-    policy_from,
+    explain_lockout,
+    load_approval_policy,
+    parse_approval_policy,
 )
 from tests.kit.neighbours import add_workspace
 
-HERE, THERE = new_id(), new_id()
+HERE, THERE = generate_id(), generate_id()
 STRICT = {
     "approvers": 2,
     "roles": ["admin"],
@@ -46,12 +46,14 @@ USUAL = {
 
 
 async def _call(tx: Connection, one: Capability, space: UUID = HERE, **given: Any) -> Any:
-    context: Any = SimpleNamespace(actor=Actor(space, "member", new_id(), role=Role.OWNER), tx=tx)
+    context: Any = SimpleNamespace(
+        actor=Actor(space, "member", generate_id(), role=Role.OWNER), tx=tx
+    )
     return await one.handler(context, given)
 
 
 async def _member(tx: Connection, role: str, space: UUID = HERE, *, disabled: bool = False) -> None:
-    user = new_id()
+    user = generate_id()
     await tx.execute(
         "INSERT INTO users (id, email, name, disabled_at) "
         "VALUES ($1, $2, 'x', CASE WHEN $3 THEN now() END)",
@@ -83,11 +85,11 @@ async def test_a_policy_is_kept_for_its_own_workspace(spaces: Database) -> None:
         assert await _call(tx, SET_APPROVAL_POLICY, THERE, **STRICT) == STRICT
         assert await _call(tx, GET_APPROVAL_POLICY, THERE) == STRICT
         assert await _call(tx, GET_APPROVAL_POLICY) == USUAL
-        assert await approval_policy(tx, THERE) == ApprovalPolicy(2, (Role.ADMIN,), False)
-        assert await approval_policy(tx, HERE) == ApprovalPolicy()
+        assert await load_approval_policy(tx, THERE) == ApprovalPolicy(2, (Role.ADMIN,), False)
+        assert await load_approval_policy(tx, HERE) == ApprovalPolicy()
         # A workspace that is gone has what is usual.
-        assert await approval_policy(tx, new_id()) == ApprovalPolicy()
-        assert await _call(tx, GET_APPROVAL_POLICY, new_id()) == USUAL
+        assert await load_approval_policy(tx, generate_id()) == ApprovalPolicy()
+        assert await _call(tx, GET_APPROVAL_POLICY, generate_id()) == USUAL
 
 
 async def test_what_is_left_out_stays_and_the_same_again_is_no_change(spaces: Database) -> None:
@@ -125,10 +127,10 @@ async def test_a_policy_is_held_while_it_is_changed(spaces: Database) -> None:
 
 
 def test_what_a_workspace_does_not_say_is_as_usual() -> None:
-    assert policy_from({}) == ApprovalPolicy() == ApprovalPolicy(1, (), True)
-    assert policy_from({"approvers": 3}) == ApprovalPolicy(3)
-    assert policy_from({"roles": ["owner"]}) == ApprovalPolicy(1, (Role.OWNER,))
-    assert policy_from({"author_may_approve": False}) == ApprovalPolicy(1, (), False)
+    assert parse_approval_policy({}) == ApprovalPolicy() == ApprovalPolicy(1, (), True)
+    assert parse_approval_policy({"approvers": 3}) == ApprovalPolicy(3)
+    assert parse_approval_policy({"roles": ["owner"]}) == ApprovalPolicy(1, (Role.OWNER,))
+    assert parse_approval_policy({"author_may_approve": False}) == ApprovalPolicy(1, (), False)
     assert ApprovalPolicy(2, (Role.ADMIN,), False).as_dict() == {
         "approvers": 2,
         "roles": ["admin"],
@@ -169,7 +171,7 @@ def test_nobody_sends_alone_what_needs_others(approvers: int, author: bool, othe
 def test_a_policy_that_nobody_can_fulfil_is_explained(
     approvers: int, author: bool, roles: list[str], expected: str | None
 ) -> None:
-    reason = lockout(ApprovalPolicy(approvers, (), author), roles)
+    reason = explain_lockout(ApprovalPolicy(approvers, (), author), roles)
     if expected is None:
         assert reason is None
     else:
@@ -180,10 +182,10 @@ def test_a_policy_that_nobody_can_fulfil_is_explained(
 async def test_only_a_person_decides_whose_agreement_counts(spaces: Database) -> None:
     async with spaces.transaction() as tx:
         for actor in (
-            Actor(THERE, "client", new_id(), role=Role.OWNER),
-            Actor(THERE, "member", new_id(), role=Role.OWNER, by_program=True),
+            Actor(THERE, "client", generate_id(), role=Role.OWNER),
+            Actor(THERE, "member", generate_id(), role=Role.OWNER, by_program=True),
         ):
             context: Any = SimpleNamespace(actor=actor, tx=tx)
-            with pytest.raises(PersonNeeded):
+            with pytest.raises(PersonRequired):
                 await SET_APPROVAL_POLICY.handler(context, STRICT)
         assert await _call(tx, GET_APPROVAL_POLICY, THERE) == USUAL

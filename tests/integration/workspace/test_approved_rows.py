@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Database
 from mainspring.workspace.token_bounds import check_approved_exist
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation
 
-HERE, THERE = new_id(), new_id()
+HERE, THERE = generate_id(), generate_id()
 
 
 async def test_a_token_names_automations_of_its_own_workspace_alone(database: Database) -> None:
@@ -24,7 +24,7 @@ async def test_a_token_names_automations_of_its_own_workspace_alone(database: Da
         for named in (None, (), (one,), (one, one)):
             await check_approved_exist(tx, HERE, named)
         with pytest.raises(Invalid) as refused:
-            await check_approved_exist(tx, HERE, (archived, one, theirs, new_id()))
+            await check_approved_exist(tx, HERE, (archived, one, theirs, generate_id()))
         assert [(found.pointer, found.code) for found in refused.value.findings] == [
             (f"/approves/{place}", "no_automation") for place in (0, 2, 3)
         ]

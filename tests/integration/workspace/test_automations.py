@@ -9,12 +9,18 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Missing, Problem
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, NotFound, Problem
+from mainspring.contracts.ids import generate_id
 from mainspring.definition.validate import validate
-from mainspring.definition.validate.report import Report
-from mainspring.runs.arrivals import Request
-from mainspring.workspace.automations import FIRST_MEMBER, Saved, create, set_state, update
+from mainspring.definition.validate.report import ValidationReport
+from mainspring.runs.arrivals import RunRequest
+from mainspring.workspace.automations import (
+    FIRST_MEMBER,
+    SavedAutomation,
+    create,
+    set_state,
+    update,
+)
 from mainspring.workspace.overview import list_automations, read_automation
 from mainspring.workspace.states import acknowledge, activate, archive, pause, restore
 from mainspring.workspace.switches import switch
@@ -28,13 +34,13 @@ def _says(text: str, **more: Any) -> dict[str, Any]:
     return document(step("say", "transform_data", {"output": text}), **more)
 
 
-def _judged(bench: Bench, written: Mapping[str, Any]) -> Report:
+def _judged(bench: Bench, written: Mapping[str, Any]) -> ValidationReport:
     report = validate(written, bench.house.registry, bench.house.limits)
     assert report.ok, report.findings
     return report
 
 
-async def _create(bench: Bench, written: Mapping[str, Any]) -> Saved:
+async def _create(bench: Bench, written: Mapping[str, Any]) -> SavedAutomation:
     report = _judged(bench, written)
     async with bench.house.database.transaction() as tx:
         return await create(
@@ -49,7 +55,7 @@ async def _create(bench: Bench, written: Mapping[str, Any]) -> Saved:
 
 async def _update(
     bench: Bench, automation_id: UUID, written: Mapping[str, Any], expected: int | None = None
-) -> Saved:
+) -> SavedAutomation:
     report = _judged(bench, written)
     async with bench.house.database.transaction() as tx:
         return await update(
@@ -101,7 +107,7 @@ async def test_a_new_automation_is_paused_and_tells_what_it_may_do(bench: Bench)
 
 async def test_a_name_that_is_taken_is_refused_and_nothing_is_stored(bench: Bench) -> None:
     await _create(bench, _says("one"))
-    with pytest.raises(Clash) as caught:
+    with pytest.raises(Conflict) as caught:
         await _create(bench, _says("two"))
     assert [finding.pointer for finding in caught.value.findings] == ["/name"]
     assert await _counted(bench, "automations") == 1
@@ -111,14 +117,14 @@ async def test_a_name_that_is_taken_is_refused_and_nothing_is_stored(bench: Benc
 async def test_one_of_many_who_take_a_name_at_once_gets_it(bench: Bench) -> None:
     tries = [_create(bench, _says(str(n))) for n in range(12)]
     made = await asyncio.gather(*tries, return_exceptions=True)
-    assert sum(isinstance(one, Saved) for one in made) == 1
-    assert all(isinstance(one, Saved | Clash) for one in made)
+    assert sum(isinstance(one, SavedAutomation) for one in made) == 1
+    assert all(isinstance(one, SavedAutomation | Conflict) for one in made)
 
 
 async def test_the_second_of_two_editors_hears_of_the_first(bench: Bench) -> None:
     saved = await _create(bench, _says("one"))
     await _update(bench, saved.automation_id, _says("two"), expected=1)
-    with pytest.raises(Clash) as caught:
+    with pytest.raises(Conflict) as caught:
         await _update(bench, saved.automation_id, _says("three"), expected=1)
     assert caught.value.code == "version_changed"
     found = await _read(bench, saved.automation_id)
@@ -129,14 +135,14 @@ async def test_of_many_editors_of_one_version_one_is_heard(bench: Bench) -> None
     saved = await _create(bench, _says("start"))
     edits = [_update(bench, saved.automation_id, _says(str(n)), expected=1) for n in range(10)]
     made = await asyncio.gather(*edits, return_exceptions=True)
-    assert sum(isinstance(one, Saved) for one in made) == 1
+    assert sum(isinstance(one, SavedAutomation) for one in made) == 1
     assert (await _read(bench, saved.automation_id))["version"] == 2
 
 
 async def test_an_automation_is_renamed_only_to_a_free_name(bench: Bench) -> None:
     one = await _create(bench, _says("x", name="one"))
     await _create(bench, _says("x", name="two"))
-    with pytest.raises(Clash) as caught:
+    with pytest.raises(Conflict) as caught:
         await _update(bench, one.automation_id, _says("x", name="two"))
     assert caught.value.findings[0].pointer == "/name"
     await _update(bench, one.automation_id, _says("x", name="three"))
@@ -154,7 +160,7 @@ async def test_two_who_swap_their_names_do_not_wait_for_each_other_for_ever(
             _update(bench, two.automation_id, _says("y", name="one")),
             return_exceptions=True,
         )
-    assert all(isinstance(each, Clash) for each in made)
+    assert all(isinstance(each, Conflict) for each in made)
 
 
 async def test_an_edit_tells_what_it_may_do_that_it_might_not_before(bench: Bench) -> None:
@@ -199,7 +205,7 @@ async def test_a_definition_that_no_longer_fits_is_not_activated(bench: Bench) -
         """UPDATE definitions SET document =
            jsonb_set(document::jsonb, '{plan,0,action}', '"no_such_action"')::json"""
     )
-    with pytest.raises(Clash) as caught:
+    with pytest.raises(Conflict) as caught:
         await _activate(bench, saved.automation_id)
     assert [finding.pointer for finding in caught.value.findings] == ["/plan/0/action"]
     assert (await _read(bench, saved.automation_id))["state"] == "paused"
@@ -218,11 +224,11 @@ async def test_an_archived_automation_gives_its_name_back_and_is_left_alone(
         _activate(bench, saved.automation_id),
         _do(bench, pause, saved.automation_id),
     ):
-        with pytest.raises(Clash) as caught:
+        with pytest.raises(Conflict) as caught:
             await attempt
         assert caught.value.code == "archived"
     await _create(bench, _says("new"))
-    with pytest.raises(Clash) as caught:
+    with pytest.raises(Conflict) as caught:
         await _do(bench, restore, saved.automation_id)
     assert caught.value.code == "name_taken"
 
@@ -247,23 +253,23 @@ async def test_runs_under_way_finish_after_their_automation_was_archived(bench: 
 
 
 async def test_what_is_not_there_is_missing_in_every_way(bench: Bench) -> None:
-    nobody = new_id()
+    nobody = generate_id()
     for attempt in (
         _read(bench, nobody),
         _update(bench, nobody, _says("x")),
         _activate(bench, nobody),
         *(_do(bench, act, nobody) for act in (pause, archive, restore, acknowledge)),
     ):
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             await attempt
 
 
 async def test_an_automation_of_another_workspace_is_not_there(bench: Bench) -> None:
     saved = await _create(bench, _says("x"))
-    other = new_id()
+    other = generate_id()
     async with bench.house.database.transaction() as tx:
         for act in (pause, archive, restore, acknowledge):
-            with pytest.raises(Missing):
+            with pytest.raises(NotFound):
                 await act(tx, other, saved.automation_id)
         assert await list_automations(tx, other) == []
 
@@ -303,7 +309,7 @@ async def test_no_run_starts_after_a_pause_was_answered_while_fires_race(bench: 
     house = bench.house
 
     async def fire(number: int) -> str:
-        request = Request(
+        request = RunRequest(
             house.workspace_id, saved.automation_id, "webhook", trigger_id, key=f"key:{number}"
         )
         return (await house.dispatcher.dispatch(request)).status
@@ -325,7 +331,7 @@ async def test_a_pause_is_not_answered_while_a_fire_is_half_way(bench: Bench) ->
     await _activate(bench, saved.automation_id)
     trigger_id = await _trigger_id(bench, saved.automation_id)
     house = bench.house
-    request = Request(house.workspace_id, saved.automation_id, "webhook", trigger_id)
+    request = RunRequest(house.workspace_id, saved.automation_id, "webhook", trigger_id)
     await house.dispatcher.dispatch(request)
     async with house.database.transaction() as tx:
         await house.dispatcher.take(tx, [request])
@@ -359,7 +365,7 @@ async def test_each_run_is_wholly_of_one_version_while_edits_race_with_fires(
     house = bench.house
 
     async def fire() -> UUID:
-        request = Request(house.workspace_id, saved.automation_id, "webhook", trigger_id)
+        request = RunRequest(house.workspace_id, saved.automation_id, "webhook", trigger_id)
         return (await house.dispatcher.dispatch(request)).run_id
 
     async def edit() -> None:

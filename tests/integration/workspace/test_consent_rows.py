@@ -14,43 +14,43 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, ConsentNeeded, Denied, Missing
-from mainspring.contracts.ids import new_id
-from mainspring.definition.authority import Addition, additions
+from mainspring.contracts.errors import Conflict, ConsentRequired, NotFound, PermissionDenied
+from mainspring.contracts.ids import generate_id
+from mainspring.definition.authority import AuthorityAddition, find_additions
 from mainspring.store.database import Connection, Database
 from mainspring.workspace import consents
 from mainspring.workspace.consent_rows import (
     NOTHING_NEW,
-    Consent,
-    Origin,
-    Status,
-    agreed_by_upgrade,
-    digest_of,
+    AutomationConsent,
+    ConsentOrigin,
+    ConsentStatus,
+    compute_consent_digest,
     find_consent,
     keep_covered,
-    kept_consents,
-    latest_consent,
+    list_agreed_by_upgrade,
+    list_consents,
+    load_latest_consent,
     mark,
-    renew,
-    switched_off,
+    remove_trigger_from_consent,
+    renew_consent,
 )
-from mainspring.workspace.consents import NOTHING, Agreed
+from mainspring.workspace.consents import NOTHING, AgreedAuthority
 from tests.kit.consent_rows import CLOCK, Version, put_automation, version
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_run
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-HERE, THERE = new_id(), new_id()
+HERE, THERE = generate_id(), generate_id()
 # The other one comes first, in the table and in every index.
-OTHER, ONE = new_id(), new_id()
-ANN, BEN = new_id(), new_id()
+OTHER, ONE = generate_id(), generate_id()
+ANN, BEN = generate_id(), generate_id()
 PERSON = Actor(HERE, "member", ANN)
 AT_TERMINAL = replace(PERSON, at_terminal=True)
 ASSISTANT = replace(PERSON, by_program=True)
-CLIENT = Actor(HERE, "client", ANN, new_id())
-RUN = Actor(HERE, "run", new_id())
-A = Addition("grant", "/grants", "It may send requests to a.example.")
-B = Addition("grant", "/grants", "It may now send requests to b.example.")
+CLIENT = Actor(HERE, "client", ANN, generate_id())
+RUN = Actor(HERE, "run", generate_id())
+A = AuthorityAddition("grant", "/grants", "It may send requests to a.example.")
+B = AuthorityAddition("grant", "/grants", "It may now send requests to b.example.")
 NARROW, WIDE = version("a.example"), version("a.example", "b.example")
 SAME = version("a.example", goal="Another.")
 
@@ -89,17 +89,17 @@ async def _asked(
     tx: Connection,
     about: int = 1,
     *,
-    agreed: Agreed | None = None,
-    origin: Origin = "edit",
-    added: tuple[Addition, ...] = (A,),
+    agreed: AgreedAuthority | None = None,
+    origin: ConsentOrigin = "edit",
+    added: tuple[AuthorityAddition, ...] = (A,),
     **more: Any,
-) -> Consent:
+) -> AutomationConsent:
     return await consents.ask_consent(
         tx, HERE, ONE, about, origin, added, CLIENT, agreed=agreed, **more
     )
 
 
-async def _beside(tx: Connection, status: Status = "waiting") -> tuple[UUID, UUID]:
+async def _beside(tx: Connection, status: ConsentStatus = "waiting") -> tuple[UUID, UUID]:
     """A question about each of the automations beside it."""
     made = []
     for space, one in ((HERE, OTHER), (THERE, ONE)):
@@ -132,13 +132,13 @@ async def _unread(tx: Connection) -> int:
     return int(await tx.fetchval(f"{query} AND workspace_id = $2", ONE, HERE))
 
 
-async def _problem(tx: Connection, about: int = 1) -> ConsentNeeded:
-    with pytest.raises(ConsentNeeded) as refused:
+async def _problem(tx: Connection, about: int = 1) -> ConsentRequired:
+    with pytest.raises(ConsentRequired) as refused:
         await consents.check_agreed(tx, HERE, ONE, about)
     return refused.value
 
 
-def _without_starts(agreed: Agreed) -> Any:
+def _without_starts(agreed: AgreedAuthority) -> Any:
     return None if agreed.authority is None else agreed.authority.grants
 
 
@@ -165,15 +165,15 @@ async def test_a_person_agrees_and_of_programs_only_a_token_for_this_automation(
 
 
 async def test_it_is_kept_how_somebody_agreed() -> None:
-    assert consents.via_of(PERSON) == "page"
-    assert consents.via_of(AT_TERMINAL) == "terminal"
-    assert consents.via_of(CLIENT) == "token"
+    assert consents.get_consent_channel(PERSON) == "page"
+    assert consents.get_consent_channel(AT_TERMINAL) == "terminal"
+    assert consents.get_consent_channel(CLIENT) == "token"
 
 
 async def test_what_a_program_adds_waits_and_what_it_takes_away_does_not(rows: Database) -> None:
     async with rows.transaction() as tx:
         await _put(tx, NARROW, agreed=1)
-        agreed = await consents.agreed_before(tx, HERE, ONE, CLIENT)
+        agreed = await consents.load_baseline(tx, HERE, ONE, CLIENT)
         assert agreed is not None
         assert agreed.version == 1
         await _in_force(tx, WIDE)
@@ -187,7 +187,7 @@ async def test_what_a_program_adds_waits_and_what_it_takes_away_does_not(rows: D
         assert await consents.ask_if_wider(tx, HERE, ONE, agreed, CLIENT) == asked
         assert await consents.ask_if_wider(tx, HERE, ONE, None, PERSON) == asked
         # A change that adds nothing leaves the question open.
-        await consents.cover(tx, HERE, ONE)
+        await consents.extend_agreement(tx, HERE, ONE)
         assert (await _kept(tx))[0] == 1
         await _in_force(tx, SAME)
         assert await consents.ask_if_wider(tx, HERE, ONE, agreed, CLIENT) is None
@@ -202,7 +202,7 @@ async def _in_force(tx: Connection, one: Version) -> None:
         HERE,
         ONE,
     )
-    digest = new_id().bytes * 2
+    digest = generate_id().bytes * 2
     await tx.execute(
         "INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $2, $3)",
         HERE,
@@ -252,8 +252,8 @@ async def test_a_change_is_measured_by_what_was_agreed_to_before_it(rows: Databa
             await _in_force(tx, WIDE)
             return "made"
 
-        assert await consents.agreed_before(tx, HERE, ONE, PERSON) is None
-        seen = await consents.agreed_before(tx, HERE, ONE, PERSON, in_run=True)
+        assert await consents.load_baseline(tx, HERE, ONE, PERSON) is None
+        seen = await consents.load_baseline(tx, HERE, ONE, PERSON, in_run=True)
         assert seen is not None
         assert seen.version == 1
         made, asked = await consents.change_by(tx, HERE, ONE, CLIENT, widen)
@@ -266,47 +266,49 @@ async def test_what_was_agreed_to_last_is_read_from_the_version_and_the_open_que
     rows: Database,
 ) -> None:
     async with rows.transaction() as tx:
-        assert await consents.agreed_authority(tx, HERE, ONE) == NOTHING
+        assert await consents.load_agreed_authority(tx, HERE, ONE) == NOTHING
         ticking = version("a.example", triggers=[CLOCK])
         await _put(tx, ticking)
-        assert await consents.agreed_authority(tx, HERE, ONE) == NOTHING
-        await consents.settle(tx, HERE, ONE, 1, PERSON)
-        found = await consents.agreed_authority(tx, HERE, ONE)
+        assert await consents.load_agreed_authority(tx, HERE, ONE) == NOTHING
+        await consents.record_agreement(tx, HERE, ONE, 1, PERSON)
+        found = await consents.load_agreed_authority(tx, HERE, ONE)
         assert (found.version, found.triggers) == (1, [CLOCK])
         (grant,) = _without_starts(found)
         assert grant.params == {"hosts": ["a.example"]}
         # A trigger that is switched off starts nothing.
         await tx.execute("UPDATE triggers SET enabled = false WHERE workspace_id = $1", HERE)
-        off = await consents.agreed_authority(tx, HERE, ONE)
+        off = await consents.load_agreed_authority(tx, HERE, ONE)
         assert off.triggers == [{**CLOCK, "enabled": False}]
         assert off.authority is not None
         assert found.authority is not None
-        assert additions(off.authority, found.authority) != ()
+        assert find_additions(off.authority, found.authority) != ()
         # A newer version that nobody was asked about is not agreed to.
         await _in_force(tx, WIDE)
-        older = await consents.agreed_authority(tx, HERE, ONE)
+        older = await consents.load_agreed_authority(tx, HERE, ONE)
         assert (older.version, older.triggers) == (1, None)
         assert _without_starts(older) == (grant,)
         # An open question says what was agreed to before it was asked.
-        asked = await _asked(tx, 2, agreed=Agreed(1, None, ()))
-        there = await consents.agreed_authority(tx, HERE, ONE)
+        asked = await _asked(tx, 2, agreed=AgreedAuthority(1, None, ()))
+        there = await consents.load_agreed_authority(tx, HERE, ONE)
         assert (there.version, there.triggers) == (1, [])
         assert _without_starts(there) == (grant,)
         await mark(tx, HERE, asked, "refused", ANN)
-        assert await consents.agreed_authority(tx, HERE, ONE) == there
+        assert await consents.load_agreed_authority(tx, HERE, ONE) == there
         # One that was refused says nothing about another version.
         await _in_force(tx, SAME)
         await keep_covered(tx, HERE, ONE)
-        assert (await consents.agreed_authority(tx, HERE, ONE)).version == 3
+        assert (await consents.load_agreed_authority(tx, HERE, ONE)).version == 3
         await _asked(tx, 3, agreed=NOTHING)
-        assert await consents.agreed_authority(tx, HERE, ONE) == NOTHING
+        assert await consents.load_agreed_authority(tx, HERE, ONE) == NOTHING
 
 
 async def test_a_question_pauses_its_automation_and_one_waits_at_a_time(rows: Database) -> None:
     async with rows.transaction() as tx:
         await _put(tx, NARROW, WIDE, state="active", agreed=1)
         beside = await _beside(tx)
-        first = await _asked(tx, 2, agreed=Agreed(1, None, (CLOCK,)), origin="import", added=())
+        first = await _asked(
+            tx, 2, agreed=AgreedAuthority(1, None, (CLOCK,)), origin="import", added=()
+        )
         assert [one.says for one in first.additions] == [NOTHING_NEW]
         assert (first.agreed_version, first.agreed_triggers) == (1, [CLOCK])
         assert await _kept(tx) == (1, BEN, "page", "paused", "consent")
@@ -322,7 +324,7 @@ async def test_a_question_pauses_its_automation_and_one_waits_at_a_time(rows: Da
         assert (fourth.origin, fourth.agreed_version) == ("install", None)
         assert await _kept(tx) == (None, None, None, "paused", "consent")
         for space, one, consent_id in ((HERE, OTHER, beside[0]), (THERE, ONE, beside[1])):
-            found = await latest_consent(tx, space, one)
+            found = await load_latest_consent(tx, space, one)
             assert found is not None
             assert (found.id, found.status, found.additions) == (consent_id, "waiting", (B,))
 
@@ -330,7 +332,7 @@ async def test_a_question_pauses_its_automation_and_one_waits_at_a_time(rows: Da
 async def test_the_origin_of_an_answered_question_is_not_that_of_the_next(rows: Database) -> None:
     async with rows.transaction() as tx:
         await _put(tx, NARROW, state="active")
-        first = await _asked(tx, origin="import", agreed=Agreed(1, None, (CLOCK,)))
+        first = await _asked(tx, origin="import", agreed=AgreedAuthority(1, None, (CLOCK,)))
         await mark(tx, HERE, first, "agreed", ANN)
         second = await _asked(tx)
         assert (second.origin, second.agreed_version, second.agreed_triggers) == (
@@ -348,14 +350,14 @@ async def test_what_is_archived_stays_archived_when_it_is_asked_about(rows: Data
         await _put(tx, NARROW, state="archived", agreed=1)
         await _asked(tx)
         assert await _kept(tx) == (None, None, None, "archived", None)
-        assert await kept_consents(tx, HERE) == []
+        assert await list_consents(tx, HERE) == []
         # Nobody answers it before it is restored.
         asked = await _latest(tx)
-        with pytest.raises(Clash) as refused:
+        with pytest.raises(Conflict) as refused:
             await consents.answer(tx, HERE, asked.id, asked.digest.hex(), ANN, agree=True)
         assert refused.value.code == "archived"
         # What is changed while it is archived is still compared.
-        await consents.cover(tx, HERE, ONE)
+        await consents.extend_agreement(tx, HERE, ONE)
         await consents.ensure_asked(tx, HERE, ONE, PERSON)
         assert await consents.ask_if_wider(tx, HERE, ONE, NOTHING, CLIENT) is not None
 
@@ -363,11 +365,11 @@ async def test_what_is_archived_stays_archived_when_it_is_asked_about(rows: Data
 async def test_a_programs_change_that_adds_nothing_is_covered(rows: Database) -> None:
     async with rows.transaction() as tx:
         await _put(tx, NARROW, agreed=1)
-        agreed = await consents.agreed_before(tx, HERE, ONE, CLIENT)
+        agreed = await consents.load_baseline(tx, HERE, ONE, CLIENT)
         await _in_force(tx, SAME)
         assert await consents.ask_if_wider(tx, HERE, ONE, agreed, CLIENT) is None
         assert await _kept(tx) == (2, BEN, "page", "paused", None)
-        assert await latest_consent(tx, HERE, ONE) is None
+        assert await load_latest_consent(tx, HERE, ONE) is None
 
 
 async def test_one_message_names_what_is_asked(rows: Database) -> None:
@@ -396,8 +398,8 @@ async def test_one_message_names_what_is_asked(rows: Database) -> None:
         assert asked.status == "waiting"
 
 
-async def _latest(tx: Connection) -> Consent:
-    found = await latest_consent(tx, HERE, ONE)
+async def _latest(tx: Connection) -> AutomationConsent:
+    found = await load_latest_consent(tx, HERE, ONE)
     assert found is not None
     return found
 
@@ -407,7 +409,7 @@ async def test_what_waits_or_was_refused_does_not_start_and_is_named(rows: Datab
         await _put(tx, NARROW, WIDE, agreed=2)
         await consents.check_agreed(tx, HERE, ONE, 2)
         assert await consents.pause_reason(tx, HERE, ONE, 2) is None
-        asked = await _asked(tx, 2, agreed=Agreed(1, None), added=(B,))
+        asked = await _asked(tx, 2, agreed=AgreedAuthority(1, None), added=(B,))
         await tx.execute("UPDATE automations SET agreed_version = 2 WHERE agreed_version = 1")
         assert await consents.pause_reason(tx, HERE, ONE, 2) == "consent"
         waiting = await _problem(tx, 2)
@@ -438,12 +440,12 @@ async def test_what_waits_or_was_refused_does_not_start_and_is_named(rows: Datab
 
 async def test_what_nobody_was_asked_about_does_not_start_either(rows: Database) -> None:
     async with rows.transaction() as tx:
-        assert await consents.consent_needed(tx, HERE, ONE, 1) is None
+        assert await consents.check_consent(tx, HERE, ONE, 1) is None
         await _put(tx, NARROW, WIDE, agreed=1)
         needed = await _problem(tx, 2)
         assert (needed.code, needed.consent["consent_id"]) == ("consent_needed", None)
         assert needed.consent["additions"] == [B.as_dict()]
-        assert needed.consent["digest"] == digest_of(ONE, 2, "create", (B,)).hex()
+        assert needed.consent["digest"] == compute_consent_digest(ONE, 2, "create", (B,)).hex()
         assert needed.suggestion == "Read it and agree on its page, or activate it there."
         await consents.ensure_asked(tx, HERE, ONE, PERSON)
         asked = await _latest(tx)
@@ -478,7 +480,7 @@ async def test_a_person_starts_what_they_were_shown_and_a_program_does_not(rows:
         digest = asked.digest.hex()
         for actor in (CLIENT, ASSISTANT, RUN, replace(CLIENT, approves=frozenset({ONE}))):
             assert await consents.agree_to_shown(tx, HERE, ONE, digest, actor) is None
-        with pytest.raises(Clash):
+        with pytest.raises(Conflict):
             await consents.agree_to_shown(tx, HERE, ONE, "0" * 64, PERSON)
         assert (await _kept(tx))[0] is None
         assert await consents.agree_to_shown(tx, HERE, ONE, digest, AT_TERMINAL) == asked.id
@@ -489,15 +491,15 @@ async def test_a_person_starts_what_they_were_shown_and_a_program_does_not(rows:
 async def test_only_a_person_reviews_and_only_what_is_agreed_to(rows: Database) -> None:
     async with rows.transaction() as tx:
         await _put(tx, NARROW, agreed=1)
-        with pytest.raises(Denied) as refused:
-            await consents.review_agreed(tx, HERE, ONE, CLIENT)
+        with pytest.raises(PermissionDenied) as refused:
+            await consents.confirm_agreement(tx, HERE, ONE, CLIENT)
         assert refused.value.code == "person_needed"
         assert (await _kept(tx))[1] == BEN
-        await consents.review_agreed(tx, HERE, ONE, PERSON)
+        await consents.confirm_agreement(tx, HERE, ONE, PERSON)
         assert await _kept(tx) == (1, ANN, "page", "paused", None)
         await _asked(tx)
-        with pytest.raises(ConsentNeeded):
-            await consents.review_agreed(tx, HERE, ONE, PERSON)
+        with pytest.raises(ConsentRequired):
+            await consents.confirm_agreement(tx, HERE, ONE, PERSON)
 
 
 @pytest.mark.parametrize(
@@ -540,7 +542,7 @@ async def test_an_old_run_is_repeated_only_within_what_is_agreed_to_now(
         if may:
             await consents.check_may_repeat(tx, HERE, one, actor, as_mode)
             return
-        with pytest.raises(ConsentNeeded) as refused:
+        with pytest.raises(ConsentRequired) as refused:
             await consents.check_may_repeat(tx, HERE, one, actor, as_mode)
         says = [one.detail for one in refused.value.findings]
         assert any("b.example" in one for one in says)
@@ -558,7 +560,7 @@ async def _run(rows: Database, ran: int, mode: str) -> UUID:
 
 async def test_a_run_that_is_not_there_is_not_judged(rows: Database) -> None:
     async with rows.transaction() as tx:
-        await consents.check_may_repeat(tx, HERE, new_id(), CLIENT)
+        await consents.check_may_repeat(tx, HERE, generate_id(), CLIENT)
 
 
 @pytest.mark.parametrize("agree", [True, False])
@@ -568,11 +570,11 @@ async def test_an_answer_is_to_exactly_what_was_shown(rows: Database, agree: boo
         beside = await _beside(tx)
         asked = await _asked(tx)
         digest = asked.digest.hex()
-        with pytest.raises(Clash) as changed:
+        with pytest.raises(Conflict) as changed:
             await consents.answer(tx, HERE, asked.id, "0" * 64, ANN, agree=agree)
         assert changed.value.code == "consent_changed"
         assert digest in str(changed.value.suggestion)
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             await consents.answer(tx, THERE, asked.id, digest, ANN, agree=agree)
         found, is_new = await consents.answer(
             tx, HERE, asked.id, digest, ANN, agree=agree, via="token"
@@ -606,14 +608,14 @@ async def test_what_was_refused_can_still_be_agreed_to_and_not_the_reverse(rows:
         asked = await _asked(tx)
         digest = asked.digest.hex()
         refused, _ = await consents.answer(tx, HERE, asked.id, digest, ANN, agree=False)
-        with pytest.raises(Clash) as stale:
+        with pytest.raises(Conflict) as stale:
             await consents.answer(tx, HERE, asked.id, digest, ANN, agree=True)
         assert stale.value.code == "consent_answered"
         now = refused.digest.hex()
         assert now != digest
         assert (await consents.answer(tx, HERE, asked.id, now, ANN, agree=True))[1]
         assert (await _kept(tx))[2] == "page"
-        with pytest.raises(Clash) as late:
+        with pytest.raises(Conflict) as late:
             await consents.answer(tx, HERE, asked.id, now, ANN, agree=False)
         assert late.value.code == "consent_answered"
 
@@ -632,12 +634,12 @@ async def test_an_older_question_is_not_answered_any_more(
         newer = await _asked(tx, added=(B,))
         if then != "waiting":
             await mark(tx, HERE, newer, then, ANN)
-        with pytest.raises(Clash) as stale:
+        with pytest.raises(Conflict) as stale:
             await consents.answer(tx, HERE, older.id, refused.digest.hex(), ANN, agree=True)
         assert stale.value.code == "consent_overtaken"
         assert stale.value.suggestion == (f"Read {newer.id} instead." if shown else None)
         if then == "overtaken":
-            with pytest.raises(Clash) as last:
+            with pytest.raises(Conflict) as last:
                 await consents.answer(tx, HERE, newer.id, newer.digest.hex(), ANN, agree=True)
             assert (last.value.code, last.value.suggestion) == ("consent_overtaken", None)
 
@@ -646,17 +648,17 @@ async def test_a_version_that_was_read_elsewhere_settles_its_question(rows: Data
     async with rows.transaction() as tx:
         await _put(tx, NARROW)
         asked = await _asked(tx)
-        await consents.settle(tx, HERE, ONE, 1, AT_TERMINAL)
+        await consents.record_agreement(tx, HERE, ONE, 1, AT_TERMINAL)
         assert (await find_consent(tx, HERE, asked.id)).status == "agreed"
         assert await _kept(tx) == (1, ANN, "terminal", "paused", None)
         await _in_force(tx, WIDE)
-        await consents.settle(tx, HERE, ONE, 2, PERSON)
+        await consents.record_agreement(tx, HERE, ONE, 2, PERSON)
         assert await _kept(tx) == (2, ANN, "page", "paused", None)
         # What was refused in another version stays refused.
         other = await _asked(tx, 2)
         await mark(tx, HERE, other, "refused", ANN)
         await _in_force(tx, WIDE)
-        await consents.settle(tx, HERE, ONE, 3, PERSON)
+        await consents.record_agreement(tx, HERE, ONE, 3, PERSON)
         assert (await find_consent(tx, HERE, other.id)).status == "refused"
 
 
@@ -666,21 +668,21 @@ async def test_a_change_that_adds_nothing_is_covered_by_an_answered_question(
     async with rows.transaction() as tx:
         await _put(tx, NARROW, agreed=1)
         await _in_force(tx, SAME)
-        await consents.cover(tx, HERE, ONE)
+        await consents.extend_agreement(tx, HERE, ONE)
         assert (await _kept(tx))[0] == 2
-        asked = await _asked(tx, 2, agreed=Agreed(1, None))
+        asked = await _asked(tx, 2, agreed=AgreedAuthority(1, None))
         await mark(tx, HERE, asked, "refused", ANN)
         await _in_force(tx, SAME)
-        await consents.cover(tx, HERE, ONE)
+        await consents.extend_agreement(tx, HERE, ONE)
         assert (await _kept(tx))[0] == 3
 
 
 async def test_nothing_is_covered_where_nobody_has_agreed(rows: Database) -> None:
     async with rows.transaction() as tx:
         await _put(tx, NARROW, paused_reason="owner_left")
-        await consents.cover(tx, HERE, ONE)
+        await consents.extend_agreement(tx, HERE, ONE)
         assert await _kept(tx) == (None, None, None, "paused", "owner_left")
-        await consents.settle(tx, HERE, ONE, 1, PERSON)
+        await consents.record_agreement(tx, HERE, ONE, 1, PERSON)
         assert await _kept(tx) == (1, ANN, "page", "paused", "owner_left")
 
 
@@ -688,11 +690,11 @@ async def test_every_surface_shows_the_same_of_a_question(rows: Database) -> Non
     async with rows.transaction() as tx:
         await _put(tx, NARROW)
         asked = await _asked(tx)
-        shown = consents.consent_shown(asked)
+        shown = consents.format_consent(asked)
         assert shown["asked_at"] == asked.created_at.isoformat()
         assert (shown["answered_at"], shown["connection_id"]) == (None, None)
-        assert consents.consent_told(None) is None
-        assert consents.consent_told(asked) == {
+        assert consents.summarize_consent(None) is None
+        assert consents.summarize_consent(asked) == {
             "consent_id": str(asked.id),
             "digest": asked.digest.hex(),
             "additions": [A.as_dict()],
@@ -700,7 +702,7 @@ async def test_every_surface_shows_the_same_of_a_question(rows: Database) -> Non
         await mark(tx, HERE, asked, "agreed", ANN)
         found = await find_consent(tx, HERE, asked.id)
         assert found.answered_at is not None
-        assert consents.consent_shown(found)["answered_at"] == found.answered_at.isoformat()
+        assert consents.format_consent(found)["answered_at"] == found.answered_at.isoformat()
 
 
 async def test_an_open_question_is_asked_anew_about_what_is_in_force(rows: Database) -> None:
@@ -710,12 +712,12 @@ async def test_an_open_question_is_asked_anew_about_what_is_in_force(rows: Datab
             await _check_renewed(tx, origin)
 
 
-async def _check_renewed(tx: Connection, origin: Origin) -> None:
-    async def again(number: int, one: Version) -> Consent:
-        await renew(tx, HERE, ONE, number, number, one.document, one.grants)
+async def _check_renewed(tx: Connection, origin: ConsentOrigin) -> None:
+    async def again(number: int, one: Version) -> AutomationConsent:
+        await renew_consent(tx, HERE, ONE, number, number, one.document, one.grants)
         return await _latest(tx)
 
-    asked = await _asked(tx, 1, agreed=Agreed(1, None), origin=origin, added=(B,))
+    asked = await _asked(tx, 1, agreed=AgreedAuthority(1, None), origin=origin, added=(B,))
     # About the same version with the same additions it is the same question.
     assert await again(1, WIDE) == asked
     assert await _unread(tx) == 1
@@ -748,14 +750,14 @@ async def test_what_came_from_elsewhere_is_back_whichever_of_its_triggers_are_on
     ticking = version("a.example", triggers=[CLOCK])
     async with rows.transaction() as tx:
         await _put(tx, ticking, agreed=1)
-        await _asked(tx, 1, agreed=Agreed(1, None, (CLOCK,)), origin="import")
+        await _asked(tx, 1, agreed=AgreedAuthority(1, None, (CLOCK,)), origin="import")
         off = version("a.example", triggers=[{**CLOCK, "enabled": False}])
-        await renew(tx, HERE, ONE, 1, 2, off.document, off.grants)
+        await renew_consent(tx, HERE, ONE, 1, 2, off.document, off.grants)
         assert (await _latest(tx)).status == "overtaken"
         # A version that is gone says nothing about what was agreed to.
-        await _asked(tx, 1, agreed=Agreed(9, None), origin="import")
-        assert await consents.agreed_authority(tx, HERE, ONE) == Agreed(9, None)
-        await renew(tx, HERE, ONE, 1, 2, off.document, off.grants)
+        await _asked(tx, 1, agreed=AgreedAuthority(9, None), origin="import")
+        assert await consents.load_agreed_authority(tx, HERE, ONE) == AgreedAuthority(9, None)
+        await renew_consent(tx, HERE, ONE, 1, 2, off.document, off.grants)
         assert A in (await _latest(tx)).additions
 
 
@@ -763,7 +765,7 @@ async def test_a_refusal_blocks_its_own_version_alone(rows: Database) -> None:
     async with rows.transaction() as tx:
         await _put(tx, NARROW)
         asked = await _asked(tx)
-    cases: list[tuple[Status, int, bool]] = [
+    cases: list[tuple[ConsentStatus, int, bool]] = [
         ("waiting", 1, True),
         ("waiting", 12, True),
         ("refused", 1, True),
@@ -779,11 +781,11 @@ async def test_a_refusal_blocks_its_own_version_alone(rows: Database) -> None:
 async def test_a_refused_question_is_renewed_for_its_own_version_alone(rows: Database) -> None:
     async with rows.transaction() as tx:
         await _put(tx, NARROW, agreed=1)
-        asked = await _asked(tx, 1, agreed=Agreed(1, None), added=(B,))
+        asked = await _asked(tx, 1, agreed=AgreedAuthority(1, None), added=(B,))
         await mark(tx, HERE, asked, "refused", ANN)
-        await renew(tx, HERE, ONE, 2, 2, WIDE.document, WIDE.grants)
+        await renew_consent(tx, HERE, ONE, 2, 2, WIDE.document, WIDE.grants)
         assert (await _latest(tx)).status == "refused"
-        await renew(tx, HERE, ONE, 1, 2, WIDE.document, WIDE.grants)
+        await renew_consent(tx, HERE, ONE, 1, 2, WIDE.document, WIDE.grants)
         assert (await _latest(tx)).status == "waiting"
 
 
@@ -792,23 +794,23 @@ async def test_a_trigger_that_is_switched_off_is_not_agreed_to_any_more(rows: Da
     async with rows.transaction() as tx:
         await _put(tx, NARROW)
         beside = await _beside(tx)
-        await switched_off(tx, HERE, ONE, "clock")
+        await remove_trigger_from_consent(tx, HERE, ONE, "clock")
         await _asked(tx)
-        await switched_off(tx, HERE, ONE, "clock")
+        await remove_trigger_from_consent(tx, HERE, ONE, "clock")
         assert (await _latest(tx)).agreed_triggers is None
-        await _asked(tx, agreed=Agreed(1, None, (CLOCK, other)))
-        await switched_off(tx, HERE, ONE, "clock")
+        await _asked(tx, agreed=AgreedAuthority(1, None, (CLOCK, other)))
+        await remove_trigger_from_consent(tx, HERE, ONE, "clock")
         off = [{**CLOCK, "enabled": False}, other]
         assert (await _latest(tx)).agreed_triggers == off
         for space, consent_id in zip((HERE, THERE), beside, strict=True):
             assert (await find_consent(tx, space, consent_id)).agreed_triggers is None
         await mark(tx, HERE, await _latest(tx), "refused", ANN)
-        await switched_off(tx, HERE, ONE, "other")
+        await remove_trigger_from_consent(tx, HERE, ONE, "other")
         both = [off[0], {**other, "enabled": False}]
         assert (await _latest(tx)).agreed_triggers == both
         await mark(tx, HERE, await _latest(tx), "agreed", ANN)
         await tx.execute("UPDATE consents SET agreed_triggers = $1", [CLOCK])
-        await switched_off(tx, HERE, ONE, "clock")
+        await remove_trigger_from_consent(tx, HERE, ONE, "clock")
         assert (await _latest(tx)).agreed_triggers == [CLOCK]
 
 
@@ -820,37 +822,37 @@ async def test_consents_are_listed_by_workspace_status_and_automation(rows: Data
         second = await _asked(tx, added=(B,))
 
         async def listed(*given: Any) -> list[UUID]:
-            return [one.id for one in await kept_consents(tx, HERE, *given)]
+            return [one.id for one in await list_consents(tx, HERE, *given)]
 
         assert await listed() == [second.id, first.id, other]
         assert await listed("waiting") == [second.id, other]
         assert await listed("overtaken", ONE) == [first.id]
         assert await listed(None, ONE) == [second.id, first.id]
         assert await listed(None, None, 1) == [second.id]
-        assert [one.id for one in await kept_consents(tx, THERE)] == [theirs]
-        with pytest.raises(Missing):
+        assert [one.id for one in await list_consents(tx, THERE)] == [theirs]
+        with pytest.raises(NotFound):
             await find_consent(tx, HERE, theirs)
 
 
 async def test_what_an_upgrade_carried_over_is_listed_until_somebody_looks(rows: Database) -> None:
     async with rows.transaction() as tx:
         await _put(tx, NARROW, agreed=1)
-        (listed,) = await agreed_by_upgrade(tx, HERE, None, 10)
+        (listed,) = await list_agreed_by_upgrade(tx, HERE, None, 10)
         assert listed == {"automation_id": str(OTHER), "name": f"of {OTHER}", "version": 7}
-        assert await agreed_by_upgrade(tx, HERE, ONE, 10) == []
-        assert await agreed_by_upgrade(tx, HERE, OTHER, 10) == [listed]
+        assert await list_agreed_by_upgrade(tx, HERE, ONE, 10) == []
+        assert await list_agreed_by_upgrade(tx, HERE, OTHER, 10) == [listed]
         await tx.execute("UPDATE automations SET state = 'archived' WHERE id = $1", OTHER)
-        assert await agreed_by_upgrade(tx, HERE, None, 10) == []
+        assert await list_agreed_by_upgrade(tx, HERE, None, 10) == []
 
 
 async def test_a_digest_is_of_everything_that_was_shown() -> None:
-    digest = digest_of(ONE, 1, "edit", (A,))
-    assert digest == digest_of(ONE, 1, "edit", (A,), refused=False)
+    digest = compute_consent_digest(ONE, 1, "edit", (A,))
+    assert digest == compute_consent_digest(ONE, 1, "edit", (A,), refused=False)
     others = [
-        digest_of(OTHER, 1, "edit", (A,)),
-        digest_of(ONE, 2, "edit", (A,)),
-        digest_of(ONE, 1, "import", (A,)),
-        digest_of(ONE, 1, "edit", (A, B)),
-        digest_of(ONE, 1, "edit", (A,), refused=True),
+        compute_consent_digest(OTHER, 1, "edit", (A,)),
+        compute_consent_digest(ONE, 2, "edit", (A,)),
+        compute_consent_digest(ONE, 1, "import", (A,)),
+        compute_consent_digest(ONE, 1, "edit", (A, B)),
+        compute_consent_digest(ONE, 1, "edit", (A,), refused=True),
     ]
     assert len({digest, *others}) == 6

@@ -9,17 +9,17 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Denied, Invalid, Missing, Problem
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied, Problem
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
-from mainspring.runs.arrivals import Request
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.runs.arrivals import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.inbox import notifications
-from mainspring.workspace.portable import Imported, import_judged, judge_import
+from mainspring.workspace.inbox import list_notifications
+from mainspring.workspace.portable import ImportResult, import_judged, judge_import
 from mainspring.workspace.states import activate, archive, restore
 from mainspring.workspace.triggers import list_triggers
-from mainspring.workspace.versions import rollback, version_id
+from mainspring.workspace.versions import compute_version_id, rollback
 from tests.kit.authoring import Desk
 from tests.kit.boards import Boards
 from tests.kit.house import Bench, document, step
@@ -41,11 +41,13 @@ def cron(text: str) -> dict[str, Any]:
 
 def client(desk: Desk) -> Desk:
     """The same member's program."""
-    actor = Actor(desk.space, "client", FIRST_MEMBER, new_id(), Role.OWNER)
-    return Desk(desk.bench, Visitor(actor))
+    actor = Actor(desk.space, "client", FIRST_MEMBER, generate_id(), Role.OWNER)
+    return Desk(desk.bench, CapabilityCaller(actor))
 
 
-async def bring_in(bench: Bench, *documents: dict[str, Any], over: bool = True) -> list[Imported]:
+async def bring_in(
+    bench: Bench, *documents: dict[str, Any], over: bool = True
+) -> list[ImportResult]:
     house = bench.house
     value = {"format": "mainspring.export", "version": 1, "automations": list(documents)}
     judged = await judge_import(value, house.registry, house.limits)
@@ -73,14 +75,14 @@ async def fires(bench: Bench, automation_id: UUID) -> str | None:
     async with bench.house.database.acquire() as connection:
         (row,) = await list_triggers(connection, space, automation_id)
     made = await bench.house.dispatcher.dispatch(
-        Request(space, automation_id, trigger_id=row["id"], trigger_type="schedule")
+        RunRequest(space, automation_id, trigger_id=row["id"], trigger_type="schedule")
     )
     return made.reason
 
 
 async def unread(bench: Bench) -> list[dict[str, Any]]:
     async with bench.house.database.acquire() as connection:
-        return await notifications(connection, bench.house.workspace_id, unread=True)
+        return await list_notifications(connection, bench.house.workspace_id, unread=True)
 
 
 async def waiting(desk: Desk) -> list[dict[str, Any]]:
@@ -116,7 +118,7 @@ async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
     kept = await desk.kept(one)
     assert (kept["state"], kept["paused_reason"]) == ("paused", "consent")
     async with house.database.acquire() as connection:
-        (told,) = await notifications(connection, house.workspace_id)
+        (told,) = await list_notifications(connection, house.workspace_id)
     assert "consent" in told["title"]
     assert "- Pay" in told["message"]
 
@@ -170,7 +172,7 @@ async def _check_boards_have_names(desk: Desk) -> None:
 async def _check_nothing_starts(desk: Desk, one: UUID, asked: dict[str, Any]) -> None:
     """No person, no program and no trigger; it may be tried out."""
     bench, house = desk.bench, desk.bench.house
-    with pytest.raises(Clash) as refused:
+    with pytest.raises(Conflict) as refused:
         await start(bench, one)
     assert refused.value.code == "consent_needed"
     assert [finding.detail for finding in refused.value.findings] == says(asked)
@@ -178,38 +180,40 @@ async def _check_nothing_starts(desk: Desk, one: UUID, asked: dict[str, Any]) ->
         held = await refusal(who, "update_automation", automation_id=str(one), state="active")
         assert held.code == "consent_needed"
     assert await fires(bench, one) == "paused"
-    with pytest.raises(Clash, match="agree first"):
-        await house.dispatcher.dispatch(Request(house.workspace_id, one))
-    with pytest.raises(Clash, match="agree first"):
-        await house.dispatcher.dispatch(Request(house.workspace_id, one, mode="verify"))
+    with pytest.raises(Conflict, match="agree first"):
+        await house.dispatcher.dispatch(RunRequest(house.workspace_id, one))
+    with pytest.raises(Conflict, match="agree first"):
+        await house.dispatcher.dispatch(RunRequest(house.workspace_id, one, mode="verify"))
     # A trial changes and sends nothing.
-    await house.dispatcher.dispatch(Request(house.workspace_id, one, mode="dry_run"))
+    await house.dispatcher.dispatch(RunRequest(house.workspace_id, one, mode="dry_run"))
     # Putting it away and bringing it back is no way round.
     async with house.database.transaction() as tx:
         await archive(tx, house.workspace_id, one)
         await restore(tx, house.workspace_id, one)
-    with pytest.raises(Clash, match="agree first"):
-        await house.dispatcher.dispatch(Request(house.workspace_id, one))
+    with pytest.raises(Conflict, match="agree first"):
+        await house.dispatcher.dispatch(RunRequest(house.workspace_id, one))
 
 
 async def _check_who_may_answer(desk: Desk, answer: dict[str, Any]) -> None:
     """A person who may edit here, and nobody else; and nobody learns of it elsewhere."""
     database = desk.bench.house.database
     program = await refusal(client(desk), "answer_consent", **answer)
-    assert (program.code, isinstance(program, Denied)) == ("person_needed", True)
+    assert (program.code, isinstance(program, PermissionDenied)) == ("person_needed", True)
     started = Actor(desk.space, "member", FIRST_MEMBER, role=Role.OWNER, by_program=True)
-    assistant = await refusal(Desk(desk.bench, Visitor(started)), "answer_consent", **answer)
+    assistant = await refusal(
+        Desk(desk.bench, CapabilityCaller(started)), "answer_consent", **answer
+    )
     assert assistant.code == "person_needed"
     reader = Desk(desk.bench, await member(database, desk.space, Role.VIEWER))
-    assert isinstance(await refusal(reader, "answer_consent", **answer), Denied)
+    assert isinstance(await refusal(reader, "answer_consent", **answer), PermissionDenied)
     assert len(await waiting(reader)) == 1
-    elsewhere = new_id()
+    elsewhere = generate_id()
     await add_workspace(database, elsewhere, "elsewhere")
     stranger = Desk(desk.bench, await member(database, elsewhere, Role.OWNER))
     assert await waiting(stranger) == []
-    assert isinstance(await refusal(stranger, "answer_consent", **answer), Missing)
+    assert isinstance(await refusal(stranger, "answer_consent", **answer), NotFound)
     look = {"consent_id": answer["consent_id"]}
-    assert isinstance(await refusal(stranger, "get_consent", **look), Missing)
+    assert isinstance(await refusal(stranger, "get_consent", **look), NotFound)
     assert (await desk.call("get_consent", look))["status"] == "waiting"
 
 
@@ -332,8 +336,8 @@ async def _check_refusing(desk: Desk, one: str, consent: dict[str, Any]) -> None
     for who in (desk, client(desk)):
         held = await refusal(who, "update_automation", automation_id=one, state="active")
         assert held.code == "consent_refused"
-    with pytest.raises(Clash, match="has refused"):
-        await desk.bench.house.dispatcher.dispatch(Request(desk.space, UUID(one)))
+    with pytest.raises(Conflict, match="has refused"):
+        await desk.bench.house.dispatcher.dispatch(RunRequest(desk.space, UUID(one)))
     stale = await refusal(desk, "answer_consent", **given, agree=True)
     assert stale.code == "consent_answered"
 
@@ -350,7 +354,7 @@ async def test_going_back_by_a_program_is_asked_about_too(bench: Bench) -> None:
     assert {row["version"] for row in rows} == {wide, wide + 1}
     back = await client(desk).call(
         "update_automation",
-        {"automation_id": one, "active_version_id": str(version_id(UUID(one), wide))},
+        {"automation_id": one, "active_version_id": str(compute_version_id(UUID(one), wide))},
     )
     assert back["state"] == "paused"
     assert says(back["consent"])[0] == "It may now spend 5 USD a day instead of 1."
@@ -363,7 +367,7 @@ async def test_going_back_by_a_program_is_asked_about_too(bench: Bench) -> None:
     )
     (heard,) = [one for one in answers if not isinstance(one, BaseException)]
     (told,) = [one for one in answers if isinstance(one, BaseException)]
-    assert isinstance(told, Clash)
+    assert isinstance(told, Conflict)
     assert told.code == "consent_answered"
     (kept,) = (await desk.call("list_consents", {"status": "any"}))["consents"]
     assert kept["status"] == heard["consent"]["status"]

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.consents import change_by
 from mainspring.workspace.portable import import_judged, judge_import
@@ -41,8 +41,8 @@ def watch(name: str, text: str = "0 9 * * *", **more: Any) -> dict[str, Any]:
 
 def program(desk: Desk) -> Desk:
     """A program of the same member."""
-    actor = Actor(desk.space, "client", FIRST_MEMBER, new_id(), Role.OWNER)
-    return Desk(desk.bench, Visitor(actor))
+    actor = Actor(desk.space, "client", FIRST_MEMBER, generate_id(), Role.OWNER)
+    return Desk(desk.bench, CapabilityCaller(actor))
 
 
 async def bring_in(bench: Bench, *documents: Mapping[str, Any]) -> list[UUID]:

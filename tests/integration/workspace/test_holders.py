@@ -9,10 +9,10 @@ import pytest
 
 from mainspring.contracts.errors import Problem
 from mainspring.store.database import Database
-from mainspring.store.outage import unavailable
+from mainspring.store.outage import database_unavailable_error
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
-from mainspring.workspace.holders import Holder, Holders
-from mainspring.workspace.tokens import Bounds, make_token, revoke_token, token_hash
+from mainspring.workspace.holders import TokenHolder, TokenHolderLookup
+from mainspring.workspace.tokens import TokenLimits, hash_token, make_token, revoke_token
 from tests.kit.house import Bench
 
 
@@ -30,7 +30,7 @@ class Slow:
         self.read.append(values[0])
         await self.arrive.wait()
         if self.broken:
-            raise unavailable()
+            raise database_unavailable_error()
         return rows
 
     async def has_read(self, times: int) -> None:
@@ -39,11 +39,13 @@ class Slow:
                 await asyncio.sleep(0.001)
 
 
-def _over(slow: Slow) -> Holders:
-    return Holders(cast("Database", slow))
+def _over(slow: Slow) -> TokenHolderLookup:
+    return TokenHolderLookup(cast("Database", slow))
 
 
-def _asked(holders: Holders, digest: bytes, times: int) -> list[asyncio.Task[Holder | None]]:
+def _asked(
+    holders: TokenHolderLookup, digest: bytes, times: int
+) -> list[asyncio.Task[TokenHolder | None]]:
     return [asyncio.create_task(holders.find(digest)) for _ in range(times)]
 
 
@@ -54,10 +56,10 @@ async def test_a_revocation_that_was_committed_before_a_request_arrived_refuses_
     stored, plain = await make_token(database, FIRST_WORKSPACE, FIRST_MEMBER, "a test")
     slow = Slow(database)
     holders = _over(slow)
-    early = _asked(holders, token_hash(plain), 1)
+    early = _asked(holders, hash_token(plain), 1)
     await slow.has_read(1)
     await revoke_token(database, FIRST_WORKSPACE, stored.id)
-    late = _asked(holders, token_hash(plain), 50)
+    late = _asked(holders, hash_token(plain), 50)
     await asyncio.sleep(0)
     slow.arrive.set()
 
@@ -71,14 +73,18 @@ async def test_each_of_those_who_come_together_is_told_whose_their_own_token_is(
     bench: Bench,
 ) -> None:
     database = bench.house.database
-    bounds = [Bounds(), Bounds(capabilities=("get_page",)), Bounds(capabilities=("list_pages",))]
+    bounds = [
+        TokenLimits(),
+        TokenLimits(capabilities=("get_page",)),
+        TokenLimits(capabilities=("list_pages",)),
+    ]
     made = [
         await make_token(database, FIRST_WORKSPACE, FIRST_MEMBER, "a test", one) for one in bounds
     ]
     slow = Slow(database)
     slow.arrive.set()
     holders = _over(slow)
-    digests = [*(token_hash(plain) for _, plain in made), token_hash("msk_" + "A" * 43)]
+    digests = [*(hash_token(plain) for _, plain in made), hash_token("msk_" + "A" * 43)]
     found = await asyncio.gather(*map(holders.find, digests * 5))
 
     assert [one and one.token_id for one in found] == [*(one.id for one, _ in made), None] * 5
@@ -96,12 +102,12 @@ async def test_a_lookup_that_breaks_refuses_those_who_waited_for_it_and_nobody_a
     slow = Slow(database)
     slow.broken = True
     holders = _over(slow)
-    unlucky = _asked(holders, token_hash(plain), 2)
+    unlucky = _asked(holders, hash_token(plain), 2)
     await slow.has_read(1)
-    gone = _asked(holders, token_hash(plain), 1)
+    gone = _asked(holders, hash_token(plain), 1)
     await asyncio.sleep(0)
     gone[0].cancel()
-    later = _asked(holders, token_hash(plain), 1)
+    later = _asked(holders, hash_token(plain), 1)
     slow.arrive.set()
     for one in unlucky:
         with pytest.raises(Problem):

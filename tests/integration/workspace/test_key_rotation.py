@@ -12,32 +12,34 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Clash, Invalid, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Invalid, NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.key_rotation import rotate
 from mainspring.workspace.master_key import MasterKey, create_key, read_key
-from mainspring.workspace.vault import Drawer, Vault, publisher_drawer
+from mainspring.workspace.vault import SecretScope, Vault, publisher_scope
 
 LIMITS = Limits()
 
 
 @pytest_asyncio.fixture
 async def workspace_id(database: Database) -> UUID:
-    made = new_id()
+    made = generate_id()
     await database.execute("INSERT INTO workspaces (workspace_id, name) VALUES ($1, 'test')", made)
     return made
 
 
-async def _fill(vault: Vault, workspace_id: UUID, count: int = 12) -> dict[Drawer, dict[str, str]]:
+async def _fill(
+    vault: Vault, workspace_id: UUID, count: int = 12
+) -> dict[SecretScope, dict[str, str]]:
     """Secrets of two members and of the workspace."""
-    mine, theirs = Drawer(workspace_id, FIRST_MEMBER), Drawer(workspace_id, new_id())
+    mine, theirs = SecretScope(workspace_id, FIRST_MEMBER), SecretScope(workspace_id, generate_id())
     kept = {
         mine: {f"key_{number}": f"value {number}" for number in range(count)},
         theirs: {"key_1": "another's"},
-        publisher_drawer(workspace_id): {"PUBLISHED": "the workspace's"},
+        publisher_scope(workspace_id): {"PUBLISHED": "the workspace's"},
     }
     for drawer, values in kept.items():
         for name, value in values.items():
@@ -45,7 +47,7 @@ async def _fill(vault: Vault, workspace_id: UUID, count: int = 12) -> dict[Drawe
     return kept
 
 
-async def _check_all(vault: Vault, kept: dict[Drawer, dict[str, str]]) -> None:
+async def _check_all(vault: Vault, kept: dict[SecretScope, dict[str, str]]) -> None:
     for drawer, values in kept.items():
         assert await vault.reveal(drawer, values) == values
 
@@ -76,7 +78,7 @@ async def test_every_secret_gets_the_new_key_and_the_old_one_is_put_aside(
     # Nobody was told, and everybody goes along: also with the old file destroyed.
     done.retired.unlink()
     await _check_all(other_process, kept)
-    await other_process.set(Drawer(workspace_id, FIRST_MEMBER), "later", "v")
+    await other_process.set(SecretScope(workspace_id, FIRST_MEMBER), "later", "v")
     assert (await Vault(database, path, LIMITS).condition()).closed == ()
     assert await other_process.derived_key(b"links") != links
 
@@ -92,7 +94,7 @@ async def test_a_rotation_that_broke_off_goes_on_where_it_was(
     await database.execute(damaged)
 
     # It stops for what does not open; the rest is done, and both keys are kept.
-    with pytest.raises(Clash, match="key_11") as refused:
+    with pytest.raises(Conflict, match="key_11") as refused:
         await rotate(database, vault.keyring, batch=7)
     assert refused.value.code == "secrets_closed"
     assert vault.keyring.following_file.exists()
@@ -116,7 +118,7 @@ async def test_nobody_notices_a_rotation_while_reading_and_writing(
 ) -> None:
     path = tmp_path / "master.key"
     kept = await _fill(Vault(database, path, LIMITS), workspace_id, 40)
-    mine = Drawer(workspace_id, FIRST_MEMBER)
+    mine = SecretScope(workspace_id, FIRST_MEMBER)
     over = asyncio.Event()
     written: dict[str, str] = {}
 
@@ -161,15 +163,15 @@ async def test_only_one_rotation_at_a_time_and_none_without_a_key(
     database: Database, workspace_id: UUID, tmp_path: Path
 ) -> None:
     vault = Vault(database, tmp_path / "master.key", LIMITS)
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await rotate(database, vault.keyring)
     await _fill(vault, workspace_id, 2)
     async with database.acquire() as connection:
         await connection.execute("SELECT pg_advisory_lock(hashtextextended('vault rotation', 0))")
-        with pytest.raises(Clash, match="under way"):
+        with pytest.raises(Conflict, match="under way"):
             await rotate(database, vault.keyring)
         await connection.execute("SELECT pg_advisory_unlock_all()")
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await rotate(database, vault.keyring, tmp_path / "nowhere")
     with pytest.raises(Invalid):
         await rotate(database, vault.keyring, vault.keyring.file)

@@ -19,14 +19,14 @@ from mainspring.contracts.context import (
     Account,
     Actor,
     ClientWait,
-    Http,
+    HttpClient,
     Mailbox,
     Mailer,
     RunRef,
     Transaction,
 )
-from mainspring.contracts.errors import Exhausted, Fault, Invalid
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import InternalError, Invalid, LimitExceeded
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.outcome import Unchanged
@@ -47,19 +47,19 @@ class Context:
     repeated: bool = False
 
     @property
-    def http(self) -> Http:
-        raise Fault("no way out")
+    def http(self) -> HttpClient:
+        raise InternalError("no way out")
 
     @property
     def mail(self) -> Mailer:
-        raise Fault("no mail")
+        raise InternalError("no mail")
 
     @property
     def account(self) -> Account | None:
         return None
 
     def mailbox(self) -> AbstractAsyncContextManager[Mailbox]:
-        raise Fault("no mailbox")
+        raise InternalError("no mailbox")
 
     async def owner_address(self) -> str | None:
         return None
@@ -91,7 +91,7 @@ class Memory:
     async def within(self, tx: Transaction, verb: str, **arguments: Any) -> Any:
         offered = {entry.id: entry for entry in capabilities(self.limits)}
         entry = offered[f"automation_kv.{verb}"]
-        run = RunRef(new_id(), self.automation_id, "step")
+        run = RunRef(generate_id(), self.automation_id, "step")
         context = Context(Actor(self.workspace_id, "run", run.id), run, tx)
         _check(entry.input_schema, arguments)
         returned = await entry.handler(context, arguments)
@@ -109,7 +109,7 @@ async def _automation(database: Database, workspace_id: UUID) -> UUID:
         "INSERT INTO workspaces (workspace_id, name) VALUES ($1, 'test') ON CONFLICT DO NOTHING",
         workspace_id,
     )
-    automation_id = new_id()
+    automation_id = generate_id()
     await database.execute(
         "INSERT INTO automations (workspace_id, id, name, version, created_by) "
         "VALUES ($1, $2, $3, 1, $2)",
@@ -122,7 +122,7 @@ async def _automation(database: Database, workspace_id: UUID) -> UUID:
 
 @pytest_asyncio.fixture
 async def memory(database: Database) -> Memory:
-    workspace_id = new_id()
+    workspace_id = generate_id()
     return Memory(database, workspace_id, await _automation(database, workspace_id))
 
 
@@ -211,7 +211,7 @@ async def test_each_automation_has_its_own_memory(memory: Memory) -> None:
     neighbour = replace(
         memory, automation_id=await _automation(memory.database, memory.workspace_id)
     )
-    elsewhere = new_id()
+    elsewhere = generate_id()
     stranger = replace(
         memory,
         workspace_id=elsewhere,
@@ -294,7 +294,7 @@ async def test_an_automation_keeps_so_many_keys_and_no_more(memory: Memory) -> N
         await small("set", key=f"k{number}", value=number)
 
     for more in ({}, {"if_absent": True}):
-        with pytest.raises(Exhausted) as caught:
+        with pytest.raises(LimitExceeded) as caught:
             await small("set", key="k3", value=3, **more)
         assert caught.value.code == "kv_full"
         assert not caught.value.retryable
@@ -312,7 +312,7 @@ async def test_many_at_once_do_not_pass_the_limit_together(memory: Memory) -> No
         *(small("set", key=f"k{number}", value=1) for number in range(12)), return_exceptions=True
     )
 
-    assert sum(isinstance(result, Exhausted) for result in results) == 7
+    assert sum(isinstance(result, LimitExceeded) for result in results) == 7
     assert len((await small("list"))["entries"]) == 5
 
 

@@ -12,7 +12,7 @@ from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.people.members import remove_member
 from mainspring.workspace.people.users import disable_user, enable_user
-from mainspring.workspace.sealing import Drawer
+from mainspring.workspace.sealing import SecretScope
 from tests.integration.triggers.test_schedule import MINUTE, due_of, schedule, scheduler_of
 from tests.integration.triggers.test_webhook_signatures import (
     SECRET,
@@ -186,7 +186,7 @@ async def test_a_signed_call_of_a_leaver_is_verified_and_kept(bench: Bench, api:
     called = await _signed_hook(bench, api, **PARALLEL)
     ada = await _ada(bench)
     await bench.house.database.execute("UPDATE automations SET created_by = $1", ada)
-    await bench.house.vault.set(Drawer(bench.house.workspace_id, ada), "billing_key", SECRET)
+    await bench.house.vault.set(SecretScope(bench.house.workspace_id, ada), "billing_key", SECRET)
     assert (await _send(called, _signed(message="msg_1"))).status_code == 202
     await _remove(bench, ada)
     kept = await _send(called, _signed(message="msg_2"))
@@ -214,7 +214,7 @@ async def test_the_new_owner_sees_what_it_may_do_and_what_is_missing(
     fetch = {"url": "https://example.test/", "headers": {"X-Key": "{{ secrets.key }}"}}
     plan = [step("ask", "http_fetch", fetch)]
     called = await _hook_of(bench, api, ada, plan=plan, name="asks")
-    await bench.house.vault.set(Drawer(space, ada), "key", "ada's own value")
+    await bench.house.vault.set(SecretScope(space, ada), "key", "ada's own value")
     await _remove(bench, ada)
     async with browser(api, FIRST_MEMBER) as page:
         shown = (await page.ask("GET", f"/members/{ada}/takeover")).json()
@@ -226,7 +226,7 @@ async def test_the_new_owner_sees_what_it_may_do_and_what_is_missing(
         # Until it is active, calls are kept.
         assert (await called.fire({"a": 1})).json()["code"] == "owner_left"
         assert await _state(bench, called.automation_id) == ("paused", "owner_left")
-        await bench.house.vault.set(Drawer(space, FIRST_MEMBER), "key", "the new owner's")
+        await bench.house.vault.set(SecretScope(space, FIRST_MEMBER), "key", "the new owner's")
         done = await page.ask("POST", f"/automations/{called.automation_id}/activate")
         assert done.json()["state"] == "active", done.text
     assert (await called.fire({"a": 1})).status_code == 202

@@ -8,24 +8,24 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Clash, Denied, Fault, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, InternalError, NotFound, PermissionDenied
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.store.database import Database
 from mainspring.workspace.key_rotation import rotate
 from mainspring.workspace.master_key import create_key
 from mainspring.workspace.publisher_secrets import (
     check_may_publish,
-    how_to_set,
-    published,
-    published_there,
+    filter_publisher_secrets,
+    format_set_hint,
+    list_set_publisher_secrets,
 )
-from mainspring.workspace.vault import Drawer, Vault, connection_drawer, publisher_drawer
+from mainspring.workspace.vault import SecretScope, Vault, connection_scope, publisher_scope
 from tests.kit.neighbours import add_workspace
 
-HERE, THERE = new_id(), new_id()
-ADMIN, EDITOR, DISABLED, GONE, ELSEWHERE = (new_id() for _ in range(5))
-CONNECTION = new_id()
+HERE, THERE = generate_id(), generate_id()
+ADMIN, EDITOR, DISABLED, GONE, ELSEWHERE = (generate_id() for _ in range(5))
+CONNECTION = generate_id()
 MEMBERS = [
     (HERE, ADMIN, "admin"),
     (HERE, EDITOR, "editor"),
@@ -57,42 +57,42 @@ async def vault(database: Database, tmp_path: Path) -> Vault:
         )
     vault = Vault(database, tmp_path / "master.key", Limits())
     for space, user, _ in [*MEMBERS, (HERE, GONE, "")]:
-        await vault.set(Drawer(space, user), "key", f"{space} {user}")
-        await vault.set(Drawer(space, user), "other", f"other {space} {user}")
+        await vault.set(SecretScope(space, user), "key", f"{space} {user}")
+        await vault.set(SecretScope(space, user), "other", f"other {space} {user}")
     for space in (HERE, THERE):
-        await vault.set(publisher_drawer(space), "OURS", f"published {space}")
-    await vault.set(connection_drawer(HERE, CONNECTION), "token", "of the connection")
+        await vault.set(publisher_scope(space), "OURS", f"published {space}")
+    await vault.set(connection_scope(HERE, CONNECTION), "token", "of the connection")
     return vault
 
 
 async def test_each_member_reads_the_secrets_that_are_theirs(vault: Vault) -> None:
     for space, user in ((HERE, ADMIN), (HERE, EDITOR), (THERE, EDITOR), (THERE, ELSEWHERE)):
-        assert await vault.lend(Drawer(space, user), ["key"]) == {"key": f"{space} {user}"}
-    both = await vault.lend(Drawer(HERE, ADMIN), ["key", "other", "key"])
+        assert await vault.lend(SecretScope(space, user), ["key"]) == {"key": f"{space} {user}"}
+    both = await vault.lend(SecretScope(HERE, ADMIN), ["key", "other", "key"])
     assert both == {"key": f"{HERE} {ADMIN}", "other": f"other {HERE} {ADMIN}"}
-    assert await vault.reveal(Drawer(HERE, ADMIN), []) == {}
+    assert await vault.reveal(SecretScope(HERE, ADMIN), []) == {}
 
 
-@pytest.mark.parametrize("user", [DISABLED, GONE, ELSEWHERE, new_id()])
+@pytest.mark.parametrize("user", [DISABLED, GONE, ELSEWHERE, generate_id()])
 async def test_nobody_reads_for_an_owner_who_is_not_here(vault: Vault, user: UUID) -> None:
-    with pytest.raises(Missing) as refused:
-        await vault.lend(Drawer(HERE, user), ["key"])
+    with pytest.raises(NotFound) as refused:
+        await vault.lend(SecretScope(HERE, user), ["key"])
     assert refused.value.code == "owner_left"
     # Without a secret there is nothing to refuse.
-    assert await vault.lend(Drawer(HERE, user), []) == {}
+    assert await vault.lend(SecretScope(HERE, user), []) == {}
 
 
 async def test_a_connection_reads_what_it_holds(vault: Vault) -> None:
-    drawer = connection_drawer(HERE, CONNECTION)
+    drawer = connection_scope(HERE, CONNECTION)
     assert await vault.lend(drawer, ["token"]) == {"token": "of the connection"}
 
 
 async def test_an_admin_reads_what_belongs_to_the_workspace(vault: Vault) -> None:
-    assert await vault.lend(Drawer(HERE, ADMIN), ["key", "publisher.OURS"]) == {
+    assert await vault.lend(SecretScope(HERE, ADMIN), ["key", "publisher.OURS"]) == {
         "key": f"{HERE} {ADMIN}",
         "publisher.OURS": f"published {HERE}",
     }
-    assert await vault.lend(Drawer(THERE, EDITOR), ["publisher.OURS"]) == {
+    assert await vault.lend(SecretScope(THERE, EDITOR), ["publisher.OURS"]) == {
         "publisher.OURS": f"published {THERE}"
     }
 
@@ -100,52 +100,52 @@ async def test_an_admin_reads_what_belongs_to_the_workspace(vault: Vault) -> Non
 async def test_others_do_not_read_what_belongs_to_the_workspace(
     vault: Vault, database: Database
 ) -> None:
-    with pytest.raises(Denied) as refused:
-        await vault.lend(Drawer(HERE, EDITOR), ["key", "publisher.OURS"])
+    with pytest.raises(PermissionDenied) as refused:
+        await vault.lend(SecretScope(HERE, EDITOR), ["key", "publisher.OURS"])
     assert refused.value.code == "publisher_secret_denied"
     await check_may_publish(database, HERE, ADMIN)
     await check_may_publish(database, THERE, EDITOR)
     for user in (EDITOR, DISABLED, GONE, ELSEWHERE):
-        with pytest.raises(Denied):
+        with pytest.raises(PermissionDenied):
             await check_may_publish(database, HERE, user)
 
 
 async def test_a_secret_that_is_missing_is_named_with_what_to_do(vault: Vault) -> None:
     for drawer, name, says, remedy in (
-        (Drawer(HERE, ADMIN), "gone", "no secret called gone", "mainspring secrets set gone`"),
-        (publisher_drawer(HERE), "GONE", "no publisher secret called GONE", "GONE --publisher`"),
+        (SecretScope(HERE, ADMIN), "gone", "no secret called gone", "mainspring secrets set gone`"),
+        (publisher_scope(HERE), "GONE", "no publisher secret called GONE", "GONE --publisher`"),
     ):
-        with pytest.raises(Missing) as missing:
+        with pytest.raises(NotFound) as missing:
             await vault.reveal(drawer, ["key" if drawer.kind == "automation" else "OURS", name])
         assert says in missing.value.detail
         assert missing.value.suggestion is not None
         assert remedy in missing.value.suggestion
-    assert how_to_set("X") == "An admin adds it with `mainspring secrets set X --publisher`."
+    assert format_set_hint("X") == "An admin adds it with `mainspring secrets set X --publisher`."
 
 
 async def test_only_names_of_the_workspace_are_published(vault: Vault, database: Database) -> None:
-    assert published(["publisher.OURS", "key", "publisher"]) == {"OURS"}
+    assert filter_publisher_secrets(["publisher.OURS", "key", "publisher"]) == {"OURS"}
     names = ["publisher.OURS", "publisher.NONE", "key", "publisher.key"]
-    assert await published_there(database, HERE, names) == {"publisher.OURS"}
-    assert await published_there(database, HERE, ["publisher.NONE"]) == set()
-    assert await published_there(database, HERE, ["key"]) == set()
-    await vault.delete(publisher_drawer(HERE), "OURS")
-    assert await published_there(database, HERE, names) == set()
+    assert await list_set_publisher_secrets(database, HERE, names) == {"publisher.OURS"}
+    assert await list_set_publisher_secrets(database, HERE, ["publisher.NONE"]) == set()
+    assert await list_set_publisher_secrets(database, HERE, ["key"]) == set()
+    await vault.delete(publisher_scope(HERE), "OURS")
+    assert await list_set_publisher_secrets(database, HERE, names) == set()
     # Nor what a row says that belongs to somebody else.
-    row = Drawer(HERE, ADMIN, "publisher")
+    row = SecretScope(HERE, ADMIN, "publisher")
     await vault.set(row, "OURS", "not of the workspace")
-    await vault.set(Drawer(HERE, HERE), "ours_too", "of no member")
-    assert await published_there(database, HERE, [*names, "publisher.ours_too"]) == set()
+    await vault.set(SecretScope(HERE, HERE), "ours_too", "of no member")
+    assert await list_set_publisher_secrets(database, HERE, [*names, "publisher.ours_too"]) == set()
 
 
 async def test_a_key_that_another_process_made_is_found(
     database: Database, vault: Vault, tmp_path: Path
 ) -> None:
-    drawer = Drawer(HERE, ADMIN)
+    drawer = SecretScope(HERE, ADMIN)
     kept = (tmp_path / "master.key").read_bytes()
     other = Vault(database, tmp_path / "late.key", Limits())
     await other.keyring.keys()
-    with pytest.raises(Fault) as missing:
+    with pytest.raises(InternalError) as missing:
         await other.reveal(drawer, ["key"])
     assert (missing.value.code, missing.value.retryable) == ("master_key_missing", False)
     (tmp_path / "late.key").write_bytes(kept)
@@ -157,7 +157,7 @@ async def test_a_key_that_was_changed_meanwhile_is_read_again(
     database: Database, vault: Vault, tmp_path: Path
 ) -> None:
     other = Vault(database, tmp_path / "master.key", Limits())
-    drawer = Drawer(HERE, ADMIN)
+    drawer = SecretScope(HERE, ADMIN)
     before = await other.reveal(drawer, ["key", "other"])
     done = await rotate(database, vault.keyring)
     assert done.retired is not None
@@ -170,7 +170,7 @@ async def test_a_key_command_that_answers_another_key_is_asked_again(
 ) -> None:
     """No file shows that the key has changed."""
     del vault
-    drawer, first, second = Drawer(HERE, ADMIN), tmp_path / "first", tmp_path / "second"
+    drawer, first, second = SecretScope(HERE, ADMIN), tmp_path / "first", tmp_path / "second"
     kept = []
     for path, name in ((first, "sealed_first"), (second, "sealed_second")):
         create_key(path)
@@ -185,12 +185,12 @@ async def test_a_key_command_that_answers_another_key_is_asked_again(
 async def test_what_does_not_open_is_not_read(
     database: Database, vault: Vault, tmp_path: Path
 ) -> None:
-    drawer = Drawer(HERE, ADMIN)
+    drawer = SecretScope(HERE, ADMIN)
     create_key(tmp_path / "other.key")
-    with pytest.raises(Clash) as closed:
+    with pytest.raises(Conflict) as closed:
         await Vault(database, tmp_path / "other.key", Limits()).reveal(drawer, ["key"])
     assert closed.value.code == "secret_other_key"
     await database.execute("UPDATE secrets SET nonce = '' WHERE name = 'key'")
-    with pytest.raises(Fault) as damaged:
+    with pytest.raises(InternalError) as damaged:
         await vault.reveal(drawer, ["other", "key"])
     assert (damaged.value.code, damaged.value.retryable) == ("secret_damaged", False)

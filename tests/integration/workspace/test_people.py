@@ -9,15 +9,15 @@ from uuid import UUID
 import pytest
 from argon2 import PasswordHasher
 
-from mainspring.contracts.errors import Clash, Denied, Exhausted, Invalid, Missing
+from mainspring.contracts.errors import Conflict, Invalid, LimitExceeded, NotFound, PermissionDenied
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from mainspring.workspace.people.members import change_role, remove_member
-from mainspring.workspace.people.passwords import Passwords
+from mainspring.workspace.people.passwords import PasswordVerifier
 from mainspring.workspace.people.sessions import end_session, start_session
 from mainspring.workspace.people.users import clean_email, create_user, describe_user, read_user
-from mainspring.workspace.people.workspaces import home_of, workspaces_of
+from mainspring.workspace.people.workspaces import find_home_workspace, list_user_workspaces
 from tests.kit.house import Bench
 from tests.kit.people import PASSWORD, cheap, make_person, member
 
@@ -85,7 +85,7 @@ async def test_a_password_is_kept_as_argon2_and_fits_itself_alone() -> None:
 
 async def test_nobody_costs_as_much_as_somebody() -> None:
     hasher = Counting(**CHEAP)
-    passwords = Passwords(hasher)
+    passwords = PasswordVerifier(hasher)
     hashed = await passwords.hashed(PASSWORD)
     costs = []
     for known in (hashed, None, hashed, None):
@@ -104,10 +104,10 @@ async def test_a_crowd_is_told_to_come_back_instead_of_filling_the_memory() -> N
         *(passwords.fits(hashed, PASSWORD) for _ in range(200)), return_exceptions=True
     )
 
-    refused = [answer for answer in answers if isinstance(answer, Exhausted)]
+    refused = [answer for answer in answers if isinstance(answer, LimitExceeded)]
     assert len(refused) == 200 - 64
     assert refused[0].retry_after
-    assert all(answer is True for answer in answers if not isinstance(answer, Exhausted))
+    assert all(answer is True for answer in answers if not isinstance(answer, LimitExceeded))
     assert await passwords.fits(hashed, PASSWORD)
 
 
@@ -115,20 +115,23 @@ async def test_everybody_has_a_workspace_of_their_own_that_they_may_change(bench
     database = bench.house.database
     ada = await make_person(database, "ada@example.org", workspace_id=FIRST_WORKSPACE)
     assert ada.default_workspace_id is not None
-    assert await home_of(database, ada.id) == ada.default_workspace_id
-    assert {row["role"] for row in await workspaces_of(database, ada.id)} == {"owner", "viewer"}
+    assert await find_home_workspace(database, ada.id) == ada.default_workspace_id
+    assert {row["role"] for row in await list_user_workspaces(database, ada.id)} == {
+        "owner",
+        "viewer",
+    }
 
     async with database.transaction() as tx:
         await describe_user(tx, ada.id, default_workspace_id=FIRST_WORKSPACE)
-    assert await home_of(database, ada.id) == FIRST_WORKSPACE
+    assert await find_home_workspace(database, ada.id) == FIRST_WORKSPACE
 
     owner = member(FIRST_WORKSPACE, FIRST_MEMBER, Role.OWNER)
     async with database.transaction() as tx:
         await remove_member(tx, owner, ada.id)
-    assert await home_of(database, ada.id) == ada.default_workspace_id
+    assert await find_home_workspace(database, ada.id) == ada.default_workspace_id
     await database.execute("DELETE FROM members WHERE user_id = $1", ada.id)
-    made = await home_of(database, ada.id)
-    assert [row["id"] for row in await workspaces_of(database, ada.id)] == [made]
+    made = await find_home_workspace(database, ada.id)
+    assert [row["id"] for row in await list_user_workspaces(database, ada.id)] == [made]
 
 
 async def test_one_email_is_one_person_however_it_is_written_and_raced(database: Database) -> None:
@@ -143,7 +146,7 @@ async def test_one_email_is_one_person_however_it_is_written_and_raced(database:
     made = [answer for answer in answers if isinstance(answer, UUID)]
 
     assert len(made) == 1
-    assert all(isinstance(answer, Clash) for answer in answers if answer not in made)
+    assert all(isinstance(answer, Conflict) for answer in answers if answer not in made)
     assert await database.fetchval("SELECT count(*) FROM workspaces") == 1
     assert (await read_user(database, made[0])).email.lower() == "ada@example.org"
 
@@ -160,12 +163,12 @@ async def test_nobody_raises_themselves_or_acts_where_they_are_no_member(bench: 
         (member(FIRST_WORKSPACE, ada.id, Role.OWNER), FIRST_MEMBER),
         (member(ada.default_workspace_id, FIRST_MEMBER, Role.OWNER), ada.id),
     ]:
-        with pytest.raises(Denied):
+        with pytest.raises(PermissionDenied):
             async with database.transaction() as tx:
                 await change_role(tx, actor, whom, Role.OWNER)
     await database.execute("UPDATE members SET role = 'admin' WHERE user_id = $1", ada.id)
     own = member(FIRST_WORKSPACE, ada.id, Role.OWNER)
-    with pytest.raises(Denied) as refused:
+    with pytest.raises(PermissionDenied) as refused:
         async with database.transaction() as tx:
             await change_role(tx, own, ada.id, Role.OWNER)
     assert refused.value.code == "own_role"
@@ -176,6 +179,6 @@ async def test_a_session_of_somebody_else_is_not_there(bench: Bench) -> None:
     ada = await make_person(database, "ada@example.org")
     async with database.transaction() as tx:
         session_id, _ = await start_session(tx, FIRST_MEMBER, FIRST_WORKSPACE, "\x07 a browser")
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await end_session(database, ada.id, session_id)
     assert await database.fetchval("SELECT label FROM sessions") == " a browser"

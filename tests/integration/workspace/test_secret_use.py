@@ -8,16 +8,16 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Denied, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, NotFound, PermissionDenied
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.definition.validate import Report, validate
-from mainspring.runs.arrivals import Request
-from mainspring.workspace.automations import FIRST_MEMBER, Saved, create, update
+from mainspring.definition.validate import ValidationReport, validate
+from mainspring.runs.arrivals import RunRequest
+from mainspring.workspace.automations import FIRST_MEMBER, SavedAutomation, create, update
 from mainspring.workspace.portable import import_judged, judge_import
 from mainspring.workspace.states import activate
-from mainspring.workspace.vault import Drawer
+from mainspring.workspace.vault import SecretScope
 from mainspring.workspace.versions import rollback
 from tests.kit.gate import Market, gate_bench
 from tests.kit.house import Bench, document, step
@@ -25,7 +25,7 @@ from tests.kit.members import member
 from tests.kit.outside import always, answer, local_server
 
 LIMITS = Limits()
-OTHER = new_id()
+OTHER = generate_id()
 
 
 def _fetch(step_id: str, host: str, *secrets: str, path: str = "", **config: Any) -> dict[str, Any]:
@@ -38,20 +38,24 @@ def _fetch(step_id: str, host: str, *secrets: str, path: str = "", **config: Any
 BEFORE = document(_fetch("a", "one.test", "first"), _fetch("b", "two.test", "second"))
 
 
-def _judged(bench: Bench, changed: Mapping[str, Any]) -> Report:
+def _judged(bench: Bench, changed: Mapping[str, Any]) -> ValidationReport:
     report = validate(changed, bench.house.registry, LIMITS)
     assert report.ok, report.findings
     return report
 
 
-async def _create(bench: Bench, made: Mapping[str, Any], author: UUID = FIRST_MEMBER) -> Saved:
+async def _create(
+    bench: Bench, made: Mapping[str, Any], author: UUID = FIRST_MEMBER
+) -> SavedAutomation:
     report = _judged(bench, made)
     async with bench.house.database.transaction() as tx:
         space = bench.house.workspace_id
         return await create(tx, space, report.accepted(), report.grants, author, via="page")
 
 
-async def _update(bench: Bench, saved: Saved, changed: Mapping[str, Any], author: UUID) -> Saved:
+async def _update(
+    bench: Bench, saved: SavedAutomation, changed: Mapping[str, Any], author: UUID
+) -> SavedAutomation:
     report = _judged(bench, changed)
     async with bench.house.database.transaction() as tx:
         return await update(
@@ -124,7 +128,7 @@ async def test_somebody_else_may_narrow_and_never_widen(bench: Bench) -> None:
     for name, written in FURTHER.items():
         made = await _create(bench, {**BEFORE, "name": name})
         changed = {**written, "name": name}
-        with pytest.raises(Denied) as refused:
+        with pytest.raises(PermissionDenied) as refused:
             await _update(bench, made, changed, OTHER)
         assert refused.value.code == "secrets_widened", name
         assert refused.value.findings, name
@@ -144,9 +148,9 @@ async def test_two_steps_of_narrow_and_wide_are_no_way_around(bench: Bench) -> N
 
     # Without secrets the hosts are free; with those hosts the secrets are not.
     assert (await _update(bench, made, bare, OTHER)).version == 2
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await _update(bench, made, document(_fetch("a", "three.test", "first")), OTHER)
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await _update(bench, made, BEFORE, OTHER)
 
 
@@ -157,11 +161,11 @@ async def test_going_back_and_importing_obey_the_same_rule(bench: Bench) -> None
     await _update(bench, made, narrow, FIRST_MEMBER)
     again = (house.workspace_id, made.automation_id, 1)
 
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         async with house.database.transaction() as tx:
             await rollback(tx, *again, OTHER, house.registry, LIMITS)
     judged = await judge_import(BEFORE, house.registry, LIMITS)
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         async with house.database.transaction() as tx:
             await import_judged(
                 tx, house.workspace_id, judged, OTHER, house.registry, LIMITS, "new_version"
@@ -183,8 +187,8 @@ async def test_a_missing_secret_is_a_warning_at_saving_and_keeps_the_automation_
     ] * 2
     await house.vault.set(bench.drawer, "second", "2")
     # Somebody else's secret of that name is not the owner's.
-    await house.vault.set(Drawer(house.workspace_id, OTHER), "first", "x")
-    with pytest.raises(Clash, match="first") as refused:
+    await house.vault.set(SecretScope(house.workspace_id, OTHER), "first", "x")
+    with pytest.raises(Conflict, match="first") as refused:
         await _activate(bench, made)
     assert refused.value.code == "secrets_missing"
     assert "second" not in refused.value.detail
@@ -212,7 +216,7 @@ GONE = (
 async def test_the_secrets_of_somebody_who_has_gone_are_used_no_more(bench: Bench) -> None:
     database, space = bench.house.database, bench.house.workspace_id
     person = (await member(database, space, Role.EDITOR)).actor.id
-    await bench.house.vault.set(Drawer(space, person), "key", "s3cret-value")
+    await bench.house.vault.set(SecretScope(space, person), "key", "s3cret-value")
     async with local_server(always(answer(200, b"{}"))) as server:
         pair = f"127.0.0.1:{server.port}"
         allowed = frozenset({pair})
@@ -222,7 +226,7 @@ async def test_the_secrets_of_somebody_who_has_gone_are_used_no_more(bench: Benc
             saved = await _create(one, plan, person)
 
             async def ended() -> tuple[str, str | None]:
-                made = await one.house.dispatcher.dispatch(Request(space, saved.automation_id))
+                made = await one.house.dispatcher.dispatch(RunRequest(space, saved.automation_id))
                 run = await one.until(made.run_id)
                 return run["status"], run["reason"]
 
@@ -231,7 +235,7 @@ async def test_the_secrets_of_somebody_who_has_gone_are_used_no_more(bench: Benc
                 before = len(server.requests)
                 await database.execute(goes, person)
                 assert await ended() == ("failed", "owner_left")
-                with pytest.raises(Missing, match="no longer a member") as refused:
+                with pytest.raises(NotFound, match="no longer a member") as refused:
                     await _activate(one, saved)
                 assert "Take it over" in (refused.value.suggestion or "")
                 assert len(server.requests) == before
@@ -239,7 +243,7 @@ async def test_the_secrets_of_somebody_who_has_gone_are_used_no_more(bench: Benc
             assert await _activate(one, saved) == "active"
 
 
-async def _activate(bench: Bench, saved: Saved) -> str:
+async def _activate(bench: Bench, saved: SavedAutomation) -> str:
     house = bench.house
     async with house.database.transaction() as tx:
         return await activate(

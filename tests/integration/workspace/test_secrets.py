@@ -10,11 +10,11 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Clash, Denied, Invalid, Missing, Problem
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied, Problem
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
-from mainspring.workspace.vault import Drawer, publisher_drawer
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.workspace.vault import SecretScope, publisher_scope
 from tests.kit.house import Bench
 from tests.kit.members import member
 
@@ -24,15 +24,15 @@ VALUE = "a-value-that-nobody-else-may-see"
 class People:
     """A workspace with one member of each role."""
 
-    def __init__(self, bench: Bench, visitors: dict[Role, Visitor]) -> None:
+    def __init__(self, bench: Bench, visitors: dict[Role, CapabilityCaller]) -> None:
         self.bench = bench
         self.visitors = visitors
 
     def id(self, role: Role) -> UUID:
         return self.visitors[role].actor.id
 
-    def drawer(self, role: Role) -> Drawer:
-        return Drawer(self.bench.house.workspace_id, self.id(role))
+    def drawer(self, role: Role) -> SecretScope:
+        return SecretScope(self.bench.house.workspace_id, self.id(role))
 
     async def call(self, role: Role, capability: str, **arguments: Any) -> Any:
         return await self.bench.house.gate.direct(self.visitors[role], capability, arguments)
@@ -79,9 +79,9 @@ async def test_a_secret_belongs_to_one_member_and_admins_may_look_after_it(peopl
         ("automation_secret_list", {"owner_user_id": owner}),
         ("automation_secret_delete", {"name": "mine", "owner_user_id": admin}),
         # Somebody who is not here is refused alike: nobody learns who is.
-        ("automation_secret_list", {"owner_user_id": str(new_id())}),
+        ("automation_secret_list", {"owner_user_id": str(generate_id())}),
     ):
-        with pytest.raises(Denied) as refused:
+        with pytest.raises(PermissionDenied) as refused:
             await people.call(Role.EDITOR, capability, **arguments)
         assert refused.value.code == "other_owner"
         assert [entry.pointer for entry in refused.value.findings] == ["/owner_user_id"]
@@ -93,10 +93,10 @@ async def test_a_secret_belongs_to_one_member_and_admins_may_look_after_it(peopl
     )
     vault = people.bench.house.vault
     assert await vault.reveal(people.drawer(Role.EDITOR), ["mine"]) == {"mine": "other"}
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await vault.reveal(people.drawer(Role.ADMIN), ["mine"])
-    with pytest.raises(Missing) as nobody:
-        await people.call(Role.ADMIN, "automation_secret_list", owner_user_id=str(new_id()))
+    with pytest.raises(NotFound) as nobody:
+        await people.call(Role.ADMIN, "automation_secret_list", owner_user_id=str(generate_id()))
     assert nobody.value.code == "no_member"
     listed = await people.call(Role.ADMIN, "automation_secret_list", owner_user_id=editor)
     assert [entry["name"] for entry in listed["secrets"]] == ["mine"]
@@ -121,7 +121,7 @@ async def test_the_role_decides_and_no_run_can_ever_be_granted_it(people: People
             if role.rank >= least.rank:
                 await people.call(role, capability, **arguments)
                 continue
-            with pytest.raises(Denied) as refused:
+            with pytest.raises(PermissionDenied) as refused:
                 await people.call(role, capability, **arguments)
             assert refused.value.code == "role_too_small"
 
@@ -192,7 +192,7 @@ async def test_a_publisher_secret_belongs_to_the_workspace(people: People) -> No
     assert (await people.call(Role.OWNER, "automation_secret_list"))["secrets"] == []
 
     vault, space = people.bench.house.vault, people.bench.house.workspace_id
-    drawer = publisher_drawer(space)
+    drawer = publisher_scope(space)
     assert await vault.reveal(drawer, ["API_KEY"]) == {"API_KEY": VALUE}
     for wrong in ("api_key", "1KEY", "_KEY", "A" * 65, "A-B", ""):
         with pytest.raises(Invalid):
@@ -210,7 +210,7 @@ async def test_names_that_differ_in_nothing_but_case_are_refused_both_ways(peopl
         (Role.ADMIN, "publisher_secret_set", "TOKEN"),
         (Role.OWNER, "automation_secret_set", "other"),
     ):
-        with pytest.raises(Clash) as refused:
+        with pytest.raises(Conflict) as refused:
             await people.call(role, capability, name=name, value="x")
         assert refused.value.code == "secret_name_case"
         assert [entry.pointer for entry in refused.value.findings] == ["/name"]
@@ -222,7 +222,7 @@ async def test_names_that_differ_in_nothing_but_case_are_refused_both_ways(peopl
 
 async def test_another_workspace_has_secrets_of_its_own(people: People) -> None:
     house = people.bench.house
-    elsewhere = new_id()
+    elsewhere = generate_id()
     await house.database.execute(
         "INSERT INTO workspaces (workspace_id, name) VALUES ($1, 'elsewhere')", elsewhere
     )
@@ -230,11 +230,11 @@ async def test_another_workspace_has_secrets_of_its_own(people: People) -> None:
     await people.call(Role.EDITOR, "automation_secret_set", name="ours", value=VALUE)
     arguments = {"owner_user_id": str(people.id(Role.EDITOR))}
 
-    with pytest.raises(Missing) as refused:
+    with pytest.raises(NotFound) as refused:
         await house.gate.direct(stranger, "automation_secret_list", arguments)
-    with pytest.raises(Missing) as nobody:
+    with pytest.raises(NotFound) as nobody:
         await house.gate.direct(
-            stranger, "automation_secret_list", {"owner_user_id": str(new_id())}
+            stranger, "automation_secret_list", {"owner_user_id": str(generate_id())}
         )
 
     assert refused.value.as_dict() == nobody.value.as_dict()

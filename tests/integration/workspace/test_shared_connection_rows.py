@@ -10,15 +10,15 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Denied, Problem
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import PermissionDenied, Problem
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.connected.reception import Reception
+from mainspring.gate.connected.reception import AccountConnectionService
 from mainspring.store.database import Database
 from mainspring.workspace.accounts import rows
 from tests.kit.neighbours import add_person, add_workspace
 
-HERE, THERE = new_id(), new_id()
+HERE, THERE = generate_id(), generate_id()
 GMAIL: Any = SimpleNamespace(id="gmail", name="Gmail", manifest={"id": "gmail"})
 
 
@@ -39,7 +39,7 @@ class People:
         space: UUID = HERE,
         integration: str = "gmail",
     ) -> UUID:
-        made = new_id()
+        made = generate_id()
         await self.database.execute(
             "INSERT INTO integration_connections (workspace_id, id, owner_id, integration, label, "
             "auth, state, shared_at) VALUES ($1, $2, $3, $4, 'x', 'token', $5, "
@@ -54,7 +54,7 @@ class People:
         return made
 
     async def usable(self, person: UUID, *, shared: bool = True) -> UUID | None:
-        found = await rows.usable(self.database, HERE, person, "gmail", shared=shared)
+        found = await rows.find_usable_account(self.database, HERE, person, "gmail", shared=shared)
         return None if found is None else found.id
 
     async def listed(self, person: UUID) -> set[UUID]:
@@ -70,11 +70,11 @@ class People:
 
     async def share(self, person: UUID) -> bool:
         actor = Actor(HERE, "member", person, role=Role.ADMIN)
-        return await Reception.share(self._reception, actor, GMAIL)
+        return await AccountConnectionService.share(self._reception, actor, GMAIL)
 
     async def withdraw(self, person: UUID, role: Role) -> bool:
         actor = Actor(HERE, "member", person, role=role)
-        return await Reception.withdraw(self._reception, actor, GMAIL)
+        return await AccountConnectionService.withdraw(self._reception, actor, GMAIL)
 
 
 @pytest_asyncio.fixture
@@ -104,7 +104,7 @@ async def test_what_is_shared_serves_all_of_the_workspace_after_their_own(people
     shared = await people.connect(people.ann, shared=True)
     assert await people.usable(people.ben) == shared
     # Unless somebody asks for their own alone.
-    usual = await rows.usable(people.database, HERE, people.ben, "gmail")
+    usual = await rows.find_usable_account(people.database, HERE, people.ben, "gmail")
     assert usual is not None
     assert await people.usable(people.ben, shared=False) is None
     assert shared in await people.listed(people.ben)
@@ -173,7 +173,7 @@ async def test_a_member_shares_their_own_and_there_is_one_for_all(people: People
 async def test_its_holder_or_an_admin_withdraws_it(people: People) -> None:
     assert await people.withdraw(people.ann, Role.OWNER) is False
     shared = await people.connect(people.ann, shared=True)
-    with pytest.raises(Denied) as refused:
+    with pytest.raises(PermissionDenied) as refused:
         await people.withdraw(people.ben, Role.EDITOR)
     assert refused.value.code == "role_too_small"
     assert (await people.shared())[shared] is True

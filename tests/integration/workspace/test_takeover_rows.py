@@ -11,8 +11,8 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Denied, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, NotFound, PermissionDenied
+from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Connection, Database
 from mainspring.workspace.leavers import (
     list_leavers,
@@ -20,13 +20,13 @@ from mainspring.workspace.leavers import (
     resume_triggers,
     stop_all_of,
 )
-from mainspring.workspace.takeover import Estate, estate_of, take_over
+from mainspring.workspace.takeover import UnownedResources, load_unowned_resources, take_over
 from tests.kit.consent_rows import put_automation, version
 from tests.kit.neighbours import add_person, add_workspace
 from tests.kit.run_rows import add_run
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-HERE, THERE = new_id(), new_id()
+HERE, THERE = generate_id(), generate_id()
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 SENDS = version("a.example")
 
@@ -79,11 +79,11 @@ class Rows:
         )
         return [(row["title"], row["message"].splitlines()) for row in found]
 
-    async def estate(self, actor: Actor | None = None, of: UUID | None = None) -> Estate:
+    async def estate(self, actor: Actor | None = None, of: UUID | None = None) -> UnownedResources:
         async with self.database.acquire() as tx:
-            return await estate_of(tx, actor or self.actor, of or self.ada)
+            return await load_unowned_resources(tx, actor or self.actor, of or self.ada)
 
-    async def take(self, **more: Any) -> Estate:
+    async def take(self, **more: Any) -> UnownedResources:
         digest = more.pop("digest", None) or (await self.estate()).digest
         async with self.database.transaction() as tx:
             return await take_over(tx, more.pop("actor", self.actor), self.ada, digest, **more)
@@ -109,10 +109,10 @@ async def _trigger(
         "INSERT INTO triggers (workspace_id, id, automation_id, slug, type, config, secret_hash, "
         "secret_made_by) VALUES ($1, $2, $3, $4, 'webhook', '{}', $5, $6)",
         space,
-        new_id(),
+        generate_id(),
         automation,
         slug,
-        None if maker is None else new_id().bytes * 2,
+        None if maker is None else generate_id().bytes * 2,
         maker,
     )
 
@@ -127,7 +127,7 @@ async def rows(rolled_back: Database) -> Rows:
         await tx.execute(
             "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'owner')", THERE, ada
         )
-        found = Rows(rolled_back, ada, ben, *(new_id() for _ in range(4)))
+        found = Rows(rolled_back, ada, ben, *(generate_id() for _ in range(4)))
         for automation, owner, state in (
             (found.active, ada, "active"),
             (found.paused, ada, "paused"),
@@ -199,7 +199,13 @@ async def test_a_suspension_keeps_its_time_and_a_long_list_is_cut(rows: Rows) ->
     async with rows.database.transaction() as tx:
         for number in range(20):
             await put_automation(
-                tx, HERE, new_id(), SENDS, created_by=rows.ada, state="active", name=f"n{number}"
+                tx,
+                HERE,
+                generate_id(),
+                SENDS,
+                created_by=rows.ada,
+                state="active",
+                name=f"n{number}",
             )
         await tx.execute("UPDATE triggers SET suspended_at = $1 WHERE slug = 'plain'", LONG_AGO)
         await tx.execute("UPDATE users SET name = '' WHERE id = $1", rows.ada)
@@ -216,7 +222,13 @@ async def test_twenty_names_are_all_of_them(rows: Rows) -> None:
     async with rows.database.transaction() as tx:
         for number in range(19):
             await put_automation(
-                tx, HERE, new_id(), SENDS, created_by=rows.ada, state="active", name=f"n{number}"
+                tx,
+                HERE,
+                generate_id(),
+                SENDS,
+                created_by=rows.ada,
+                state="active",
+                name=f"n{number}",
             )
     await rows.leave()
     ((_, lines),) = await rows.messages()
@@ -225,7 +237,7 @@ async def test_twenty_names_are_all_of_them(rows: Rows) -> None:
 
 async def test_nothing_is_told_where_nothing_stopped(rows: Rows) -> None:
     async with rows.database.transaction() as tx:
-        await stop_all_of(tx, new_id(), HERE, why="left")
+        await stop_all_of(tx, generate_id(), HERE, why="left")
     assert await rows.messages() == []
     assert await rows.suspended() == set()
 
@@ -285,7 +297,7 @@ async def test_a_token_of_somebody_who_came_back_is_listed_until_it_is_taken(row
     ((who, *_, automations, webhooks),) = await _left(rows)
     assert (who, automations, webhooks) == (rows.ada, 0, 1)
     # They take it themselves, and what stopped of theirs too; nobody else does.
-    assert await rows.estate() == Estate((), ())
+    assert await rows.estate() == UnownedResources((), ())
     mine = await rows.estate(replace(rows.actor, id=rows.ada))
     assert [one.id for one in mine.automations] == [rows.active]
     assert [one.automation_id for one in mine.webhooks] == [rows.bens]
@@ -300,7 +312,7 @@ async def test_a_token_of_somebody_who_came_back_is_listed_until_it_is_taken(row
 
 
 async def test_an_estate_is_what_somebody_left_and_nobody_has_taken(rows: Rows) -> None:
-    assert await rows.estate() == Estate((), ())
+    assert await rows.estate() == UnownedResources((), ())
     for status, reason in (
         ("skipped", "owner_left"),
         ("skipped", "owner_left"),
@@ -322,9 +334,9 @@ async def test_an_estate_is_what_somebody_left_and_nobody_has_taken(rows: Rows) 
     assert [(one.automation_id, one.automation, one.slug) for one in found.webhooks] == [
         (rows.bens, "his", "adas")
     ]
-    other = replace(rows.actor, id=new_id())
-    assert await rows.estate(other, of=rows.ben) == Estate((), ())
-    assert await rows.estate(replace(other, workspace_id=THERE)) == Estate((), ())
+    other = replace(rows.actor, id=generate_id())
+    assert await rows.estate(other, of=rows.ben) == UnownedResources((), ())
+    assert await rows.estate(replace(other, workspace_id=THERE)) == UnownedResources((), ())
 
 
 async def test_a_webhook_that_is_not_suspended_is_nobodys_estate(rows: Rows) -> None:
@@ -354,12 +366,12 @@ async def test_the_new_owner_agrees_to_what_they_were_shown(rows: Rows) -> None:
             HERE,
         )
     for actor in (replace(rows.actor, kind="client"), replace(rows.actor, by_program=True)):
-        with pytest.raises(Denied) as refused:
+        with pytest.raises(PermissionDenied) as refused:
             await rows.take(actor=actor)
         assert refused.value.code == "person_needed"
     digest = (await rows.estate()).digest
     for other in ("0" * 64, digest[:10], digest + "0"):
-        with pytest.raises(Clash) as changed:
+        with pytest.raises(Conflict) as changed:
             await rows.take(digest=other)
         assert changed.value.code == "takeover_changed"
     assert set((await rows.owners()).values()) == {rows.ada, rows.ben}
@@ -397,15 +409,15 @@ async def test_the_new_owner_agrees_to_what_they_were_shown(rows: Rows) -> None:
         (rows.archived, "adas"),
     }
     assert (await rows.states())[rows.active] == ("paused", "owner_left")
-    with pytest.raises(Missing) as nothing:
+    with pytest.raises(NotFound) as nothing:
         await rows.take()
     assert nothing.value.code == "nothing_left"
 
 
 async def test_some_automations_are_taken_without_the_webhooks_of_others(rows: Rows) -> None:
     await rows.leave()
-    for unknown in ({rows.bens}, {rows.active, new_id()}):
-        with pytest.raises(Missing) as refused:
+    for unknown in ({rows.bens}, {rows.active, generate_id()}):
+        with pytest.raises(NotFound) as refused:
             await rows.take(wanted=unknown)
         assert refused.value.code == "no_automation"
     taken = await rows.take(wanted={rows.paused})

@@ -9,24 +9,26 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Denied, Exhausted, Expired
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Expired, LimitExceeded, PermissionDenied
+from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Database
 from mainspring.workspace.people import terminals
 from mainspring.workspace.people.sessions import find_session
-from mainspring.workspace.people.signing_in import Visit
-from mainspring.workspace.people.terminals import Begun
+from mainspring.workspace.people.signing_in import SignInOrigin
+from mainspring.workspace.people.terminals import DeviceAuthorization
 from tests.kit.neighbours import add_person, add_workspace
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-HERE = new_id()
-VISIT = Visit("192.0.2.1", "mainspring on box")
+HERE = generate_id()
+VISIT = SignInOrigin("192.0.2.1", "mainspring on box")
 
 
 class Rows:
     """Ann, and two terminals that wait for a person."""
 
-    def __init__(self, database: Database, ann: UUID, mine: Begun, other: Begun) -> None:
+    def __init__(
+        self, database: Database, ann: UUID, mine: DeviceAuthorization, other: DeviceAuthorization
+    ) -> None:
         self.database, self.ann, self.mine, self.other = database, ann, mine, other
 
     async def answer(self, code: str, *, confirm: bool = True) -> None:
@@ -50,8 +52,8 @@ async def rows(rolled_back: Database) -> Rows:
     await add_workspace(rolled_back, HERE, "here")
     ann = (await add_person(rolled_back, HERE)).id
     async with rolled_back.transaction() as tx:
-        mine = await terminals.begin(tx, VISIT)
-        other = await terminals.begin(tx, VISIT)
+        mine = await terminals.begin_device_login(tx, VISIT)
+        other = await terminals.begin_device_login(tx, VISIT)
     return Rows(rolled_back, ann, mine, other)
 
 
@@ -90,7 +92,7 @@ async def test_a_confirmed_terminal_gets_its_session_once(rows: Rows) -> None:
 async def test_a_declined_terminal_gets_none(rows: Rows) -> None:
     await rows.answer(rows.mine.code, confirm=False)
     async with rows.database.transaction() as tx:
-        with pytest.raises(Denied) as refused:
+        with pytest.raises(PermissionDenied) as refused:
             await terminals.collect(tx, rows.mine.device_code)
     assert refused.value.code == "sign_in_declined"
     assert await rows.database.fetchval("SELECT count(*) FROM sessions") == 0
@@ -126,42 +128,42 @@ async def test_old_requests_are_forgotten_and_many_are_refused(rows: Rows) -> No
     made = []
     for number in range(18):
         async with rows.database.transaction() as tx:
-            made.append(await terminals.begin(tx, VISIT))
+            made.append(await terminals.begin_device_login(tx, VISIT))
         assert await rows.waiting() == number + 1
-    with pytest.raises(Exhausted) as refused:
+    with pytest.raises(LimitExceeded) as refused:
         async with rows.database.transaction() as tx:
-            await terminals.begin(tx, VISIT)
+            await terminals.begin_device_login(tx, VISIT)
     assert refused.value.retry_after is not None
     assert 20 < refused.value.retry_after <= 30
     async with rows.database.transaction() as tx:
-        await terminals.begin(tx, Visit("198.51.100.1", "another"))
+        await terminals.begin_device_login(tx, SignInOrigin("198.51.100.1", "another"))
     assert await rows.collect(made[-1].device_code) is None
 
 
 async def test_a_person_types_ten_codes_and_then_waits(rows: Rows) -> None:
     for _ in range(10):
         await terminals.count_code(rows.database, rows.ann)
-    with pytest.raises(Exhausted) as refused:
+    with pytest.raises(LimitExceeded) as refused:
         await terminals.count_code(rows.database, rows.ann)
     assert refused.value.code == "too_many_tries"
     assert refused.value.retry_after is not None
     assert 5 < refused.value.retry_after <= 10
-    await terminals.count_code(rows.database, new_id())
+    await terminals.count_code(rows.database, generate_id())
 
 
 async def test_a_label_is_short_and_printable(rows: Rows) -> None:
     async with rows.database.transaction() as tx:
-        made = await terminals.begin(tx, Visit("192.0.2.1", "a\nb" + "x" * 200))
+        made = await terminals.begin_device_login(tx, SignInOrigin("192.0.2.1", "a\nb" + "x" * 200))
     assert (await rows.look(made.code))["label"] == "ab" + "x" * 118
 
 
 async def test_a_confirmation_is_of_one_call_alone() -> None:
-    given = terminals.confirmation_of("post", "/a?b=1", b"body")
-    assert given == terminals.confirmation_of("POST", "/a?b=1", b"body")
+    given = terminals.compute_call_digest("post", "/a?b=1", b"body")
+    assert given == terminals.compute_call_digest("POST", "/a?b=1", b"body")
     others = [
-        terminals.confirmation_of("PUT", "/a?b=1", b"body"),
-        terminals.confirmation_of("POST", "/a?b=2", b"body"),
-        terminals.confirmation_of("POST", "/a?b=1", b"other"),
+        terminals.compute_call_digest("PUT", "/a?b=1", b"body"),
+        terminals.compute_call_digest("POST", "/a?b=2", b"body"),
+        terminals.compute_call_digest("POST", "/a?b=1", b"other"),
     ]
     assert len({given, *others}) == 4
     assert terminals.CONFIRMED_HEADER == "X-Terminal-Confirmed"

@@ -11,17 +11,17 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Fault, Invalid, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import InternalError, Invalid, NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
 from mainspring.workspace import tokens
-from mainspring.workspace.tokens import Bounds, StoredToken
+from mainspring.workspace.tokens import StoredToken, TokenLimits
 from tests.kit.neighbours import add_workspace
 
-HERE, THERE = new_id(), new_id()
-ANN, BEN = new_id(), new_id()
-CLIENT, OTHER_CLIENT = new_id(), new_id()
+HERE, THERE = generate_id(), generate_id()
+ANN, BEN = generate_id(), generate_id()
+CLIENT, OTHER_CLIENT = generate_id(), generate_id()
 NEVER = datetime(2099, 1, 1, tzinfo=UTC)
 
 
@@ -83,7 +83,7 @@ async def test_tokens_are_listed_for_a_workspace_or_one_member_of_it(rows: Rows)
 
 async def test_a_token_is_found_by_its_hash_unless_it_was_revoked(rows: Rows) -> None:
     for one, plain in rows.made.values():
-        assert await tokens.find_token(rows.database, tokens.token_hash(plain)) == one
+        assert await tokens.find_token(rows.database, tokens.hash_token(plain)) == one
     digest = await rows.database.fetchval(
         "SELECT hash FROM access_tokens WHERE id = $1", rows.revoked.id
     )
@@ -100,19 +100,19 @@ async def test_use_is_noted_for_one_token_and_once_a_minute(rows: Rows) -> None:
     async def noted() -> datetime | None:
         return (await rows.stored())[token.id].last_used_at
 
-    await tokens.touch_token(rows.database, THERE, token.id)
+    await tokens.record_token_use(rows.database, THERE, token.id)
     assert await rows.changed() == set()
-    await tokens.touch_token(rows.database, HERE, token.id)
+    await tokens.record_token_use(rows.database, HERE, token.id)
     first = await noted()
     assert first is not None
     assert await rows.changed() == {(HERE, ANN, None)}
-    await tokens.touch_token(rows.database, HERE, token.id)
+    await tokens.record_token_use(rows.database, HERE, token.id)
     assert await noted() == first
     await rows.database.execute(
         "UPDATE access_tokens SET last_used_at = now() - interval '61 seconds' WHERE id = $1",
         token.id,
     )
-    await tokens.touch_token(rows.database, HERE, token.id)
+    await tokens.record_token_use(rows.database, HERE, token.id)
     again = await noted()
     assert again is not None
     assert again >= first
@@ -121,7 +121,7 @@ async def test_use_is_noted_for_one_token_and_once_a_minute(rows: Rows) -> None:
 async def test_a_token_is_revoked_in_its_workspace_and_for_its_member_alone(rows: Rows) -> None:
     token = rows.token()
     for workspace, member in ((THERE, None), (THERE, ANN), (HERE, BEN)):
-        with pytest.raises(Missing) as refused:
+        with pytest.raises(NotFound) as refused:
             await tokens.revoke_token(rows.database, workspace, token.id, member)
         assert refused.value.code == "no_token"
     assert await rows.changed() == set()
@@ -140,7 +140,7 @@ async def test_a_member_who_leaves_loses_their_tokens_of_that_workspace(rows: Ro
 
 async def test_a_person_loses_their_tokens_everywhere_perhaps_but_one(rows: Rows) -> None:
     _, plain = rows.made[HERE, ANN, None]
-    gone = await tokens.revoke_tokens_everywhere(rows.database, ANN, but=tokens.token_hash(plain))
+    gone = await tokens.revoke_tokens_everywhere(rows.database, ANN, but=tokens.hash_token(plain))
     assert gone == {HERE: 2, THERE: 3}
     kept = {(HERE, ANN, None)}
     assert await rows.changed() == {key for key in rows.made if key[1] == ANN} - kept
@@ -175,16 +175,16 @@ async def test_only_the_living_token_of_a_client_is_renewed(rows: Rows) -> None:
     plain = await renew(rows.database, HERE, rows.token(CLIENT).id, NEVER)
     assert plain is not None
     assert await rows.changed() == {(HERE, ANN, CLIENT)}
-    found = await tokens.find_token(rows.database, tokens.token_hash(plain))
+    found = await tokens.find_token(rows.database, tokens.hash_token(plain))
     assert found is not None
     assert (found.id, found.expires_at, found.hint) == (rows.token(CLIENT).id, NEVER, plain[-4:])
-    before = tokens.token_hash(rows.made[HERE, ANN, CLIENT][1])
+    before = tokens.hash_token(rows.made[HERE, ANN, CLIENT][1])
     assert await tokens.find_token(rows.database, before) is None
 
 
 async def test_a_token_keeps_its_bounds(rows: Rows) -> None:
     end = datetime.now(UTC) + timedelta(days=1)
-    given = Bounds(Role.VIEWER, ("kv.get",), end)
+    given = TokenLimits(Role.VIEWER, ("kv.get",), end)
     token, plain = await tokens.make_token(rows.database, HERE, ANN, "n" * 200, given)
     assert (token.role, token.capabilities, token.expires_at) == (Role.VIEWER, ("kv.get",), end)
     assert tokens.is_token(plain)
@@ -192,7 +192,7 @@ async def test_a_token_keeps_its_bounds(rows: Rows) -> None:
     assert token.hint == plain[-4:]
     wide = rows.token()
     assert (wide.role, wide.capabilities, wide.expires_at) == (Role.OWNER, None, None)
-    none = await tokens.make_token(rows.database, HERE, ANN, "n", Bounds(capabilities=()))
+    none = await tokens.make_token(rows.database, HERE, ANN, "n", TokenLimits(capabilities=()))
     assert none[0].capabilities == ()
     # Nor one that would not show what it says.
     for name in ("", "n" * 201, "n\u202etxt"):
@@ -205,13 +205,13 @@ async def test_the_owners_token_is_kept_in_a_file_that_only_they_can_read(
     rows: Rows, tmp_path: Path
 ) -> None:
     assert tokens.read_owner_token(tmp_path) is None
-    assert await tokens.owner_token_hash(tmp_path) is None
+    assert await tokens.load_owner_token_hash(tmp_path) is None
     path = await tokens.ensure_owner_token(rows.database, tmp_path, HERE, ANN)
     assert path == tmp_path / "owner.token"
     plain = tokens.read_owner_token(tmp_path)
     assert plain is not None
-    assert await tokens.owner_token_hash(tmp_path) == tokens.token_hash(plain)
-    token = await tokens.find_token(rows.database, tokens.token_hash(plain))
+    assert await tokens.load_owner_token_hash(tmp_path) == tokens.hash_token(plain)
+    token = await tokens.find_token(rows.database, tokens.hash_token(plain))
     assert token is not None
     assert (token.workspace_id, token.member_id, token.name) == (HERE, ANN, "local owner")
     assert await tokens.ensure_owner_token(rows.database, tmp_path, HERE, ANN) == path
@@ -221,34 +221,34 @@ async def test_the_owners_token_is_kept_in_a_file_that_only_they_can_read(
     await rows.database.execute("DELETE FROM access_tokens WHERE id = $1", token.id)
     assert await tokens.ensure_owner_token(rows.database, tmp_path, HERE, ANN) == path
     assert tokens.read_owner_token(tmp_path) == plain
-    learned = await tokens.find_token(rows.database, tokens.token_hash(plain))
+    learned = await tokens.find_token(rows.database, tokens.hash_token(plain))
     assert learned is not None
     await tokens.revoke_token(rows.database, HERE, learned.id)
     assert await tokens.ensure_owner_token(rows.database, tmp_path, HERE, ANN) == path
     other = tokens.read_owner_token(tmp_path)
     assert other is not None
     assert other != plain
-    assert await tokens.find_token(rows.database, tokens.token_hash(other)) is not None
+    assert await tokens.find_token(rows.database, tokens.hash_token(other)) is not None
 
     path.write_text("not a token")
     assert tokens.read_owner_token(tmp_path) is None
     path.chmod(0o644)
-    with pytest.raises(Fault, match="read by others") as refused:
+    with pytest.raises(InternalError, match="read by others") as refused:
         tokens.read_owner_token(tmp_path)
     assert refused.value.code == "owner_token"
     assert not refused.value.retryable
-    assert await tokens.owner_token_hash(tmp_path) is None
+    assert await tokens.load_owner_token_hash(tmp_path) is None
 
 
 async def test_a_file_of_the_owner_that_cannot_be_read_or_written_is_a_clear_problem(
     rows: Rows, tmp_path: Path
 ) -> None:
     (tmp_path / "owner.token").mkdir(mode=0o700)
-    with pytest.raises(Fault):
+    with pytest.raises(InternalError):
         tokens.read_owner_token(tmp_path)
     blocked = tmp_path / "file"
     blocked.write_text("")
-    with pytest.raises(Fault) as refused:
+    with pytest.raises(InternalError) as refused:
         await tokens.ensure_owner_token(rows.database, blocked, HERE, ANN)
     assert refused.value.code == "owner_token"
 
@@ -260,7 +260,7 @@ async def test_a_token_that_cannot_be_written_to_its_file_is_a_clear_problem(
     before = await rows.stored()
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, most[1]))
     try:
-        with pytest.raises(Fault, match="cannot be written"):
+        with pytest.raises(InternalError, match="cannot be written"):
             await tokens.ensure_owner_token(rows.database, tmp_path, HERE, ANN)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, most)
@@ -268,8 +268,8 @@ async def test_a_token_that_cannot_be_written_to_its_file_is_a_clear_problem(
 
 
 async def test_a_token_keeps_the_automations_that_it_may_approve(rows: Rows) -> None:
-    named = (new_id(), new_id())
-    bounds = Bounds(Role.EDITOR, expires_at=NEVER, approves=named)
+    named = (generate_id(), generate_id())
+    bounds = TokenLimits(Role.EDITOR, expires_at=NEVER, approves=named)
     made, _ = await tokens.make_token(rows.database, HERE, ANN, "approves", bounds)
     assert made.approves == named
     assert (await rows.stored())[made.id].approves == named

@@ -12,18 +12,18 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Fault, Invalid, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import InternalError, Invalid, NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, ensure_workspace
 from mainspring.workspace.tokens import (
     StoredToken,
     ensure_owner_token,
     find_token,
+    hash_token,
     list_tokens,
     make_token,
     read_owner_token,
     revoke_token,
-    token_hash,
 )
 from tests.kit.house import Bench
 
@@ -38,7 +38,7 @@ async def _owner(bench: Bench, home: Path) -> str:
 
 
 async def _known(bench: Bench, plain: str) -> StoredToken | None:
-    return await find_token(bench.house.database, token_hash(plain))
+    return await find_token(bench.house.database, hash_token(plain))
 
 
 async def test_a_token_is_random_text_of_which_the_hash_is_kept(bench: Bench) -> None:
@@ -76,10 +76,10 @@ async def test_nobody_sees_or_ends_the_tokens_of_another_workspace(bench: Bench)
     stored, plain = await make_token(database, FIRST_WORKSPACE, FIRST_MEMBER, "a laptop")
 
     assert await list_tokens(database, OTHER) == []
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await revoke_token(database, OTHER, stored.id)
-    with pytest.raises(Missing):
-        await revoke_token(database, FIRST_WORKSPACE, new_id())
+    with pytest.raises(NotFound):
+        await revoke_token(database, FIRST_WORKSPACE, generate_id())
     assert await _known(bench, plain) == stored
 
 
@@ -153,7 +153,7 @@ async def test_a_token_that_others_could_have_read_is_refused(bench: Bench, tmp_
     plain = await _owner(bench, tmp_path)
     (tmp_path / "owner.token").chmod(0o644)
 
-    with pytest.raises(Fault) as told:
+    with pytest.raises(InternalError) as told:
         await _owner(bench, tmp_path)
 
     assert "0600" in str(told.value.suggestion)
@@ -166,5 +166,5 @@ async def test_a_pipe_in_the_place_of_the_file_holds_nobody_up(
     os.mkfifo(tmp_path / "owner.token", 0o600)
 
     async with asyncio.timeout(10):
-        with pytest.raises(Fault):
+        with pytest.raises(InternalError):
             await _owner(bench, tmp_path)

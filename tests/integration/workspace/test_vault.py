@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Clash, Fault, Invalid, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, InternalError, Invalid, NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.master_key import create_key
-from mainspring.workspace.vault import Drawer, Vault
+from mainspring.workspace.vault import SecretScope, Vault
 
 VALUES = [
     "x",
@@ -30,13 +30,13 @@ VALUES = [
 
 
 @pytest_asyncio.fixture
-async def workspaces(database: Database) -> tuple[Drawer, Drawer]:
-    made = (new_id(), new_id())
+async def workspaces(database: Database) -> tuple[SecretScope, SecretScope]:
+    made = (generate_id(), generate_id())
     for workspace_id in made:
         await database.execute(
             "INSERT INTO workspaces (workspace_id, name) VALUES ($1, 'test')", workspace_id
         )
-    return Drawer(made[0], FIRST_MEMBER), Drawer(made[1], FIRST_MEMBER)
+    return SecretScope(made[0], FIRST_MEMBER), SecretScope(made[1], FIRST_MEMBER)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def vault(database: Database, tmp_path: Path) -> Vault:
 
 
 async def test_values_come_back_as_they_were(
-    vault: Vault, workspaces: tuple[Drawer, Drawer]
+    vault: Vault, workspaces: tuple[SecretScope, SecretScope]
 ) -> None:
     names = {f"secret_{number}": value for number, value in enumerate(VALUES)}
     for name, value in names.items():
@@ -56,7 +56,7 @@ async def test_values_come_back_as_they_were(
 
 
 async def test_a_list_tells_everything_but_the_values(
-    vault: Vault, workspaces: tuple[Drawer, Drawer]
+    vault: Vault, workspaces: tuple[SecretScope, SecretScope]
 ) -> None:
     kept = await vault.set(workspaces[0], "b_key", "value-of-b", "for the b system")
     await vault.set(workspaces[0], "a_key", "value-of-a")
@@ -71,7 +71,7 @@ async def test_a_list_tells_everything_but_the_values(
 
 
 async def test_a_second_value_takes_the_place_of_the_first(
-    vault: Vault, workspaces: tuple[Drawer, Drawer]
+    vault: Vault, workspaces: tuple[SecretScope, SecretScope]
 ) -> None:
     first = await vault.set(workspaces[0], "key", "one", "first")
     second = await vault.set(workspaces[0], "key", "two")
@@ -83,29 +83,31 @@ async def test_a_second_value_takes_the_place_of_the_first(
     assert second.updated_at > first.updated_at
 
 
-async def test_a_deleted_secret_is_gone(vault: Vault, workspaces: tuple[Drawer, Drawer]) -> None:
+async def test_a_deleted_secret_is_gone(
+    vault: Vault, workspaces: tuple[SecretScope, SecretScope]
+) -> None:
     await vault.set(workspaces[0], "key", "one")
 
     assert not await vault.delete(workspaces[1], "key")
     assert await vault.delete(workspaces[0], "key")
     assert not await vault.delete(workspaces[0], "key")
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await vault.reveal(workspaces[0], ["key"])
 
 
 async def test_a_secret_that_is_absent_is_named(
-    vault: Vault, workspaces: tuple[Drawer, Drawer]
+    vault: Vault, workspaces: tuple[SecretScope, SecretScope]
 ) -> None:
     await vault.set(workspaces[0], "here", "one")
 
-    with pytest.raises(Missing, match="not_here") as caught:
+    with pytest.raises(NotFound, match="not_here") as caught:
         await vault.reveal(workspaces[0], ["here", "not_here"])
 
     assert caught.value.code == "secret_missing"
 
 
 async def test_another_workspace_sees_nothing(
-    vault: Vault, workspaces: tuple[Drawer, Drawer]
+    vault: Vault, workspaces: tuple[SecretScope, SecretScope]
 ) -> None:
     await vault.set(workspaces[0], "key", "one")
     await vault.set(workspaces[1], "key", "two")
@@ -115,7 +117,7 @@ async def test_another_workspace_sees_nothing(
 
 
 async def test_nothing_in_the_table_can_be_read(
-    vault: Vault, database: Database, workspaces: tuple[Drawer, Drawer]
+    vault: Vault, database: Database, workspaces: tuple[SecretScope, SecretScope]
 ) -> None:
     await vault.set(workspaces[0], "key", "the-plain-value")
     await vault.set(workspaces[0], "same", "the-plain-value")
@@ -158,7 +160,7 @@ SEALED = "nonce = b.nonce, ciphertext = b.ciphertext"
     ],
 )
 async def test_a_row_that_was_moved_or_changed_does_not_open(
-    vault: Vault, database: Database, workspaces: tuple[Drawer, Drawer], swap: str
+    vault: Vault, database: Database, workspaces: tuple[SecretScope, SecretScope], swap: str
 ) -> None:
     for drawer in workspaces:
         for name in ("one", "two"):
@@ -168,28 +170,28 @@ async def test_a_row_that_was_moved_or_changed_does_not_open(
     assert await database.execute(swap, *values) == "UPDATE 1"
 
     name = "gone" if "'gone'" in swap else "one"
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(InternalError) as caught:
         await vault.reveal(workspaces[0], [name])
     assert caught.value.code == "secret_damaged"
     assert not caught.value.retryable
 
 
 async def test_another_key_opens_nothing_and_says_so(
-    database: Database, workspaces: tuple[Drawer, Drawer], tmp_path: Path
+    database: Database, workspaces: tuple[SecretScope, SecretScope], tmp_path: Path
 ) -> None:
     await Vault(database, tmp_path / "one.key", Limits()).set(workspaces[0], "key", "value")
     (tmp_path / "one.key").unlink()
     other = tmp_path / "two.key"
     create_key(other)
 
-    with pytest.raises(Clash) as caught:
+    with pytest.raises(Conflict) as caught:
         await Vault(database, other, Limits()).reveal(workspaces[0], ["key"])
 
     assert caught.value.code == "secret_other_key"
 
 
 async def test_a_lost_key_is_not_made_again_while_secrets_exist(
-    database: Database, workspaces: tuple[Drawer, Drawer], tmp_path: Path
+    database: Database, workspaces: tuple[SecretScope, SecretScope], tmp_path: Path
 ) -> None:
     path = tmp_path / "master.key"
     await Vault(database, path, Limits()).set(workspaces[0], "key", "value")
@@ -197,14 +199,14 @@ async def test_a_lost_key_is_not_made_again_while_secrets_exist(
     fresh = Vault(database, path, Limits())
 
     for attempt in (fresh.set(workspaces[1], "new", "v"), fresh.reveal(workspaces[0], ["key"])):
-        with pytest.raises(Fault) as caught:
+        with pytest.raises(InternalError) as caught:
             await attempt
         assert caught.value.code == "master_key_missing"
     assert not path.exists()
 
 
 async def test_a_worker_whose_key_opens_nothing_does_not_begin(
-    database: Database, workspaces: tuple[Drawer, Drawer], tmp_path: Path
+    database: Database, workspaces: tuple[SecretScope, SecretScope], tmp_path: Path
 ) -> None:
     right, other = tmp_path / "right.key", tmp_path / "other.key"
     await Vault(database, right, Limits()).check_opens()
@@ -213,13 +215,13 @@ async def test_a_worker_whose_key_opens_nothing_does_not_begin(
     for there in (False, True):
         if there:
             create_key(other)
-        with pytest.raises(Fault) as caught:
+        with pytest.raises(InternalError) as caught:
             await Vault(database, other, Limits()).check_opens()
         assert caught.value.code == "no_secret_opens"
 
 
 async def test_two_processes_with_one_key_file_understand_each_other(
-    database: Database, workspaces: tuple[Drawer, Drawer], tmp_path: Path
+    database: Database, workspaces: tuple[SecretScope, SecretScope], tmp_path: Path
 ) -> None:
     vaults = [Vault(database, tmp_path / "master.key", Limits()) for _ in range(4)]
 
@@ -233,7 +235,7 @@ async def test_two_processes_with_one_key_file_understand_each_other(
 
 
 async def test_many_writers_of_one_name_leave_one_value_that_opens(
-    vault: Vault, workspaces: tuple[Drawer, Drawer]
+    vault: Vault, workspaces: tuple[SecretScope, SecretScope]
 ) -> None:
     values = [f"value {number}" for number in range(20)]
 
@@ -245,7 +247,7 @@ async def test_many_writers_of_one_name_leave_one_value_that_opens(
 
 @pytest.mark.parametrize("name", ["", "A", "a-b", "a b", "ä", "a" * 65, "a.b", "a\n", "\0"])
 async def test_a_name_is_lower_case_letters_digits_and_underscores(
-    vault: Vault, workspaces: tuple[Drawer, Drawer], name: str
+    vault: Vault, workspaces: tuple[SecretScope, SecretScope], name: str
 ) -> None:
     with pytest.raises(Invalid) as caught:
         await vault.set(workspaces[0], name, "value")
@@ -255,7 +257,7 @@ async def test_a_name_is_lower_case_letters_digits_and_underscores(
 
 @pytest.mark.parametrize("value", ["", "y" * 8_193, "ü" * 4_097, "\ud800"])
 async def test_a_value_has_a_size_and_is_never_quoted(
-    vault: Vault, workspaces: tuple[Drawer, Drawer], value: str
+    vault: Vault, workspaces: tuple[SecretScope, SecretScope], value: str
 ) -> None:
     with pytest.raises(Invalid) as caught:
         await vault.set(workspaces[0], "key", value)
@@ -267,7 +269,7 @@ async def test_a_value_has_a_size_and_is_never_quoted(
 
 @pytest.mark.parametrize("description", ["d" * 501, "a\0b"])
 async def test_a_description_is_short_text(
-    vault: Vault, workspaces: tuple[Drawer, Drawer], description: str
+    vault: Vault, workspaces: tuple[SecretScope, SecretScope], description: str
 ) -> None:
     with pytest.raises(Invalid):
         await vault.set(workspaces[0], "key", "value", description)

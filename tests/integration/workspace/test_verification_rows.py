@@ -10,15 +10,15 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.context import Mail
-from mainspring.contracts.errors import Clash, Exhausted, Expired, Upstream
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Expired, LimitExceeded, UpstreamError
+from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Connection, Database
 from mainspring.workspace.people import verification
 from mainspring.workspace.people.users import PLACEHOLDER, read_user
-from mainspring.workspace.people.verification import Code, Verified
+from mainspring.workspace.people.verification import VerificationCode, VerifiedUser
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-ANN, BEN = new_id(), new_id()
+ANN, BEN = generate_id(), generate_id()
 OLD, NEW = "ann@example.org", "new@example.org"
 
 
@@ -43,12 +43,12 @@ async def _kept(tx: Connection) -> tuple[str, str, str | None]:
     """The address, whether it is verified, and the one that waits; Ben's is as it was."""
     ben = await read_user(tx, BEN)
     assert (ben.email, ben.email_state) == ("ben@example.org", "unverified")
-    assert await verification.pending_email(tx, BEN) == "ben@example.org"
+    assert await verification.load_pending_email(tx, BEN) == "ben@example.org"
     ann = await read_user(tx, ANN)
-    return ann.email, ann.email_state, await verification.pending_email(tx, ANN)
+    return ann.email, ann.email_state, await verification.load_pending_email(tx, ANN)
 
 
-async def _ask(tx: Connection, email: str, *, has_mail: bool = True) -> Code | None:
+async def _ask(tx: Connection, email: str, *, has_mail: bool = True) -> VerificationCode | None:
     return await verification.request_change(tx, ANN, email, has_mail=has_mail)
 
 
@@ -146,7 +146,7 @@ async def test_a_code_that_expired_verifies_nothing(people: Database) -> None:
         assert await _kept(tx) == (OLD, "verified", None)
         with pytest.raises(Expired):
             await verification.verify(tx, ANN, code.text)
-        with pytest.raises(Clash):
+        with pytest.raises(Conflict):
             await verification.request_code(tx, ANN)
 
 
@@ -159,7 +159,7 @@ async def test_a_code_is_made_only_where_there_is_something_to_verify(people: Da
         await tx.execute("DELETE FROM email_verifications WHERE user_id = $1", ANN)
         for state, email in (("verified", OLD), ("unverified", PLACEHOLDER.upper())):
             await _state(tx, state, email)
-            with pytest.raises(Clash) as refused:
+            with pytest.raises(Conflict) as refused:
                 await verification.request_code(tx, ANN)
             assert refused.value.code == "nothing_to_verify"
         await _ask(tx, NEW)
@@ -169,12 +169,12 @@ async def test_a_code_is_made_only_where_there_is_something_to_verify(people: Da
 async def test_an_address_of_somebody_else_is_refused_then_and_later(people: Database) -> None:
     async with people.transaction() as tx:
         await _state(tx, "verified")
-        with pytest.raises(Clash):
+        with pytest.raises(Conflict):
             await _ask(tx, "ben@example.org")
         code = await _ask(tx, NEW)
         assert code is not None
         await _state(tx, "verified", NEW, BEN)
-        with pytest.raises(Clash):
+        with pytest.raises(Conflict):
             await verification.verify(tx, ANN, code.text)
 
 
@@ -195,7 +195,7 @@ async def test_codes_and_tries_are_counted_for_each_person(people: Database) -> 
     for most, count in ((5, verification.count_code), (10, verification.count_try)):
         for _ in range(most):
             await count(people, ANN)
-        with pytest.raises(Exhausted) as refused:
+        with pytest.raises(LimitExceeded) as refused:
             await count(people, ANN)
         assert refused.value.code == "too_many_tries"
         wait = refused.value.retry_after
@@ -208,12 +208,12 @@ async def test_codes_and_tries_are_counted_for_each_person(people: Database) -> 
         code = await verification.request_code(tx, ANN)
         await verification.verify(tx, ANN, code.text)
     await verification.count_try(people, ANN)
-    with pytest.raises(Exhausted):
+    with pytest.raises(LimitExceeded):
         await verification.count_code(people, ANN)
 
 
 class _Mailer:
-    def __init__(self, problem: Upstream | None = None) -> None:
+    def __init__(self, problem: UpstreamError | None = None) -> None:
         self.sent: list[tuple[Mail, str]] = []
         self.problem = problem
 
@@ -225,7 +225,7 @@ class _Mailer:
 
 async def test_a_code_goes_to_the_new_address_and_a_notice_to_the_old_one(people: Database) -> None:
     mailer: Any = _Mailer()
-    code = Code(NEW, "ABCDE-FGHJK")
+    code = VerificationCode(NEW, "ABCDE-FGHJK")
     await verification.mail_code(mailer, "https://here.example/", code)
     ((mail, key),) = mailer.sent
     assert mail.to == (NEW,)
@@ -234,15 +234,15 @@ async def test_a_code_goes_to_the_new_address_and_a_notice_to_the_old_one(people
     async with people.transaction() as tx:
         user = await read_user(tx, ANN)
     mailer.sent.clear()
-    await verification.mail_change(mailer, Verified(user, None))
+    await verification.mail_change(mailer, VerifiedUser(user, None))
     assert mailer.sent == []
-    await verification.mail_change(mailer, Verified(user, "gone@example.org"))
+    await verification.mail_change(mailer, VerifiedUser(user, "gone@example.org"))
     ((mail, _),) = mailer.sent
     assert mail.to == ("gone@example.org",)
     assert OLD in mail.text
     # A notice that cannot be sent undoes nothing.
-    failing: Any = _Mailer(Upstream("no", code="no"))
-    await verification.mail_change(failing, Verified(user, "gone@example.org"))
+    failing: Any = _Mailer(UpstreamError("no", code="no"))
+    await verification.mail_change(failing, VerifiedUser(user, "gone@example.org"))
 
 
 async def test_a_code_has_fifty_bits_of_letters_that_are_not_confused(people: Database) -> None:

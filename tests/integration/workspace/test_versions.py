@@ -8,13 +8,13 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Invalid, NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.definition.validate import validate
-from mainspring.workspace.automations import FIRST_MEMBER, Saved, set_state, update
+from mainspring.workspace.automations import FIRST_MEMBER, SavedAutomation, set_state, update
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.portable import (
-    Imported,
+    ImportResult,
     OnClash,
     export_all,
     export_automation,
@@ -40,7 +40,7 @@ def _second(**more: Any) -> dict[str, Any]:
     return document(*plan, triggers=[HOOK], **more)
 
 
-async def _rollback(bench: Bench, automation_id: UUID, version: int) -> Saved:
+async def _rollback(bench: Bench, automation_id: UUID, version: int) -> SavedAutomation:
     house = bench.house
     async with house.database.transaction() as tx:
         return await rollback(
@@ -64,7 +64,7 @@ async def _read(bench: Bench, automation_id: UUID) -> dict[str, Any]:
         return await read_automation(connection, bench.house.workspace_id, automation_id)
 
 
-async def _import(bench: Bench, value: Any, on_clash: OnClash = "refuse") -> list[Imported]:
+async def _import(bench: Bench, value: Any, on_clash: OnClash = "refuse") -> list[ImportResult]:
     house = bench.house
     judged = await judge_import(value, house.registry, house.limits)
     async with house.database.transaction() as tx:
@@ -139,7 +139,7 @@ async def test_the_old_name_comes_back_if_it_is_free(bench: Bench) -> None:
             FIRST_MEMBER,
         )
     other = await bench.save(_first(name="old"))
-    with pytest.raises(Clash) as caught:
+    with pytest.raises(Conflict) as caught:
         await _rollback(bench, saved.automation_id, 1)
     assert caught.value.findings[0].pointer == "/name"
     async with house.database.transaction() as tx:
@@ -155,7 +155,7 @@ async def test_a_version_that_no_longer_fits_is_not_brought_back(bench: Bench) -
            jsonb_set(document::jsonb, '{plan,0,action}', '"no_such_action"')::json"""
     )
     await bench.save(_second())
-    with pytest.raises(Clash) as caught:
+    with pytest.raises(Conflict) as caught:
         await _rollback(bench, saved.automation_id, 1)
     assert [finding.pointer for finding in caught.value.findings] == ["/plan/0/action"]
     assert (await _read(bench, saved.automation_id))["version"] == 2
@@ -165,18 +165,18 @@ async def test_an_archived_automation_is_not_rolled_back(bench: Bench) -> None:
     saved = await bench.save(_first())
     async with bench.house.database.transaction() as tx:
         await archive(tx, bench.house.workspace_id, saved.automation_id)
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         await _rollback(bench, saved.automation_id, 1)
 
 
 @pytest.mark.parametrize("version", [0, -1, 2, 2**31, 2**70])
 async def test_a_version_that_is_not_there_is_missing(bench: Bench, version: int) -> None:
     saved = await bench.save(_first())
-    with pytest.raises(Missing) as caught:
+    with pytest.raises(NotFound) as caught:
         await _rollback(bench, saved.automation_id, version)
     assert caught.value.code == "no_version"
-    with pytest.raises(Missing) as caught:
-        await _version(bench, new_id(), 1)
+    with pytest.raises(NotFound) as caught:
+        await _version(bench, generate_id(), 1)
     assert caught.value.code == "no_automation"
 
 
@@ -307,7 +307,7 @@ async def test_a_taken_name_refuses_the_whole_import_unless_said_otherwise(bench
         "version": 1,
         "automations": [_first(name="new"), _second(name="there")],
     }
-    with pytest.raises(Clash) as caught:
+    with pytest.raises(Conflict) as caught:
         await _import(bench, bundle)
     assert [finding.pointer for finding in caught.value.findings] == ["/automations/1/name"]
     assert await _counted(bench, "automations") == 1

@@ -19,7 +19,7 @@ from pathlib import Path
 from mainspring.contracts.context import Mailbox
 from mainspring.gate.context import GateContext
 from mainspring.gate.egress import CallHttp, Egress
-from mainspring.gate.mail.imap import opened_mailbox
+from mainspring.gate.mail.imap import open_mailbox
 from tests.kit.certificates import client_side, self_signed, server_side
 
 USER, PASSWORD = "ada@example.com", 'a "word" with \\ and ü'
@@ -227,7 +227,7 @@ class MailboxWay:
             return {"connection.password": self._password}
 
         assert self._ctx.account is not None
-        async with opened_mailbox(
+        async with open_mailbox(
             self._egress,
             self._ctx.account.settings,
             reveal,

@@ -20,7 +20,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from mainspring.actions.script.sandbox.walls import Wanted
+from mainspring.actions.script.sandbox.walls import IsolationMode
 from tests.kit.escapes.battery import Mode, run_battery
 from tests.kit.escapes.bombs import run_bombs
 from tests.kit.escapes.native import run_native
@@ -59,7 +59,7 @@ def read_mode(text: str) -> Mode:
     rest, _, part = text.partition("/")
     wanted, _, more = rest.partition("+")
     every, _, offset = part.partition(".")
-    return Mode(Wanted(wanted), more == "open", int(every or 1), int(offset or 0))
+    return Mode(IsolationMode(wanted), more == "open", int(every or 1), int(offset or 0))
 
 
 def _all() -> int:

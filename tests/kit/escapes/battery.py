@@ -16,10 +16,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from mainspring.actions.script.sandbox.caps import Caps
-from mainspring.actions.script.sandbox.pool import FLAGS, Sandboxes
+from mainspring.actions.script.sandbox.caps import ProcessLimits
+from mainspring.actions.script.sandbox.pool import FLAGS, SandboxPool
 from mainspring.actions.script.sandbox.process import Frame
-from mainspring.actions.script.sandbox.walls import Wanted
+from mainspring.actions.script.sandbox.walls import IsolationMode
 from tests.kit.escapes.planted import Planted, planted
 from tests.kit.escapes.table import Attempt, Script, attempts, scripts, storage
 from tests.kit.processes import is_running
@@ -28,8 +28,8 @@ DOOR: Final = "http://127.0.0.1:9/mcp"
 EVERYTHING: Final = ("--allow-all", "--no-prompt", "--no-config", "--no-lock", "--no-code-cache")
 _SECONDS: Final = 12.0
 _PATIENT_SECONDS: Final = 120.0
-_ROOM: Final = Caps(wall_seconds=_SECONDS, cpu_seconds=10, memory_mb=256)
-_MORE_ROOM: Final = Caps(wall_seconds=_SECONDS, cpu_seconds=10, memory_mb=1024)
+_ROOM: Final = ProcessLimits(wall_seconds=_SECONDS, cpu_seconds=10, memory_mb=256)
+_MORE_ROOM: Final = ProcessLimits(wall_seconds=_SECONDS, cpu_seconds=10, memory_mb=1024)
 _REFUSED: Final = {
     "title": "Not allowed",
     "detail": "This address is not public.",
@@ -42,7 +42,7 @@ _REFUSED: Final = {
 class Mode:
     """Which walls stand, and how much of the table is run behind them (every nth attempt)."""
 
-    wanted: Wanted
+    wanted: IsolationMode
     open: bool = False
     every: int = 1
     offset: int = 0
@@ -50,7 +50,7 @@ class Mode:
     @property
     def needs_no_deno(self) -> bool:
         """Whether the kernel's walls stand alone."""
-        return self.open and self.wanted is not Wanted.NONE
+        return self.open and self.wanted is not IsolationMode.NONE
 
     @property
     def name(self) -> str:
@@ -83,7 +83,7 @@ class Verdict:
 class Battery:
     """One mode: the sandboxes, what is planted round them, and a neighbour to be robbed."""
 
-    def __init__(self, mode: Mode, sandboxes: Sandboxes, ground: Planted) -> None:
+    def __init__(self, mode: Mode, sandboxes: SandboxPool, ground: Planted) -> None:
         self.verdict = Verdict(mode.name)
         self._mode = mode
         self._sandboxes = sandboxes
@@ -185,7 +185,7 @@ class Battery:
         source = (
             f"export default async ({{ brains }}) => {{ await brains.hold({{}}); {_kept(texts)} }}"
         )
-        async with self._sandboxes.taken(Caps(wall_seconds=600)) as process:
+        async with self._sandboxes.taken(ProcessLimits(wall_seconds=600)) as process:
             await process.send(self._first(source, {"run": texts["run"]}, texts["token"]))
             async for item in process:
                 assert isinstance(item, Frame), item
@@ -221,7 +221,7 @@ async def run_battery(mode: Mode, worker: int) -> Verdict:
     """The whole of it behind one choice of walls; ``worker`` is the process that is robbed."""
     async with planted() as ground:
         flags = EVERYTHING if mode.open else FLAGS
-        async with Sandboxes(warm=0, most=4, wanted=mode.wanted, flags=flags) as sandboxes:
+        async with SandboxPool(warm=0, most=4, wanted=mode.wanted, flags=flags) as sandboxes:
             battery = Battery(mode, sandboxes, ground)
             verdict = await battery.run(worker)
             folder = sandboxes.folder

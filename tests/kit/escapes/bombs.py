@@ -14,13 +14,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from mainspring.actions.script.sandbox.caps import Caps
-from mainspring.actions.script.sandbox.pool import FLAGS, Sandboxes
-from mainspring.actions.script.sandbox.process import Frame, Piece
+from mainspring.actions.script.sandbox.caps import ProcessLimits
+from mainspring.actions.script.sandbox.pool import FLAGS, SandboxPool
+from mainspring.actions.script.sandbox.process import Frame, OutputChunk
 from tests.kit.escapes.battery import EVERYTHING, Mode
 from tests.kit.processes import is_running
 
-CAPS: Final = Caps(1.5, cpu_seconds=1, memory_mb=192, output_bytes=1 << 20, frame_bytes=1 << 20)
+CAPS: Final = ProcessLimits(
+    1.5, cpu_seconds=1, memory_mb=192, output_bytes=1 << 20, frame_bytes=1 << 20
+)
 # How much longer than its bound a script may live, and how much more memory it may touch.
 LATER: Final = 2.0
 MORE: Final = 1.2
@@ -62,7 +64,7 @@ async def run_bombs(mode: Mode) -> dict[str, Any]:
     done, turns = asyncio.Event(), asyncio.Semaphore(_AT_ONCE)
     flags = EVERYTHING if mode.open else FLAGS
     wanted = mode.wanted
-    async with Sandboxes(warm=0, most=6, wanted=wanted, caps=CAPS, flags=flags) as sandboxes:
+    async with SandboxPool(warm=0, most=6, wanted=wanted, caps=CAPS, flags=flags) as sandboxes:
         walls = await sandboxes.walls()
         neighbour = asyncio.create_task(_beside(sandboxes, done))
 
@@ -84,14 +86,14 @@ async def run_bombs(mode: Mode) -> dict[str, Any]:
     }
 
 
-async def light(sandboxes: Sandboxes, name: str, text: str) -> Blast:
+async def light(sandboxes: SandboxPool, name: str, text: str) -> Blast:
     """The host answers nothing, so that everything piles up."""
     output = 0
     async with sandboxes.taken(CAPS) as process:
         began = time.monotonic()
         await process.send(first_frame(text))
         async for item in process:
-            if isinstance(item, Piece):
+            if isinstance(item, OutputChunk):
                 output += len(item.text.encode())
         ended = await process.ended()
         seconds = time.monotonic() - began
@@ -99,11 +101,11 @@ async def light(sandboxes: Sandboxes, name: str, text: str) -> Blast:
     return Blast(name, seconds, ended.peak_kb, output, ended.reason, process.pid)
 
 
-async def _beside(sandboxes: Sandboxes, done: asyncio.Event) -> int:
+async def _beside(sandboxes: SandboxPool, done: asyncio.Event) -> int:
     """A neighbour that does its work over and over until the bombs are spent."""
     finished = 0
     while not (finished and done.is_set()):
-        async with sandboxes.taken(Caps(wall_seconds=30)) as process:
+        async with sandboxes.taken(ProcessLimits(wall_seconds=30)) as process:
             await process.send(first_frame("return (await brains.x({ n: 20 })).n + 22;"))
             async for item in process:
                 assert isinstance(item, Frame), item

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from mainspring.actions.script.sandbox.confine import (
-    Bounds,
-    become_deno,
+    ChildLimits,
+    confine_child,
+    exec_deno,
     raise_walls,
-    stand_behind,
 )
 from mainspring.actions.script.sandbox.system import Kernel
-from mainspring.actions.script.sandbox.walls import Wanted
+from mainspring.actions.script.sandbox.walls import IsolationMode
 from tests.kit.escapes.battery import Mode
 from tests.kit.escapes.planted import planted
 from tests.kit.processes import ROOT
@@ -74,15 +74,15 @@ def main(told: dict[str, Any]) -> None:
     program, kernel = os.open(python, os.O_RDONLY), Kernel()
     # An empty folder that becomes the root folder.
     root = Path(told["folder"]) / "empty"
-    raised = raise_walls(kernel, Wanted(told["wanted"]), root, readable, runnable)
+    raised = raise_walls(kernel, IsolationMode(told["wanted"]), root, readable, runnable)
     sys.stdout.write(json.dumps(raised.walls.as_dict()) + "\n")
     sys.stdout.flush()
     child = kernel.fork_apart() if raised.walls.namespaces else os.fork()
     if child == 0:
-        stand_behind(kernel, raised, 0)
+        confine_child(kernel, raised, 0)
         arguments = ["python", "-P", "-S", "-s", "-c", text, json.dumps(told)]
         command = (program, arguments, {"PYTHONHOME": str(home)})
-        become_deno(kernel, Bounds(1 << 32, 20), [0, 1, 2], command)
+        exec_deno(kernel, ChildLimits(1 << 32, 20), [0, 1, 2], command)
     os.waitpid(child, 0)
 
 

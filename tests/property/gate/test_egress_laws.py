@@ -14,13 +14,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mainspring.contracts.errors import Denied, Invalid, Upstream
-from mainspring.definition.hosts import site_of
+from mainspring.contracts.errors import Invalid, PermissionDenied, UpstreamError
+from mainspring.definition.hosts import parse_url_host
 from mainspring.gate.egress.addresses import is_public
-from mainspring.gate.egress.body import Decoder
-from mainspring.gate.egress.dial import judge_literal
-from mainspring.gate.egress.headers import checked_value
-from mainspring.gate.egress.url import Target, parse_url, resolve_location
+from mainspring.gate.egress.body import BodyDecoder
+from mainspring.gate.egress.dial import check_literal_address
+from mainspring.gate.egress.headers import validate_header_value
+from mainspring.gate.egress.url import UrlTarget, parse_url, resolve_location
 from mainspring.gate.redact import Redactor
 
 BLOCKED_4 = [
@@ -140,8 +140,8 @@ def spelled6(draw: st.DrawFn) -> str:
 @settings(max_examples=500)
 @given(st.one_of(spelled4(), spelled6()), st.sampled_from(["", ":80", ":8443"]))
 def test_an_address_in_a_blocked_range_is_refused_in_any_spelling(host: str, port: str) -> None:
-    with pytest.raises((Invalid, Denied)):
-        judge_literal(parse_url(f"http://{host}{port}/"), frozenset())
+    with pytest.raises((Invalid, PermissionDenied)):
+        check_literal_address(parse_url(f"http://{host}{port}/"), frozenset())
 
 
 @given(st.one_of(blocked4, blocked6))
@@ -172,7 +172,7 @@ url_signs = st.text(
 urls = st.builds("{}{}".format, st.sampled_from(["", "http://", "https://", "HTTP://a"]), url_signs)
 
 
-def _read(text: str) -> Target | None:
+def _read(text: str) -> UrlTarget | None:
     try:
         return parse_url(text)
     except Invalid:
@@ -191,7 +191,7 @@ def test_a_url_has_one_spelling_and_reading_it_again_changes_nothing(text: str) 
 
 @given(urls)
 def test_the_grants_and_the_guard_never_read_two_hosts_in_one_url(text: str) -> None:
-    target, site = _read(text), site_of(text)
+    target, site = _read(text), parse_url_host(text)
     if target is not None and site is not None:
         assert (target.bracketed, target.port) == (site.host, site.port)
 
@@ -208,7 +208,7 @@ def test_a_redirect_to_a_path_stays_with_its_host(location: str) -> None:
 @given(st.text(max_size=60))
 def test_a_header_value_that_passes_cannot_end_its_line(value: str) -> None:
     with contextlib.suppress(Invalid):
-        sent = checked_value("X-Any", value)
+        sent = validate_header_value("X-Any", value)
         # The library that writes it has its own, independent check.
         h11.Request(method="GET", target="/", headers=[("Host", "a"), ("X-Any", sent)])
         assert "\r" not in sent
@@ -231,13 +231,13 @@ def test_a_body_comes_out_whole_or_is_too_large(
     encoding: str, data: bytes, size: int, room: int
 ) -> None:
     packed = _packed(encoding, data)
-    decoder = Decoder(encoding, room)
+    decoder = BodyDecoder(encoding, room)
     outcome: bytes | str
     try:
         for at in range(0, len(packed), size):
             decoder.feed(packed[at : at + size])
         outcome = decoder.finish()
-    except Upstream as problem:
+    except UpstreamError as problem:
         outcome = problem.code
 
     assert outcome == (data if len(data) <= room else "response_too_large")
@@ -245,8 +245,8 @@ def test_a_body_comes_out_whole_or_is_too_large(
 
 @given(st.sampled_from(["gzip", "deflate"]), st.binary(max_size=500), st.integers(1, 50))
 def test_any_bytes_at_all_are_decoded_or_refused(encoding: str, data: bytes, size: int) -> None:
-    decoder = Decoder(encoding, 1_000)
-    with contextlib.suppress(Upstream):
+    decoder = BodyDecoder(encoding, 1_000)
+    with contextlib.suppress(UpstreamError):
         for at in range(0, len(data), size):
             decoder.feed(data[at : at + size])
         assert len(decoder.finish()) <= 1_000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mainspring.authoring.draft import as_written, changed_document, new_document
+from mainspring.authoring.draft import apply_changes, as_written, new_document
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_text import content_hash
+from mainspring.definition.json_text import hash_content
 from mainspring.definition.model import Definition
 from mainspring.definition.validate import validate
 from mainspring.vocabulary import build_registry
@@ -42,7 +42,7 @@ def test_a_definition_without_the_new_parts_keeps_its_hash() -> None:
     assert "writes" not in kept
     assert "model" not in kept["execution"]
     # As it was before there were such parts; only the version of the language is another.
-    assert content_hash({**kept, "schema_version": "1.1"}).hex()[:8] == "064b437b"
+    assert hash_content({**kept, "schema_version": "1.1"}).hex()[:8] == "064b437b"
 
 
 def test_a_place_in_the_definition_is_told_as_it_was_written() -> None:
@@ -63,7 +63,7 @@ def test_a_place_in_the_definition_is_told_as_it_was_written() -> None:
 
 def test_a_change_leaves_what_is_not_named_as_it_was() -> None:
     document, _ = new_document(GIVEN)
-    changed, findings = changed_document(document, {"max_wall_seconds": 90})
+    changed, findings = apply_changes(document, {"max_wall_seconds": 90})
     assert findings == []
     config = changed["plan"][0]["config"]
     assert config == {**document["plan"][0]["config"], "wall_seconds": 90}

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import pytest
 
-from mainspring.authoring.phrases.answers import Answer
-from mainspring.authoring.phrases.reading import read_words
-from mainspring.authoring.places import put
-from mainspring.authoring.shapes import Sketch
+from mainspring.authoring.phrases.answers import ScheduleAnswer
+from mainspring.authoring.phrases.reading import parse_schedules
+from mainspring.authoring.places import set_at_pointer
+from mainspring.authoring.shapes import ProposalSketch
 from tests.kit.moments import NOW
 from tests.unit.authoring.sketch.workspace import actions, draw, strays
 
@@ -19,18 +19,18 @@ BEFORE: Final = draw(
 CRON: Final = "/triggers/0/config/cron"
 
 
-def _read(text: str) -> Answer:
-    return read_words(text, NOW, "Europe/Berlin")
+def _read(text: str) -> ScheduleAnswer:
+    return parse_schedules(text, NOW, "Europe/Berlin")
 
 
-def _changed(words: str, cron: str, timezone: str | None = "Asia/Tokyo") -> Sketch:
-    made = draw(words, before=put(BEFORE, CRON, cron), timezone=timezone)
+def _changed(words: str, cron: str, timezone: str | None = "Asia/Tokyo") -> ProposalSketch:
+    made = draw(words, before=set_at_pointer(BEFORE, CRON, cron), timezone=timezone)
     assert strays(made) == []
     assert made.document["plan"] == BEFORE["plan"]
     return made
 
 
-def _crons(made: Sketch) -> list[str]:
+def _crons(made: ProposalSketch) -> list[str]:
     configs: list[Any] = [one["config"] for one in made.document["triggers"]]
     assert {one["timezone"] for one in configs} <= {"Europe/Berlin"}
     return [one["cron"] for one in configs]

@@ -12,11 +12,11 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from mainspring.authoring.phrases.answers import CLARIFICATIONS, MOMENTS, REFUSALS, Answer
+from mainspring.authoring.phrases.answers import CLARIFICATIONS, MOMENTS, REFUSALS, ScheduleAnswer
 from mainspring.authoring.phrases.capability import ANSWER
 from mainspring.authoring.phrases.echo import say_crons
-from mainspring.authoring.phrases.reading import MOST_WISHES, read_words
-from mainspring.authoring.phrases.weeks import moments_of
+from mainspring.authoring.phrases.reading import MOST_WISHES, parse_schedules
+from mainspring.authoring.phrases.weeks import iterate_fire_times
 from mainspring.authoring.phrases.words import LONGEST
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
@@ -33,8 +33,8 @@ LEAST_SHARE = 0.99
 
 
 @cache
-def _read(text: str, zone: str | None = ZONE) -> Answer:
-    return read_words(text, NOW, zone)
+def _read(text: str, zone: str | None = ZONE) -> ScheduleAnswer:
+    return parse_schedules(text, NOW, zone)
 
 
 @pytest.mark.parametrize(("file", "phrases"), [(PHRASES, 425), (INDEPENDENT, 630)])
@@ -155,7 +155,7 @@ def test_a_zone_keeps_its_sign_and_is_shown_by_its_offset(said: str, zone: str, 
     ],
 )
 def test_a_short_day_that_is_a_word_of_its_own_is_no_schedule(text: str) -> None:
-    assert _read(text) == Answer()
+    assert _read(text) == ScheduleAnswer()
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_every_other_friday_is_weekly_with_a_condition_that_holds_each_second_ti
     for choice in question.choices:
         assert choice.when is not None
         condition = parse_predicate(choice.when, Limits())
-        moments = moments_of(choice.crons[0], "Europe/Berlin", NOW)
+        moments = iterate_fire_times(choice.crons[0], "Europe/Berlin", NOW)
         weekly = [next(moments) for _ in range(300)]
         kept.append(
             [
@@ -292,7 +292,7 @@ def test_the_first_working_day_is_a_condition_where_it_can_be_one() -> None:
     (refusal,) = _read("on the first working day of the month at 9 Berlin time").refusals
     whens = [choice for choice in refusal.choices if choice.when is not None]
     condition = parse_predicate(whens[0].when or "", Limits())
-    moments = moments_of(whens[0].crons[0], "Europe/Berlin", NOW)
+    moments = iterate_fire_times(whens[0].crons[0], "Europe/Berlin", NOW)
     days = [next(moments) for _ in range(36)]
     found = [
         day.strftime("%a %d")
@@ -386,7 +386,7 @@ def test_the_same_words_at_the_same_moment_are_always_read_the_same() -> None:
     text = "every other Friday at 5pm and every Monday at 9"
     moment = datetime(2026, 11, 15, tzinfo=UTC)
 
-    assert read_words(text, moment, ZONE) == read_words(text, moment, ZONE)
+    assert parse_schedules(text, moment, ZONE) == parse_schedules(text, moment, ZONE)
 
 
 @pytest.mark.parametrize(

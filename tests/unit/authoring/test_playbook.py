@@ -8,7 +8,7 @@ import pytest
 
 from mainspring.authoring.draft import new_document
 from mainspring.authoring.playbook import EGRESS_PHRASE, playbook
-from mainspring.authoring.skeletons import SKELETONS, Skeleton, filled
+from mainspring.authoring.skeletons import SKELETONS, ScriptSkeleton, fill_skeleton
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
@@ -108,13 +108,13 @@ def test_what_to_reach_for_is_said_before_anything_is_made() -> None:
 
 
 @pytest.mark.parametrize("skeleton", SKELETONS, ids=lambda one: one.id)
-def test_a_filled_skeleton_is_a_script_that_can_be_saved(skeleton: Skeleton) -> None:
+def test_a_filled_skeleton_is_a_script_that_can_be_saved(skeleton: ScriptSkeleton) -> None:
     shown = skeleton.as_dict()
     assert {blank["blank"].strip("_") for blank in shown["blanks"]} == set(skeleton.blanks)
     for wrong in ({}, {**NAMES, "BOARD_ID": '"; evil()'}, {**NAMES, "KEY_FIELD": "a\nb"}):
         with pytest.raises(Invalid):
-            filled(skeleton, wrong)
-    source = filled(skeleton, NAMES)
+            fill_skeleton(skeleton, wrong)
+    source = fill_skeleton(skeleton, NAMES)
     assert "__" not in source
     document, findings = new_document(
         {

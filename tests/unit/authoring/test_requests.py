@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.shapes import Question
+from mainspring.authoring.shapes import ProposalQuestion
 from scripts.authoring_score import by_rules, table
 from tests.kit.request_score import ASPECTS, score
 from tests.kit.requests import SETS, Made, Request, read_requests, read_worlds
@@ -147,7 +147,7 @@ def test_a_schedule_counts_by_its_moments_and_not_by_its_spelling() -> None:
 
 def test_a_question_excuses_what_is_missing_there_and_nothing_else() -> None:
     steps = [RIGHT["plan"][0], {**RIGHT["plan"][1], "config": {}}]
-    asked = [Question("channel", "value", "/plan/1/config/channel", "Which channel?")]
+    asked = [ProposalQuestion("channel", "value", "/plan/1/config/channel", "Which channel?")]
     request = replace(REQUEST, complete=False, mentions=(), asks=(("config/channel",),))
 
     verdict = score(request, Made(_changed(plan=steps), asked), DEV)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mainspring.authoring.running import usual_wait
-from mainspring.authoring.told_run import OUTPUT_BYTES, Waited, cut, tell_run
+from mainspring.authoring.told_run import OUTPUT_BYTES, RunWait, tell_run, truncate_bytes
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 URL = "http://127.0.0.1:8080/automations/x"
@@ -64,7 +64,7 @@ def _end(code: int, reason: str | None = None) -> dict[str, Any]:
 def test_every_end_has_one_of_seven_words(
     run: dict[str, Any], said: list[dict[str, Any]], word: str
 ) -> None:
-    told = tell_run(run, said, Waited(150, 1, URL))
+    told = tell_run(run, said, RunWait(150, 1, URL))
     assert told["status"] == word
     assert told["next_step"].endswith(".")
     assert told["terminal"] is not told["timed_out"]
@@ -81,18 +81,18 @@ def test_every_end_has_one_of_seven_words(
     ],
 )
 def test_a_wait_that_is_over_says_who_was_missing(status: str, workers: int, reason: str) -> None:
-    told = tell_run(_run(status, finished_at=None), [], Waited(10, workers, URL))
+    told = tell_run(_run(status, finished_at=None), [], RunWait(10, workers, URL))
     assert (told["timed_out"], told["timeout_reason"]) == (True, reason)
     assert told["duration_ms"] is None
     assert f"run_id {UUID(int=7)}" in told["next_step"]
-    looked = tell_run(_run(status, finished_at=None), [], Waited(0, workers, URL))
+    looked = tell_run(_run(status, finished_at=None), [], RunWait(0, workers, URL))
     assert (looked["timed_out"], looked["timeout_reason"]) == (False, None)
     assert looked["next_step"] == told["next_step"]
 
 
 def test_the_last_try_of_a_step_is_what_is_shown() -> None:
     said = [_piece("out", "one\n"), _piece("out", "one\n", 2), _piece("out", "two\n", 2)]
-    told = tell_run(_run("succeeded"), said, Waited(150, None, URL))
+    told = tell_run(_run("succeeded"), said, RunWait(150, None, URL))
     assert told["stdout"] == "one\ntwo\n"
     assert (told["duration_ms"], told["cost_usd"], told["exit_code"]) == (2_000, 0.25, None)
 
@@ -101,7 +101,7 @@ def test_what_was_only_pretended_is_listed_and_said() -> None:
     call = {"step": "script", "capability": "send_email", "arguments": {}, "outcome": "pretended"}
     real = {**call, "capability": "get_board", "outcome": "read"}
     run = _run("succeeded", mode="dry_run", calls=[call, real])
-    told = tell_run(run, [], Waited(150, None, URL))
+    told = tell_run(run, [], RunWait(150, None, URL))
     assert [one["capability"] for one in told["suppressed"]] == ["send_email"]
     assert "1 call was only pretended" in told["next_step"]
     assert "dry_run: false" in told["next_step"]
@@ -109,14 +109,14 @@ def test_what_was_only_pretended_is_listed_and_said() -> None:
 
 def test_an_error_is_told_as_a_sentence() -> None:
     failed = _run("failed", error={"detail": "The script stopped: Error: no", "code": "x"})
-    assert tell_run(failed, [], Waited(1, None, URL))["error"] == "The script stopped: Error: no"
+    assert tell_run(failed, [], RunWait(1, None, URL))["error"] == "The script stopped: Error: no"
     skipped = _run("skipped", reason="dropped")
-    assert "drop_if_running" in tell_run(skipped, [], Waited(1, None, URL))["error"]
+    assert "drop_if_running" in tell_run(skipped, [], RunWait(1, None, URL))["error"]
 
 
 @given(st.text(max_size=12_000))
 def test_a_cut_text_has_whole_characters_and_no_more_bytes_than_promised(text: str) -> None:
-    shown = cut(text)
+    shown = truncate_bytes(text)
     size = len(shown.encode())
     assert size <= OUTPUT_BYTES
     if len(text.encode("utf-8", "replace")) <= OUTPUT_BYTES:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 
-MEMBER = Actor(new_id(), "member", new_id())
+MEMBER = Actor(generate_id(), "member", generate_id())
 
 
 def test_a_member_is_a_person_unless_a_program_speaks_for_them() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.contracts.plain_names import check_plain_name, name_findings, plain_name
+from mainspring.contracts.plain_names import check_plain_name, clean_name, name_findings
 
 UNSAFE = [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F)]
 UNSAFE += range(0x2066, 0x206A)
@@ -22,7 +22,7 @@ def test_a_name_with_a_control_character_or_a_bidi_override_is_refused(code: int
     assert finding.suggestion == "Write it as 'in voices'."
     assert refused.value.suggestion == finding.suggestion
     assert chr(code) not in refused.value.detail + finding.detail
-    assert plain_name(name) == "in voices"
+    assert clean_name(name) == "in voices"
 
 
 INVISIBLE = [0xAD, 0x61C, 0x115F, 0x1160, 0x180E, 0x200B, 0x200E, 0x200F, *range(0x2060, 0x2065)]
@@ -36,7 +36,7 @@ def test_a_name_with_an_invisible_character_is_refused(code: int) -> None:
 
     assert (finding.code, finding.suggestion) == ("name_characters", "Write it as 'invoices'.")
     assert f"U+{code:04X}" in finding.detail
-    assert plain_name(name) == "invoices"
+    assert clean_name(name) == "invoices"
 
 
 @pytest.mark.parametrize(

@@ -11,27 +11,27 @@ import pytest
 
 from mainspring.contracts.context import HttpResponse
 from mainspring.contracts.errors import (
-    Clash,
-    Denied,
+    Conflict,
     Expired,
     Invalid,
-    Missing,
+    NotFound,
+    PermissionDenied,
     Problem,
-    ReconnectNeeded,
-    Upstream,
+    ReconnectRequired,
+    UpstreamError,
 )
-from mainspring.contracts.html_text import text_of_html
-from mainspring.contracts.integration import Broken, Item
+from mainspring.contracts.html_text import extract_html_text
+from mainspring.contracts.integration import Item, UnreadableItem
 from mainspring.contracts.one_by_one import read_each, read_one
 from mainspring.contracts.provider_answers import (
     LONGEST_PAUSE,
-    Words,
-    one_line,
+    ProviderErrorReasons,
+    format_one_line,
+    parse_error_detail,
+    parse_refusal,
     read_json,
     read_object,
-    refused,
     retry_after,
-    said,
 )
 from tests.kit.runaway import RUNAWAY
 
@@ -79,22 +79,22 @@ def test_a_pause_until_a_date_counts_from_our_own_clock_where_nobody_says_anothe
     ("status", "kind", "retryable", "unsent"),
     [
         (400, Invalid, False, True),
-        (403, Denied, False, True),
-        (404, Missing, False, True),
-        (409, Clash, False, True),
+        (403, PermissionDenied, False, True),
+        (404, NotFound, False, True),
+        (409, Conflict, False, True),
         (410, Expired, False, True),
-        (418, Upstream, False, True),
-        (302, Upstream, False, True),
-        (408, Upstream, True, None),
-        (429, Upstream, True, True),
-        (500, Upstream, True, None),
-        (503, Upstream, True, None),
+        (418, UpstreamError, False, True),
+        (302, UpstreamError, False, True),
+        (408, UpstreamError, True, None),
+        (429, UpstreamError, True, True),
+        (500, UpstreamError, True, None),
+        (503, UpstreamError, True, None),
     ],
 )
 def test_every_refusal_is_a_problem_that_says_whether_something_has_left(
     status: int, kind: type[Problem], retryable: bool, unsent: bool | None
 ) -> None:
-    problem = refused(_answered(status, b"<html>"), "Shop")
+    problem = parse_refusal(_answered(status, b"<html>"), "Shop")
     assert type(problem) is kind
     assert (problem.retryable, problem.unsent) == (retryable, unsent)
     assert "Shop" in problem.detail
@@ -102,28 +102,39 @@ def test_every_refusal_is_a_problem_that_says_whether_something_has_left(
 
 def test_what_a_provider_says_of_itself_is_found_and_kept_on_one_line() -> None:
     inner = {"message": "a\nb", "errors": [{"reason": "rateLimitExceeded"}], "details": "x"}
-    assert said(_answered(403, {"error": inner})).reasons == {"rateLimitExceeded"}
-    assert said(_answered(403, {"error": inner})).message == "a b"
-    assert said(_answered(400, {"error": "bad_verb", "error_description": "No"})).message == "No"
-    assert said(_answered(400, {"errors": [{"code": "missing"}], "message": "M"})).reasons == {
-        "missing"
-    }
-    assert said(_answered(400, [1])).reasons == said(_answered(400, b"\xff")).reasons == frozenset()
-    words = Words(busy=frozenset({"rateLimitExceeded"}), reconnect=frozenset({"revoked"}))
-    busy = refused(_answered(403, {"error": inner}, retry_after="4"), "Shop", words)
+    assert parse_error_detail(_answered(403, {"error": inner})).reasons == {"rateLimitExceeded"}
+    assert parse_error_detail(_answered(403, {"error": inner})).message == "a b"
+    assert (
+        parse_error_detail(_answered(400, {"error": "bad_verb", "error_description": "No"})).message
+        == "No"
+    )
+    assert parse_error_detail(
+        _answered(400, {"errors": [{"code": "missing"}], "message": "M"})
+    ).reasons == {"missing"}
+    assert (
+        parse_error_detail(_answered(400, [1])).reasons
+        == parse_error_detail(_answered(400, b"\xff")).reasons
+        == frozenset()
+    )
+    words = ProviderErrorReasons(
+        busy=frozenset({"rateLimitExceeded"}), reconnect=frozenset({"revoked"})
+    )
+    busy = parse_refusal(_answered(403, {"error": inner}, retry_after="4"), "Shop", words)
     assert busy is not None
     assert (busy.code, busy.retry_after, busy.retryable) == ("provider_busy", 4.0, True)
-    assert isinstance(refused(_answered(400, {"error": "revoked"}), "Shop", words), ReconnectNeeded)
-    assert refused(_answered(204), "Shop") is None
-    assert one_line("a\u202eb\x00c\u2028d", 5) == "a b c…"
+    assert isinstance(
+        parse_refusal(_answered(400, {"error": "revoked"}), "Shop", words), ReconnectRequired
+    )
+    assert parse_refusal(_answered(204), "Shop") is None
+    assert format_one_line("a\u202eb\x00c\u2028d", 5) == "a b c…"
 
 
 def test_what_is_no_json_did_not_come_from_the_api() -> None:
     assert read_json(_answered(200, [1]), "Shop") == [1]
     for body in (b"<html>", b"", b"\xff"):
-        with pytest.raises(Upstream, match="does not speak as the API of Shop"):
+        with pytest.raises(UpstreamError, match="does not speak as the API of Shop"):
             read_json(_answered(200, body), "Shop")
-    with pytest.raises(Upstream, match="does not speak"):
+    with pytest.raises(UpstreamError, match="does not speak"):
         read_object(_answered(200, [1]), "Shop")
 
 
@@ -145,7 +156,7 @@ def test_what_is_no_json_did_not_come_from_the_api() -> None:
     ],
 )
 def test_html_is_what_a_person_would_read(html: str, text: str) -> None:
-    assert text_of_html(html) == text
+    assert extract_html_text(html) == text
 
 
 @pytest.mark.parametrize(
@@ -167,7 +178,7 @@ def test_html_is_what_a_person_would_read(html: str, text: str) -> None:
     ],
 )
 def test_what_a_sender_hides_is_not_read(style: str) -> None:
-    assert text_of_html(f"<b>a</b><span style='{style}'>hidden <i>too</i></span>b") == "ab"
+    assert extract_html_text(f"<b>a</b><span style='{style}'>hidden <i>too</i></span>b") == "ab"
 
 
 @pytest.mark.parametrize(
@@ -184,7 +195,7 @@ def test_what_a_sender_hides_is_not_read(style: str) -> None:
     ],
 )
 def test_what_only_looks_like_hiding_is_read(style: str) -> None:
-    assert text_of_html(f"<span style='{style}'>seen</span>") == "seen"
+    assert extract_html_text(f"<span style='{style}'>seen</span>") == "seen"
 
 
 @pytest.mark.parametrize(
@@ -203,7 +214,7 @@ def test_what_only_looks_like_hiding_is_read(style: str) -> None:
     ],
 )
 def test_a_tag_ends_where_it_ends_in_a_browser(html: str, text: str) -> None:
-    assert text_of_html(html) == text
+    assert extract_html_text(html) == text
 
 
 @pytest.mark.parametrize(
@@ -212,8 +223,8 @@ def test_a_tag_ends_where_it_ends_in_a_browser(html: str, text: str) -> None:
 )
 def test_html_of_any_kind_takes_as_long_as_it_is(piece: str) -> None:
     begun = time.process_time()
-    text_of_html(piece * (100_000 // len(piece)))
-    text_of_html("<p style='" + piece.replace("'", "") * (100_000 // len(piece)) + "'>x")
+    extract_html_text(piece * (100_000 // len(piece)))
+    extract_html_text("<p style='" + piece.replace("'", "") * (100_000 // len(piece)) + "'>x")
     assert time.process_time() - begun < RUNAWAY
 
 
@@ -224,16 +235,16 @@ async def test_what_stumbles_over_one_thing_does_not_stop_the_others() -> None:
         return Item(name, "note", name)
 
     found = await read_each({"odd": "x:odd", "b": "x:b"}, read)
-    assert [type(one) for one in found] == [Broken, Item]
+    assert [type(one) for one in found] == [UnreadableItem, Item]
     for error in (TypeError("x"), OverflowError(), OSError(75, "x"), KeyError("x")):
 
         def stumble(problem: Exception = error) -> Item:
             raise problem
 
         broken = read_one("x:1", stumble)
-        assert isinstance(broken, Broken)
+        assert isinstance(broken, UnreadableItem)
         assert (broken.source_ref, broken.problem.code) == ("x:1", "item_unreadable")
-        assert isinstance(broken.problem, Upstream)
+        assert isinstance(broken.problem, UpstreamError)
         assert not broken.problem.retryable
 
 
@@ -245,22 +256,22 @@ async def test_one_thing_that_fails_is_asked_for_again_and_does_not_stop_the_oth
         if name == "gone":
             return None
         if name == "odd":
-            raise Missing("Not there.")
+            raise NotFound("Not there.")
         if name == "weak" and asked.count("weak") == 1:
-            raise Upstream("Failed.")
+            raise UpstreamError("Failed.")
         if name == "dead":
-            raise Upstream("Failed again.")
+            raise UpstreamError("Failed again.")
         return Item(name, "note", name)
 
     names = ["a", "gone", "odd", "weak", "dead"]
     found = await read_each({name: name for name in names}, read)
     assert [one.source_ref for one in found] == ["a", "odd", "weak", "dead"]
-    assert [type(one) for one in found] == [Item, Broken, Item, Broken]
-    with pytest.raises(Upstream, match="Failed again"):
+    assert [type(one) for one in found] == [Item, UnreadableItem, Item, UnreadableItem]
+    with pytest.raises(UpstreamError, match="Failed again"):
         await read_each({"dead": "dead"}, read)
 
     async def stopped(name: str) -> Item | None:
-        raise Upstream("Pause.", code="provider_busy", retry_after=3.0)
+        raise UpstreamError("Pause.", code="provider_busy", retry_after=3.0)
 
-    with pytest.raises(Upstream, match="Pause"):
+    with pytest.raises(UpstreamError, match="Pause"):
         await read_each({"a": "a"}, stopped)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from mainspring.contracts.errors import Denied
+from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.roles import (
     LEAST,
     Permission,
     Role,
     check_may,
-    lesser,
-    role_too_small,
+    min_role,
+    role_too_small_error,
 )
 
 # The permissions that each role adds to those of the roles before it.
@@ -53,11 +53,11 @@ def test_every_permission_has_a_least_role_and_is_described() -> None:
     ],
 )
 def test_a_token_gives_the_smaller_of_two_roles(one: Role, other: Role, smaller: Role) -> None:
-    assert lesser(one, other) is smaller
+    assert min_role(one, other) is smaller
 
 
 def test_a_refusal_names_the_role_and_the_least_that_is_needed() -> None:
-    refused = role_too_small(Role.VIEWER, Permission.EDIT)
+    refused = role_too_small_error(Role.VIEWER, Permission.EDIT)
     assert refused.code == "role_too_small"
     assert "(viewer)" in refused.detail
     assert Permission.EDIT.deed in refused.detail
@@ -65,11 +65,11 @@ def test_a_refusal_names_the_role_and_the_least_that_is_needed() -> None:
 
 
 def test_a_refusal_to_somebody_without_a_role_says_so() -> None:
-    assert role_too_small(None, Permission.READ).detail.startswith("Without a role here you ")
+    assert role_too_small_error(None, Permission.READ).detail.startswith("Without a role here you ")
 
 
 def test_only_an_owner_is_enough_for_what_takes_an_owner() -> None:
-    assert role_too_small(Role.ADMIN, Permission.OWN).detail.endswith("that takes owner.")
+    assert role_too_small_error(Role.ADMIN, Permission.OWN).detail.endswith("that takes owner.")
 
 
 @pytest.mark.parametrize("role", [None, *Role])
@@ -78,6 +78,6 @@ def test_a_role_that_is_too_small_is_refused(role: Role | None, permission: Perm
     if role is not None and role.rank >= LEAST[permission].rank:
         check_may(role, permission)
         return
-    with pytest.raises(Denied) as refused:
+    with pytest.raises(PermissionDenied) as refused:
         check_may(role, permission)
     assert refused.value.code == "role_too_small"

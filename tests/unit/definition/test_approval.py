@@ -11,15 +11,15 @@ from mainspring.contracts.grant import Grant
 from mainspring.definition.approval import (
     AGENTS,
     StepApproval,
-    approvals_of,
-    bounds_of,
     can_be_automatic,
+    get_write_bounds,
     is_pinned,
-    needed_pins,
-    step_approval,
-    written_grants,
+    list_required_pins,
+    read_approvals,
+    read_step_approval,
+    read_written_grants,
 )
-from mainspring.definition.authority_steps import placed_steps
+from mainspring.definition.authority_steps import flatten_steps
 
 POST = {"channel": "C1", "text": "Hello"}
 
@@ -74,13 +74,13 @@ def test_a_grant_fixes_where_a_write_goes(one: Capability, params: Any, pinned: 
 
 
 def test_the_arguments_that_must_be_fixed_are_the_required_ones_or_the_first() -> None:
-    assert needed_pins(AIMED) == ("channel",)
-    assert needed_pins(capability("text", destination=("channel", "cc"))) == ("channel",)
-    assert needed_pins(capability("cc", "channel", destination=("channel", "cc"))) == (
+    assert list_required_pins(AIMED) == ("channel",)
+    assert list_required_pins(capability("text", destination=("channel", "cc"))) == ("channel",)
+    assert list_required_pins(capability("cc", "channel", destination=("channel", "cc"))) == (
         "channel",
         "cc",
     )
-    assert needed_pins(PLAIN) == ()
+    assert list_required_pins(PLAIN) == ()
 
 
 def test_what_works_out_in_the_run_what_it_sends_is_never_automatic() -> None:
@@ -171,40 +171,40 @@ PINNED = Grant("slack_post", {"channel": "C1"})
 @pytest.mark.parametrize("action", sorted(AGENTS))
 def test_an_agent_is_bounded_by_its_tools_and_the_written_grants(action: str) -> None:
     assert {"agent.run", "agent_task"} == AGENTS
-    found = bounds_of(action, {"prompt": "p", "tools": [TOOL]}, [GRANTED])
+    found = get_write_bounds(action, {"prompt": "p", "tools": [TOOL]}, [GRANTED])
     assert found is not None
     assert PINNED in found
     assert found[-1] == GRANTED
 
 
 def test_a_script_is_bounded_by_its_grants_and_another_step_by_its_own_config() -> None:
-    found = bounds_of("script", {"source": "", "grants": [TOOL]}, [GRANTED])
+    found = get_write_bounds("script", {"source": "", "grants": [TOOL]}, [GRANTED])
     assert found is not None
     assert PINNED in found
     assert found[-1] == GRANTED
     for other in ("slack_post", "scripts", "scrip"):
-        assert bounds_of(other, POST, [GRANTED]) is None
+        assert get_write_bounds(other, POST, [GRANTED]) is None
 
 
 def test_the_template_of_a_plain_step_is_its_config() -> None:
-    plain, agent, quiet = placed_steps(
+    plain, agent, quiet = flatten_steps(
         _document(
             _step("slack_post", "automatic", **POST),
             _step("agent_task", {"slack_post": "ask"}, prompt="p", tools=[TOOL]),
             _step("send_email"),
         )
     )
-    assert step_approval(plain, ()) == StepApproval("automatic", None, POST)
-    found = step_approval(agent, (GRANTED,))
+    assert read_step_approval(plain, ()) == StepApproval("automatic", None, POST)
+    found = read_step_approval(agent, (GRANTED,))
     assert found is not None
     assert (found.modes, found.template) == ({"slack_post": "ask"}, None)
     assert found.bounds is not None
-    assert step_approval(quiet, ()) is None
+    assert read_step_approval(quiet, ()) is None
 
 
 def test_a_definition_answers_the_modes_of_the_steps_that_have_one() -> None:
     grants = [{"capability": "send_email", "params": GRANTED.params}]
-    found = approvals_of(
+    found = read_approvals(
         _document(
             _step("slack_post", "ask"),
             _step("send_email"),
@@ -222,7 +222,7 @@ def test_a_definition_answers_the_modes_of_the_steps_that_have_one() -> None:
         "config": {"url": "https://a.example/"},
     }
     older = {"schema_version": "1.1", "plan": [sends]}
-    assert approvals_of(older)["callback_webhook"].modes == "automatic"
+    assert read_approvals(older)["callback_webhook"].modes == "automatic"
 
 
 def test_written_grants_are_those_that_can_be_read() -> None:
@@ -233,6 +233,10 @@ def test_written_grants_are_those_that_can_be_read() -> None:
         {"capability": "x.b", "params": [1]},
         {"capability": "x.c", "params": {"a": 1}},
     ]
-    assert written_grants({"grants": odd}) == (Grant("x.y"), Grant("x.z"), Grant("x.c", {"a": 1}))
-    assert written_grants({"grants": tuple(odd[:1])}) == (Grant("x.y"),)
-    assert written_grants({}) == written_grants({"grants": {"a": 1}}) == ()
+    assert read_written_grants({"grants": odd}) == (
+        Grant("x.y"),
+        Grant("x.z"),
+        Grant("x.c", {"a": 1}),
+    )
+    assert read_written_grants({"grants": tuple(odd[:1])}) == (Grant("x.y"),)
+    assert read_written_grants({}) == read_written_grants({"grants": {"a": 1}}) == ()

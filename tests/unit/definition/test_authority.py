@@ -8,7 +8,7 @@ import pytest
 
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
-from mainspring.definition.authority import Authority, additions, authority_of
+from mainspring.definition.authority import AutomationAuthority, find_additions, read_authority
 
 LIMITS: Final = Limits()
 DAILY: Final = "It may spend up to 1 USD a day, should a step cost anything."
@@ -57,7 +57,7 @@ def may(
     pins: dict[str, str] | None = None,
     inputs: dict[str, Any] | None = None,
     **execution: Any,
-) -> Authority:
+) -> AutomationAuthority:
     shape = {"properties": {name: {"default": value} for name, value in (inputs or {}).items()}}
     document = {
         "triggers": list(triggers),
@@ -65,7 +65,7 @@ def may(
         "execution": execution,
         "inputs": {"schema": shape},
     }
-    return authority_of(document, grants, LIMITS, pins)
+    return read_authority(document, grants, LIMITS, pins)
 
 
 def call(**params: Any) -> Grant:
@@ -86,7 +86,7 @@ STRIPE: Final = "https://api.stripe.com/v1/charges"
 SIGNED: Final = on("webhook", signature={"secret": "hook_key"})
 
 # Narrow, wide, and what is said on the way from the one to the other. The way back says nothing.
-WIDER: Final[list[tuple[Authority, Authority, list[str]]]] = [
+WIDER: Final[list[tuple[AutomationAuthority, AutomationAuthority, list[str]]]] = [
     # Grants.
     (may(), may(call()), ["It may now call board.append."]),
     (may(call()), may(call(), Grant("x.send")), ["It may now call x.send."]),
@@ -477,7 +477,7 @@ WIDER: Final[list[tuple[Authority, Authority, list[str]]]] = [
 ]
 
 # Neither is wider than the other.
-ALIKE: Final[list[tuple[Authority, Authority]]] = [
+ALIKE: Final[list[tuple[AutomationAuthority, AutomationAuthority]]] = [
     (may(), may()),
     (may(call(to=["a", "b"])), may(call(to=["b", "a"]))),
     (may(hosts("a.example", "b.example")), may(hosts("b.example"), hosts("a.example"))),
@@ -496,7 +496,7 @@ ALIKE: Final[list[tuple[Authority, Authority]]] = [
 ]
 
 # Each says something that the other does not.
-CROSSED: Final[list[tuple[Authority, Authority, str, str]]] = [
+CROSSED: Final[list[tuple[AutomationAuthority, AutomationAuthority, str, str]]] = [
     (may(hosts("a.example")), may(hosts("b.example")), "to b.example", "to a.example"),
     (may(model="m-1"), may(model="m-2"), "model m-2", "model m-1"),
     (
@@ -530,26 +530,28 @@ CROSSED: Final[list[tuple[Authority, Authority, str, str]]] = [
 ]
 
 
-def says(before: Authority | None, after: Authority) -> list[str]:
-    return [one.says for one in additions(before, after)]
+def says(before: AutomationAuthority | None, after: AutomationAuthority) -> list[str]:
+    return [one.says for one in find_additions(before, after)]
 
 
 @pytest.mark.parametrize(("narrow", "wide", "said"), WIDER)
 def test_what_is_wider_is_named_and_the_way_back_needs_nobody(
-    narrow: Authority, wide: Authority, said: list[str]
+    narrow: AutomationAuthority, wide: AutomationAuthority, said: list[str]
 ) -> None:
     assert says(narrow, wide) == said
     assert says(wide, narrow) == []
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
-def test_what_is_only_different_needs_nobody(one: Authority, other: Authority) -> None:
+def test_what_is_only_different_needs_nobody(
+    one: AutomationAuthority, other: AutomationAuthority
+) -> None:
     assert says(one, other) == says(other, one) == []
 
 
 @pytest.mark.parametrize(("one", "other", "there", "back"), CROSSED)
 def test_what_reaches_elsewhere_is_named_in_both_directions(
-    one: Authority, other: Authority, there: str, back: str
+    one: AutomationAuthority, other: AutomationAuthority, there: str, back: str
 ) -> None:
     (forth,), (home,) = says(one, other), says(other, one)
     assert there in forth
@@ -580,7 +582,7 @@ def test_each_addition_has_its_kind_and_its_place() -> None:
         triggers=(cron("@daily"), on("webhook")),
         write_policy="auto_confirm_safe",
     )
-    assert [(one.kind, one.pointer) for one in additions(may(), wide)] == [
+    assert [(one.kind, one.pointer) for one in find_additions(may(), wide)] == [
         ("grant", "/grants"),
         ("secret", "/plan/0/config/headers/Authorization"),
         ("account", "/plan/1/config/account"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.grant import Grant
-from mainspring.definition.authority import additions, authority_of, review
+from mainspring.definition.authority import build_review_addition, find_additions, read_authority
 from tests.unit.definition.test_authority import DAILY, LIMITS, call, may, says, step
 
 
@@ -27,17 +27,17 @@ def test_a_policy_that_nobody_knows_goes_further_than_all_others() -> None:
 
 @pytest.mark.parametrize("key", ["account", "account_id", "connection", "connection_id"])
 def test_an_account_is_named_by_whatever_key_a_step_has_for_it(key: str) -> None:
-    (found,) = additions(may(), may(plan=(step(**{key: "work"}),)))
+    (found,) = find_additions(may(), may(plan=(step(**{key: "work"}),)))
     assert found.as_dict() == {
         "kind": "account",
         "pointer": f"/plan/0/config/{key}",
         "says": "It now uses the account work.",
     }
-    assert additions(may(), may(plan=(step(**{key: 5}),))) == ()
+    assert find_additions(may(), may(plan=(step(**{key: 5}),))) == ()
 
 
 def test_a_definition_of_nothing_but_a_plan_may_do_what_is_usual() -> None:
-    assert authority_of({"plan": []}, (), LIMITS) == may()
+    assert read_authority({"plan": []}, (), LIMITS) == may()
 
 
 @pytest.mark.parametrize(
@@ -52,12 +52,12 @@ def test_of_a_first_version_only_unusual_amounts_are_said(
     name: str, usual: Any, more: Any, sentence: str
 ) -> None:
     assert says(None, may(**{name: usual})) == [DAILY]
-    found = additions(None, may(**{name: more}))
+    found = find_additions(None, may(**{name: more}))
     assert (f"/execution/{name}", sentence) in [(one.pointer, one.says) for one in found]
 
 
 def test_what_a_day_may_cost_is_always_said_of_a_first_version() -> None:
-    (found,) = additions(None, may(cost_cap_daily_usd=7))
+    (found,) = find_additions(None, may(cost_cap_daily_usd=7))
     assert found.says == "It may spend up to 7 USD a day, should a step cost anything."
     assert found.pointer == "/execution/cost_cap_daily_usd"
 
@@ -69,4 +69,8 @@ def test_what_only_reads_is_said_once_and_last() -> None:
 
 
 def test_a_person_can_be_asked_to_look_though_nothing_is_new() -> None:
-    assert review("Look.").as_dict() == {"kind": "review", "pointer": "", "says": "Look."}
+    assert build_review_addition("Look.").as_dict() == {
+        "kind": "review",
+        "pointer": "",
+        "says": "Look.",
+    }

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.limits import Limits
-from mainspring.definition.authority import Addition, additions, authority_of
-from mainspring.definition.authority_sends import outgoing_by
-from mainspring.definition.authority_steps import placed_steps
+from mainspring.definition.authority import AuthorityAddition, find_additions, read_authority
+from mainspring.definition.authority_sends import list_outgoing_by
+from mainspring.definition.authority_steps import flatten_steps
 from tests.kit.house import document, step
 
 Plan = dict[str, Any]
@@ -104,14 +104,14 @@ def _filled(value: str) -> dict[str, Plan]:
 BEFORE, AFTER = _filled("a"), _filled("b2")
 
 
-def _added(before: Plan, after: Plan) -> tuple[Addition, ...]:
-    was, now = (authority_of(one, (), Limits(), sends=_sends(one)) for one in (before, after))
-    return additions(was, now)
+def _added(before: Plan, after: Plan) -> tuple[AuthorityAddition, ...]:
+    was, now = (read_authority(one, (), Limits(), sends=_sends(one)) for one in (before, after))
+    return find_additions(was, now)
 
 
 def _sends(plan: Plan) -> frozenset[str]:
     sending = ("slack_post", "telegram_push")
-    return frozenset(one.pointer for one in placed_steps(plan) if one.action in sending)
+    return frozenset(one.pointer for one in flatten_steps(plan) if one.action in sending)
 
 
 @pytest.mark.parametrize("way", BEFORE)
@@ -122,14 +122,14 @@ def test_another_value_behind_the_same_template_is_another_text(way: str) -> Non
 
 @pytest.mark.parametrize("way", sorted(set(BEFORE) - {"own condition"}))
 def test_a_rule_for_drafts_ends_with_another_value_behind_its_template(way: str) -> None:
-    then, now = (outgoing_by(one[way], "slack_post") for one in (BEFORE, AFTER))
+    then, now = (list_outgoing_by(one[way], "slack_post") for one in (BEFORE, AFTER))
     assert not now <= then
-    assert then <= outgoing_by({**BEFORE[way], "goal": "Another goal."}, "slack_post")
+    assert then <= list_outgoing_by({**BEFORE[way], "goal": "Another goal."}, "slack_post")
 
 
 def test_automatic_writes_are_compared_where_nothing_was_declared() -> None:
-    was, now = (authority_of(one["script"], (), Limits()) for one in (BEFORE, AFTER))
-    assert [one.kind for one in additions(was, now)] == ["send"]
+    was, now = (read_authority(one["script"], (), Limits()) for one in (BEFORE, AFTER))
+    assert [one.kind for one in find_additions(was, now)] == ["send"]
 
 
 @pytest.mark.parametrize(

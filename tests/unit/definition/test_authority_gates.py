@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.definition.authority_gates import open_gates
-from mainspring.definition.authority_steps import placed_steps
+from mainspring.definition.authority_steps import flatten_steps
 
 GONE = "It does not ask a person at the step ask any more."
 NONE_PURE: frozenset[str] = frozenset()
@@ -34,7 +34,7 @@ def found(
     failed: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], []),
 ) -> list[tuple[str, str]]:
     was, now = (
-        placed_steps({"plan": plan, "execution": {"on_failure": last}})
+        flatten_steps({"plan": plan, "execution": {"on_failure": last}})
         for plan, last in zip((before, after), failed, strict=True)
     )
     return list(open_gates(was, now, pure))

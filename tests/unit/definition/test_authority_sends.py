@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from mainspring.definition.authority_sends import (
-    Written,
-    defaults_of,
-    more_sends,
-    outgoing,
-    outgoing_by,
+    StepsWithDefaults,
+    find_added_sends,
+    hash_outgoing,
+    list_outgoing_by,
+    read_input_defaults,
 )
-from mainspring.definition.authority_steps import placed_steps
+from mainspring.definition.authority_steps import flatten_steps
 
 
 def step(name: str, action: str, **config: Any) -> dict[str, Any]:
@@ -24,15 +24,15 @@ def shape(name: str, output: Any) -> dict[str, Any]:
     return step(name, "transform_data", output=output)
 
 
-def written(*steps: Any, **defaults: Any) -> Written:
+def written(*steps: Any, **defaults: Any) -> StepsWithDefaults:
     given = {f"/properties/{name}/default": value for name, value in defaults.items()}
-    return Written(placed_steps({"plan": list(steps)}), given)
+    return StepsWithDefaults(flatten_steps({"plan": list(steps)}), given)
 
 
 def sent(*steps: Any, **defaults: Any) -> frozenset[bytes]:
     """What the last of these steps sends."""
     found = written(*steps, **defaults)
-    return outgoing(found.steps[-1], found)
+    return hash_outgoing(found.steps[-1], found)
 
 
 POST = step("post", "slack_post", channel="C1", text="Hello {{ steps.a.b }} {{ inputs.who }}")
@@ -125,11 +125,13 @@ def test_the_default_of_an_input_that_is_named_is_part_of_it() -> None:
 def test_the_defaults_of_a_definition_are_those_that_it_gives(
     document: Any, defaults: dict[str, Any]
 ) -> None:
-    assert defaults_of(document) == defaults
+    assert read_input_defaults(document) == defaults
 
 
-def _more(before: Written, after: Written, *sends: str) -> list[tuple[str, str]]:
-    return list(more_sends(before, after, frozenset(sends)))
+def _more(
+    before: StepsWithDefaults, after: StepsWithDefaults, *sends: str
+) -> list[tuple[str, str]]:
+    return list(find_added_sends(before, after, frozenset(sends)))
 
 
 def test_what_is_sent_anew_is_named_at_its_place() -> None:
@@ -181,7 +183,7 @@ def test_all_that_is_sent_with_one_capability() -> None:
         "inputs": {"schema": {"properties": {"who": {"default": "Ann"}}}},
     }
     expected = sent(POST, who="Ann") | sent(script)
-    assert outgoing_by(document, "slack_post") == expected
-    assert outgoing_by(document, "send_email") == sent(quiet)
-    assert outgoing_by(document, "slack") == frozenset()
-    assert outgoing_by(document, "slack_post_later") == frozenset()
+    assert list_outgoing_by(document, "slack_post") == expected
+    assert list_outgoing_by(document, "send_email") == sent(quiet)
+    assert list_outgoing_by(document, "slack") == frozenset()
+    assert list_outgoing_by(document, "slack_post_later") == frozenset()

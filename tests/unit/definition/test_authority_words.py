@@ -6,7 +6,7 @@ from typing import Any
 
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
-from mainspring.definition.authority import additions, authority_of
+from mainspring.definition.authority import find_additions, read_authority
 
 BOARD = "01900000-0000-7000-8000-00000000000b"
 DOCUMENT = {
@@ -31,8 +31,8 @@ GRANTS = (
 
 
 def test_hosts_come_first_and_its_own_memory_is_one_sentence_at_the_end() -> None:
-    whole = authority_of(DOCUMENT, GRANTS, Limits())
-    assert [one.says for one in additions(None, whole)] == [
+    whole = read_authority(DOCUMENT, GRANTS, Limits())
+    assert [one.says for one in find_additions(None, whole)] == [
         "It may call ingest_from_endpoint to b.example.",
         "It may send requests to a.example (GET).",
         "It may call gmail.send.",
@@ -47,7 +47,7 @@ def test_hosts_come_first_and_its_own_memory_is_one_sentence_at_the_end() -> Non
         "It may call automation_kv.delete with key k.",
         "It may keep a small memory of its own.",
     ]
-    assert additions(whole, whole) == ()
+    assert find_additions(whole, whole) == ()
 
 
 def test_no_two_permissions_share_a_sentence() -> None:
@@ -76,11 +76,11 @@ def test_no_two_permissions_share_a_sentence() -> None:
         {"method": "GET"},
     )
     grants = [Grant(name, params) for name in names for params in bounds]
-    nothing = authority_of({}, (), Limits())
+    nothing = read_authority({}, (), Limits())
     said = {
         one.says
         for grant in grants
-        for one in additions(nothing, authority_of({}, [grant], Limits()))
+        for one in find_additions(nothing, read_authority({}, [grant], Limits()))
     }
     assert len(said) == len(grants)
 
@@ -88,8 +88,8 @@ def test_no_two_permissions_share_a_sentence() -> None:
 def granted(*plan: dict[str, Any], policy: str = "always_draft", **params: Any) -> str:
     """The sentence for one grant of ``slack_post`` that these steps need."""
     document = {"schema_version": "1.2", "plan": plan, "execution": {"write_policy": policy}}
-    whole = authority_of(document, [Grant("slack_post", params)], Limits())
-    (found,) = (one for one in additions(None, whole) if one.kind == "grant")
+    whole = read_authority(document, [Grant("slack_post", params)], Limits())
+    (found,) = (one for one in find_additions(None, whole) if one.kind == "grant")
     assert found.capability == found.as_dict()["capability"] == "slack_post"
     return found.says
 

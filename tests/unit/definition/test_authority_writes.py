@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.limits import Limits
-from mainspring.definition.authority import additions, authority_of
+from mainspring.definition.authority import find_additions, read_authority
 
 DIGEST = "{% for page in steps.find.pages %}{{ page.title }}{% endfor %}"
 
@@ -33,9 +33,9 @@ def more(before: list[Any] | None, *after: Any, version: str = "1.2") -> list[tu
 
     def may(plan: list[Any]) -> Any:
         document = {"schema_version": version, "plan": plan}
-        return authority_of(document, (), Limits())
+        return read_authority(document, (), Limits())
 
-    found = additions(None if before is None else may(before), may(list(after)))
+    found = find_additions(None if before is None else may(before), may(list(after)))
     return [(one.pointer, one.says) for one in found if one.kind == "approval"]
 
 
@@ -168,10 +168,10 @@ def test_a_tool_that_an_agent_loses_is_no_addition_and_one_it_gets_is() -> None:
 
 def test_what_was_stored_in_the_older_format_is_known_as_what_it_sends() -> None:
     plan = [step("callback_webhook", None, url="https://a.example/h")]
-    before = authority_of({"schema_version": "1.1", "plan": plan}, (), Limits())
+    before = read_authority({"schema_version": "1.1", "plan": plan}, (), Limits())
     sends = step("callback_webhook", url="https://a.example/h")
-    after = authority_of({"schema_version": "1.2", "plan": [sends]}, (), Limits())
-    assert additions(before, after) == ()
+    after = read_authority({"schema_version": "1.2", "plan": [sends]}, (), Limits())
+    assert find_additions(before, after) == ()
     # Saved by an old client as something new, the same is reported.
     assert len(more(None, plan[0], version="1.1")) == 1
 

@@ -8,9 +8,9 @@ import pytest
 
 from mainspring.contracts.errors import Finding
 from mainspring.definition.credential_literals import (
-    credential_findings,
+    find_credentials,
     mask_credentials,
-    masked,
+    mask_finding,
 )
 
 # Joined here, so that no scanner of repositories takes them for real ones.
@@ -34,7 +34,7 @@ LITERALS = [
 @pytest.mark.parametrize("literal", LITERALS)
 def test_a_credential_is_found_at_its_place_and_not_repeated(literal: str) -> None:
     document = {"plan": [{"config": {"headers": {"X/Key": f"a {literal} b"}}}]}
-    (found,) = credential_findings(document)
+    (found,) = find_credentials(document)
     assert found.pointer == "/plan/0/config/headers/X~1Key"
     assert found.code == "credential_literal"
     assert found.suggestion is not None
@@ -42,10 +42,10 @@ def test_a_credential_is_found_at_its_place_and_not_repeated(literal: str) -> No
     assert hidden not in found.detail + found.suggestion
     assert hidden not in mask_credentials(f"The value '{literal}' is too long.")
     other = Finding("/x", f"{literal} is not one of these.", "enum", f"Not {literal}.")
-    assert masked(other) == replace(
-        other, detail=mask_credentials(other.detail), suggestion=masked(other).suggestion
+    assert mask_finding(other) == replace(
+        other, detail=mask_credentials(other.detail), suggestion=mask_finding(other).suggestion
     )
-    assert hidden not in masked(other).detail + str(masked(other).suggestion)
+    assert hidden not in mask_finding(other).detail + str(mask_finding(other).suggestion)
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def test_a_credential_is_found_at_its_place_and_not_repeated(literal: str) -> No
     ],
 )
 def test_ordinary_text_is_not_a_credential(text: str) -> None:
-    assert list(credential_findings({"goal": text})) == []
+    assert list(find_credentials({"goal": text})) == []
     assert mask_credentials(text) == text
 
 
 def test_a_hostile_text_takes_no_time() -> None:
     document = {"goal": "Bearer " * 20_000 + "sk-ä" * 40_000 + "-----BEGIN " * 10_000}
-    assert list(credential_findings(document)) == []
+    assert list(find_credentials(document)) == []

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.definition.cron import describe, parse_cron, smallest_interval
+from mainspring.definition.cron import describe, get_smallest_interval, parse_cron
 from tests.kit.runaway import RUNAWAY
 
 START = datetime(2026, 1, 1, tzinfo=UTC)  # a Thursday
@@ -267,4 +267,4 @@ def test_usual_expressions_are_said_in_words(text: str, words: str) -> None:
     ],
 )
 def test_the_smallest_interval_is_told_in_seconds(text: str, seconds: int) -> None:
-    assert smallest_interval(parse_cron(text)) == seconds
+    assert get_smallest_interval(parse_cron(text)) == seconds

@@ -11,17 +11,17 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Registry
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.definition.grants import (
-    asks_for,
-    covers,
+    build_host_grant,
+    decide_call,
     derive,
-    effective,
-    host_grant,
-    lent_by,
+    find_missing_grants,
+    is_covered_by,
+    list_lent_capabilities,
+    list_needed_grants,
+    list_requested_grants,
     match,
-    merged,
-    missing,
-    needs,
-    permits,
+    merge_grants,
+    resolve_effective_grants,
 )
 from mainspring.definition.model import Definition
 from tests.kit.vocabulary import vocabulary
@@ -194,7 +194,7 @@ def test_a_fetch_without_granted_hosts_goes_nowhere() -> None:
 def test_admin_capabilities_are_never_allowed() -> None:
     verdict = match(Grant("admin_reset"), "admin_reset", {})
     assert verdict.reason == "admin_reset can never be granted."
-    assert not covers(Grant("admin_reset"), Grant("admin_reset"))
+    assert not is_covered_by(Grant("admin_reset"), Grant("admin_reset"))
 
 
 @pytest.mark.parametrize(
@@ -202,22 +202,22 @@ def test_admin_capabilities_are_never_allowed() -> None:
 )
 def test_a_grant_is_for_one_exact_name(other: str) -> None:
     given = Grant("board.append")
-    assert permits([given], other, {}).reason == f"{other} is not granted."
+    assert decide_call([given], other, {}).reason == f"{other} is not granted."
     assert match(given, other, {}).reason == f"{other} is not granted."
-    assert not permits([Grant(other)], "board.append", {})
-    assert not covers(given, Grant(other))
-    assert not covers(Grant(other), given)
-    assert missing([Grant(other)], [given]) == (Grant(other),)
+    assert not decide_call([Grant(other)], "board.append", {})
+    assert not is_covered_by(given, Grant(other))
+    assert not is_covered_by(Grant(other), given)
+    assert find_missing_grants([Grant(other)], [given]) == (Grant(other),)
 
 
 def test_one_of_several_grants_is_enough_and_none_is_too_few() -> None:
     grants = [grant(board_id="b1"), grant(board_id="b2")]
-    assert permits(grants, "board.append", {"board_id": "b2"})
-    assert permits(grants, "board.append", {"board_id": "b3"}).reason == (
+    assert decide_call(grants, "board.append", {"board_id": "b2"})
+    assert decide_call(grants, "board.append", {"board_id": "b3"}).reason == (
         "board_id is not the granted value."
     )
-    assert permits(grants, "board.delete", {}).reason == "board.delete is not granted."
-    assert not permits([], "board.append", {})
+    assert decide_call(grants, "board.delete", {}).reason == "board.delete is not granted."
+    assert not decide_call([], "board.append", {})
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_one_of_several_grants_is_enough_and_none_is_too_few() -> None:
     ],
 )
 def test_a_wider_grant_covers_a_narrower_one(outer: dict[str, Any], inner: dict[str, Any]) -> None:
-    assert covers(grant(**outer), grant(**inner))
+    assert is_covered_by(grant(**outer), grant(**inner))
 
 
 @pytest.mark.parametrize(
@@ -254,19 +254,19 @@ def test_a_wider_grant_covers_a_narrower_one(outer: dict[str, Any], inner: dict[
 def test_a_grant_does_not_cover_more_than_it_allows(
     outer: dict[str, Any], inner: dict[str, Any]
 ) -> None:
-    assert not covers(grant(**outer), grant(**inner))
+    assert not is_covered_by(grant(**outer), grant(**inner))
 
 
 def test_needs_that_two_grants_meet_together_are_met() -> None:
     given = [Grant(FETCH, {"hosts": ["a.example"]}), Grant(FETCH, {"hosts": ["b.example"]})]
-    assert missing([Grant(FETCH, {"hosts": ["a.example", "b.example"]})], given) == ()
-    assert missing([Grant(FETCH, {"hosts": ["a.example", "c.example"]})], given) == (
+    assert find_missing_grants([Grant(FETCH, {"hosts": ["a.example", "b.example"]})], given) == ()
+    assert find_missing_grants([Grant(FETCH, {"hosts": ["a.example", "c.example"]})], given) == (
         Grant(FETCH, {"hosts": ["c.example"]}),
     )
 
 
 def test_merging_joins_hosts_and_keeps_other_bounds_apart() -> None:
-    assert merged(
+    assert merge_grants(
         [
             Grant(FETCH, {"hosts": ["b.example"]}),
             Grant("kv"),
@@ -303,7 +303,7 @@ def test_merging_joins_hosts_and_keeps_other_bounds_apart() -> None:
 def test_the_host_of_a_url_is_granted_only_when_no_expression_can_change_it(
     url: Any, hosts: list[str]
 ) -> None:
-    assert host_grant(FETCH, url) == Grant(FETCH, {"hosts": hosts})
+    assert build_host_grant(FETCH, url) == Grant(FETCH, {"hosts": hosts})
 
 
 def plan_of(*steps: dict[str, Any], **more: Any) -> Definition:
@@ -343,10 +343,10 @@ def test_needs_are_gathered_over_plan_nested_and_failure_steps() -> None:
 def test_written_grants_replace_the_derived_ones() -> None:
     wide = {"capability": FETCH, "params": {"hosts": ["a.example", "z.example"]}}
     definition = plan_of(fetch("one", "https://a.example/"), grants=[wide])
-    assert effective(definition, vocabulary()) == (
+    assert resolve_effective_grants(definition, vocabulary()) == (
         Grant(FETCH, {"hosts": ["a.example", "z.example"]}),
     )
-    assert effective(plan_of(fetch("one", "https://a.example/")), vocabulary()) == (
+    assert resolve_effective_grants(plan_of(fetch("one", "https://a.example/")), vocabulary()) == (
         Grant(FETCH, {"hosts": ["a.example"]}),
     )
 
@@ -375,7 +375,7 @@ def test_lists_inside_an_argument_are_compared_entry_by_entry(
 
 
 def test_a_grant_covers_an_equal_one() -> None:
-    assert covers(grant(board_id="b1"), grant(board_id="b1"))
+    assert is_covered_by(grant(board_id="b1"), grant(board_id="b1"))
 
 
 @pytest.mark.parametrize(
@@ -389,20 +389,20 @@ def test_a_grant_covers_an_equal_one() -> None:
 def test_hosts_that_are_no_list_cover_nothing_and_are_not_covered(
     outer: dict[str, Any], inner: dict[str, Any]
 ) -> None:
-    assert not covers(Grant(FETCH, outer), Grant(FETCH, inner))
+    assert not is_covered_by(Grant(FETCH, outer), Grant(FETCH, inner))
 
 
 def test_an_unreadable_host_neither_widens_nor_breaks_a_grant() -> None:
-    assert covers(Grant(FETCH, {"hosts": [None, "a"]}), Grant(FETCH, {"hosts": ["a"]}))
-    assert covers(Grant(FETCH, {"hosts": ["a"]}), Grant(FETCH, {"hosts": ["a", None]}))
-    assert covers(Grant(FETCH, {"hosts": ["a", "b"]}), Grant(FETCH, {"hosts": ["a"]}))
-    assert not covers(Grant(FETCH, {"hosts": [None]}), Grant(FETCH, {"hosts": ["a"]}))
+    assert is_covered_by(Grant(FETCH, {"hosts": [None, "a"]}), Grant(FETCH, {"hosts": ["a"]}))
+    assert is_covered_by(Grant(FETCH, {"hosts": ["a"]}), Grant(FETCH, {"hosts": ["a", None]}))
+    assert is_covered_by(Grant(FETCH, {"hosts": ["a", "b"]}), Grant(FETCH, {"hosts": ["a"]}))
+    assert not is_covered_by(Grant(FETCH, {"hosts": [None]}), Grant(FETCH, {"hosts": ["a"]}))
 
 
 def test_a_need_without_hosts_is_missing_until_it_is_granted() -> None:
     nowhere = Grant(FETCH, {"hosts": []})
-    assert missing([nowhere], []) == (nowhere,)
-    assert missing([nowhere], [Grant(FETCH, {"hosts": ["a.example"]})]) == ()
+    assert find_missing_grants([nowhere], []) == (nowhere,)
+    assert find_missing_grants([nowhere], [Grant(FETCH, {"hosts": ["a.example"]})]) == ()
 
 
 @pytest.mark.parametrize(
@@ -420,36 +420,36 @@ def test_a_need_without_hosts_is_missing_until_it_is_granted() -> None:
 )
 def test_merging_never_allows_more_than_the_grants_did(apart: tuple[Grant, Grant]) -> None:
     for order in (apart, apart[::-1]):
-        assert set(map(str, merged(order))) == set(map(str, apart))
+        assert set(map(str, merge_grants(order))) == set(map(str, apart))
 
 
 def test_merging_joins_the_hosts_of_grants_that_bound_the_rest_alike() -> None:
     one, other = (Grant(FETCH, {"hosts": [host], "method": "GET"}) for host in "ab")
-    assert merged([one, other]) == (Grant(FETCH, {"hosts": ["a", "b"], "method": "GET"}),)
+    assert merge_grants([one, other]) == (Grant(FETCH, {"hosts": ["a", "b"], "method": "GET"}),)
 
 
 def test_merging_drops_what_another_grant_allows_already() -> None:
     narrow, wide = Grant("kv", {"key": "a"}), Grant("kv")
-    assert merged([narrow, wide]) == merged([wide, narrow]) == (wide,)
+    assert merge_grants([narrow, wide]) == merge_grants([wide, narrow]) == (wide,)
 
 
 def test_an_agent_needs_itself_and_its_tools() -> None:
     names = ("agent.run", "agent.runs", "agent", "kv.get", "kv.set", "admin_reset")
     words = Registry(capabilities=[capability(name) for name in names])
     config = {"tools": ["kv.*"]}
-    assert asks_for("agent.run", config, words) == (Grant("agent.run"), Grant("kv.*"))
-    assert needs("agent.run", config, words) == (
+    assert list_requested_grants("agent.run", config, words) == (Grant("agent.run"), Grant("kv.*"))
+    assert list_needed_grants("agent.run", config, words) == (
         Grant("agent.run"),
         Grant("kv.get"),
         Grant("kv.set"),
     )
     # Only the exact name is an agent.
-    assert asks_for("agent.runs", config, words) == (Grant("agent.runs"),)
-    assert asks_for("agent", config, words) == (Grant("agent"),)
+    assert list_requested_grants("agent.runs", config, words) == (Grant("agent.runs"),)
+    assert list_requested_grants("agent", config, words) == (Grant("agent"),)
 
 
 def test_an_unknown_action_needs_nothing_and_an_empty_loop_neither() -> None:
-    assert asks_for("unheard_of", {}, vocabulary()) == ()
+    assert list_requested_grants("unheard_of", {}, vocabulary()) == ()
     loop: dict[str, Any] = {"step_id": "loop", "action": "for_each", "config": {"items": [1]}}
     assert derive(plan_of(loop), vocabulary()) == ()
     bare = {"step_id": "bare", "action": FETCH}
@@ -462,8 +462,8 @@ def test_a_grant_says_whether_it_reaches_the_accounts_of_the_maker() -> None:
     words = Registry(capabilities=[reaching, capability("kv.get")])
     assert reaching.uses_accounts
     given = [Grant("mail.send"), Grant("kv.get"), Grant("unheard_of")]
-    assert lent_by(given, words) == {"mail.send"}
+    assert list_lent_capabilities(given, words) == {"mail.send"}
     entries = [{"capability": one.capability, "params": {}} for one in given]
     definition = plan_of(fetch("one", "https://a.example/"), grants=entries)
-    told = {one.capability: one.lent for one in effective(definition, words)}
+    told = {one.capability: one.lent for one in resolve_effective_grants(definition, words)}
     assert told == {"mail.send": True, "kv.get": False, "unheard_of": False}

@@ -10,12 +10,17 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.inputs import Tokens, default_findings, map_payload, resolve_inputs
+from mainspring.definition.inputs import (
+    RuntimeTokens,
+    find_default_problems,
+    map_payload,
+    resolve_inputs,
+)
 from mainspring.definition.json_schema import check_schema
 from tests.kit.runaway import RUNAWAY
 
 CREATED = datetime(2026, 1, 1, 8, tzinfo=UTC)
-TOKENS = Tokens(last_fired_at=None, created_at=CREATED, creator="anna", space="space-1")
+TOKENS = RuntimeTokens(last_fired_at=None, created_at=CREATED, creator="anna", space="space-1")
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["since"],
@@ -43,7 +48,7 @@ def test_the_payload_wins_over_static_inputs_and_those_over_defaults() -> None:
 
 def test_the_last_firing_is_told_in_utc_and_falls_back_to_the_creation() -> None:
     fired = datetime(2026, 5, 1, 9, tzinfo=timezone(timedelta(hours=2)))
-    later = Tokens(fired, CREATED, "anna", "space-1")
+    later = RuntimeTokens(fired, CREATED, "anna", "space-1")
     assert resolve_inputs(SCHEMA, {}, {}, later)["since"] == "2026-05-01T07:00:00+00:00"
     assert resolve_inputs(SCHEMA, {}, {}, TOKENS)["since"] == CREATED.isoformat()
 
@@ -138,7 +143,7 @@ def test_nothing_that_was_handed_in_is_changed() -> None:
 )
 def test_a_default_that_cannot_hold_is_found(node: dict[str, Any], pointer: str, code: str) -> None:
     schema = {"properties": {"a": node}, "$defs": {"text": {"type": "string"}}}
-    (finding,) = default_findings(schema, "/inputs/schema")
+    (finding,) = find_default_problems(schema, "/inputs/schema")
     assert finding.pointer == f"/inputs/schema/properties/a{pointer}"
     assert finding.code == code
 
@@ -159,15 +164,15 @@ def test_defaults_are_judged_and_filled_through_embedded_schemas(name: dict[str,
         "$defs": {"size": size, "box": box},
     }
     assert check_schema(schema, Limits()) == []
-    (finding,) = default_findings(schema)
+    (finding,) = find_default_problems(schema)
     assert (finding.pointer, finding.code) == ("/$defs/box/properties/high/default", "type")
     del high["default"]
-    assert default_findings(schema) == []
+    assert find_default_problems(schema) == []
     assert resolve_inputs(schema, {}, {}, TOKENS) == {"box": {"wide": 7}, "n": 7}
 
 
 def test_a_misspelt_token_gets_a_suggestion() -> None:
-    (finding,) = default_findings({"properties": {"a": {"default": "$last_fired"}}})
+    (finding,) = find_default_problems({"properties": {"a": {"default": "$last_fired"}}})
     assert finding.suggestion == "Did you mean '$last_fired_at'?"
 
 
@@ -176,12 +181,17 @@ def test_a_misspelt_token_gets_a_suggestion() -> None:
 )
 def test_text_with_a_dollar_sign_is_not_a_token(literal: str) -> None:
     schema = {"properties": {"a": {"type": "string", "default": literal}}}
-    assert default_findings(schema) == []
+    assert find_default_problems(schema) == []
     assert resolve_inputs(schema, {}, {}, TOKENS) == {"a": literal}
 
 
 def test_good_defaults_have_no_findings() -> None:
-    assert default_findings(SCHEMA) == default_findings(NESTED) == default_findings(True) == []
+    assert (
+        find_default_problems(SCHEMA)
+        == find_default_problems(NESTED)
+        == find_default_problems(True)
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -201,7 +211,9 @@ def test_defaults_that_lead_to_themselves_end_with_a_problem(endless: dict[str, 
         "properties": {"node": {"$ref": "#/$defs/node"}},
         "$defs": {"node": endless},
     }
-    assert [finding.code for finding in default_findings(schema)] == ["inputs_endless_defaults"]
+    assert [finding.code for finding in find_default_problems(schema)] == [
+        "inputs_endless_defaults"
+    ]
     with pytest.raises(Invalid) as caught:
         resolve_inputs(schema, {}, {}, TOKENS)
     assert caught.value.code == "inputs_endless_defaults"

@@ -12,7 +12,7 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_text import canonical, check_value, content_hash, read_json
+from mainspring.definition.json_text import check_value, encode_canonical, hash_content, read_json
 from tests.kit.runaway import RUNAWAY
 
 LIMITS = Limits()
@@ -223,21 +223,21 @@ def test_an_enum_member_is_not_json_because_it_would_come_back_as_text() -> None
 
 def test_the_canonical_spelling_sorts_keys_and_keeps_every_digit() -> None:
     value = {"b": 2**70, "a": [-(2**63), 2**64, 1e16, 0.1, "é\n", {"d": None, "c": True}]}
-    assert canonical(value) == (
+    assert encode_canonical(value) == (
         b'{"a":[-9223372036854775808,18446744073709551616,1e+16,0.1,"\xc3\xa9\\n",'
         b'{"c":true,"d":null}],"b":1180591620717411303424}'
     )
-    assert json.loads(canonical(value)) == value
+    assert json.loads(encode_canonical(value)) == value
 
 
 def test_equal_content_has_an_equal_hash_whatever_its_order() -> None:
-    assert content_hash({"a": 1, "b": [2]}) == content_hash({"b": [2], "a": 1})
-    assert content_hash({"a": 1}) != content_hash({"a": "1"})
-    assert content_hash([1, 2]) != content_hash([2, 1])
-    assert len(content_hash({})) == 32
+    assert hash_content({"a": 1, "b": [2]}) == hash_content({"b": [2], "a": 1})
+    assert hash_content({"a": 1}) != hash_content({"a": "1"})
+    assert hash_content([1, 2]) != hash_content([2, 1])
+    assert len(hash_content({})) == 32
 
 
 @pytest.mark.parametrize("value", [{"a": b"x"}, {1: 2}, {"a": {1, 2}}, {"a": datetime.now(UTC)}])
 def test_what_is_not_json_has_no_canonical_spelling(value: Any) -> None:
     with pytest.raises(Invalid):
-        canonical(value)
+        encode_canonical(value)

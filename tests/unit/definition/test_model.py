@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from mainspring.definition.json_text import content_hash
+from mainspring.definition.json_text import hash_content
 from mainspring.definition.model import PARTS, Definition, read_steps
 
 STEP = {"step_id": "one", "action": "transform_data", "config": {"output": None}}
@@ -154,8 +154,8 @@ def test_definitions_that_mean_the_same_have_one_hash() -> None:
     short = read(execution={"budget_cap_usd": 1})
     long = read(execution={"budget_cap_usd": "1.00", "max_retries": 2}, triggers=[])
     other = read(execution={"budget_cap_usd": "1.01"})
-    assert content_hash(short.as_dict()) == content_hash(long.as_dict())
-    assert content_hash(short.as_dict()) != content_hash(other.as_dict())
+    assert hash_content(short.as_dict()) == hash_content(long.as_dict())
+    assert hash_content(short.as_dict()) != hash_content(other.as_dict())
 
 
 def test_an_output_is_called_by_its_own_name_or_by_the_step() -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from mainspring.contracts.limits import Limits
-from mainspring.definition.patterns import BadPattern, UnreadText, compile_pattern
+from mainspring.definition.patterns import InvalidPattern, UnmatchableText, compile_pattern
 from tests.kit.runaway import RUNAWAY
 
 LIMITS = Limits()
@@ -41,14 +41,14 @@ def test_a_pattern_is_found_anywhere_or_covers_the_whole() -> None:
     ],
 )
 def test_what_cannot_run_in_linear_time_is_refused_with_a_sentence(source: str) -> None:
-    with pytest.raises(BadPattern) as caught:
+    with pytest.raises(InvalidPattern) as caught:
         compile_pattern(source, LIMITS)
     assert str(caught.value).endswith(".")
 
 
 def test_a_pattern_that_takes_long_to_write_out_is_refused_before_it_is() -> None:
     assert compile_pattern("[a-z]{1,1000}@.{1,200}", LIMITS).found_in("ada@example.org")
-    with pytest.raises(BadPattern, match="once its repetitions are written out"):
+    with pytest.raises(InvalidPattern, match="once its repetitions are written out"):
         compile_pattern("99{1,500}" * 60, LIMITS)
 
 
@@ -72,7 +72,7 @@ def test_no_text_holds_a_pattern_up(source: str, letters: str) -> None:
     for length in (pattern.longest, 1_000_000):
         text = (letters * length)[: length - 1] + "!"
         begun = time.thread_time()
-        with suppress(UnreadText):
+        with suppress(UnmatchableText):
             pattern.found_in(text)
         assert time.thread_time() - begun < RUNAWAY
 
@@ -83,7 +83,7 @@ def test_a_text_too_long_for_its_pattern_has_no_answer() -> None:
     assert pattern.found_in(text)
     padded = text + "x" * pattern.longest
     for ask in (pattern.found_in, pattern.covers):
-        with pytest.raises(UnreadText) as caught:
+        with pytest.raises(UnmatchableText) as caught:
             ask(padded)
         assert f"at most {pattern.longest:,} bytes" in str(caught.value)
         assert "xxx" not in str(caught.value)
@@ -91,5 +91,5 @@ def test_a_text_too_long_for_its_pattern_has_no_answer() -> None:
 
 
 def test_half_a_character_has_no_answer() -> None:
-    with pytest.raises(UnreadText):
+    with pytest.raises(UnmatchableText):
         compile_pattern(".", LIMITS).found_in("\ud800")

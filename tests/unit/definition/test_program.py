@@ -10,12 +10,12 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Registry
 from mainspring.definition.model import Definition
-from mainspring.definition.program import Program, compile_program
+from mainspring.definition.program import CompiledDefinition, compile_program
 from mainspring.triggers import webhook
 from tests.kit.definitions import LIMITS, WORDS, document, inputs, loop, shape, step
 
 
-def program(*plan: dict[str, Any], **more: Any) -> Program:
+def program(*plan: dict[str, Any], **more: Any) -> CompiledDefinition:
     return compile_program(Definition.from_json(document(*plan, **more)), WORDS, LIMITS)
 
 

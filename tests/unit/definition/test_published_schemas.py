@@ -12,8 +12,8 @@ import pytest
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema.check import check_schema
-from mainspring.definition.json_schema.keywords import subschemas
-from mainspring.definition.json_schema.published import flat, opened, published
+from mainspring.definition.json_schema.keywords import iterate_subschemas
+from mainspring.definition.json_schema.published import flatten_schema, open_objects, publish_schema
 from mainspring.wiring import build_registry
 
 COMPOSED = ("oneOf", "anyOf", "allOf", "not", "enum", "const")
@@ -21,14 +21,14 @@ CAPABILITIES = tuple(build_registry(Limits()).capabilities.values())
 
 
 def _keys(schema: Any) -> Iterator[tuple[str, Any]]:
-    for _, node in subschemas(schema):
+    for _, node in iterate_subschemas(schema):
         if isinstance(node, dict):
             yield from node.items()
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda one: one.id)
 def test_a_flat_schema_takes_all_that_the_full_one_takes(capability: Capability) -> None:
-    made, _ = flat(capability.input_schema)
+    made, _ = flatten_schema(capability.input_schema)
 
     assert not [key for key in COMPOSED if key in made]
     jsonschema_rs.meta.validate(made)
@@ -39,7 +39,10 @@ def test_a_flat_schema_takes_all_that_the_full_one_takes(capability: Capability)
 
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda one: one.id)
 def test_our_own_keys_and_formats_stay_here(capability: Capability) -> None:
-    for schema in (flat(capability.input_schema)[0], published(capability.output_schema)):
+    for schema in (
+        flatten_schema(capability.input_schema)[0],
+        publish_schema(capability.output_schema),
+    ):
         for key, value in _keys(schema):
             assert not key.startswith("x-"), key
             assert key != "format" or value not in {"idn-email", "iana-timezone"}
@@ -53,12 +56,12 @@ def test_a_value_that_looks_like_a_keyword_is_left_alone() -> None:
         "default": {"format": "ours"},
     }
 
-    assert published(schema) == schema
+    assert publish_schema(schema) == schema
 
 
 def test_which_arguments_go_together_is_told_in_words() -> None:
     alternatives = [{"required": ["slug"]}, {"required": ["id", "version"]}]
-    made, rule = flat(
+    made, rule = flatten_schema(
         {"type": "object", "properties": {"slug": {}, "id": {}}, "oneOf": alternatives}
     )
 
@@ -67,7 +70,7 @@ def test_which_arguments_go_together_is_told_in_words() -> None:
 
 
 def test_the_arguments_of_every_alternative_are_offered() -> None:
-    made, _ = flat(
+    made, _ = flatten_schema(
         {
             "type": "object",
             "$defs": {
@@ -113,7 +116,7 @@ def test_references_that_lead_back_are_followed_once(address: str) -> None:
     assert not address or check_schema(schema, Limits()) == []
 
     begun = time.thread_time()
-    made, _ = flat(schema)
+    made, _ = flatten_schema(schema)
 
     assert time.thread_time() - begun < 0.5
     assert made["properties"] == {"n": {"type": "integer"}}
@@ -127,7 +130,7 @@ def test_a_reference_that_is_not_to_an_own_definition_stands_for_any_object(
     reference: str,
 ) -> None:
     wrong = {"required": ["wrong"], "properties": {"wrong": {"type": "string"}}}
-    made, _ = flat(
+    made, _ = flatten_schema(
         {
             "type": "object",
             "$defs": {
@@ -153,7 +156,7 @@ def test_a_schema_of_very_many_alternatives_is_an_open_object(count: int, offere
     alternatives: list[dict[str, Any]] = [
         {"properties": {f"p{number}": {}}} for number in range(count)
     ]
-    made, _ = flat(
+    made, _ = flatten_schema(
         {
             "type": "object",
             "description": "Kept.",
@@ -171,7 +174,7 @@ def test_a_schema_of_very_many_alternatives_is_an_open_object(count: int, offere
 
 
 def test_an_object_that_takes_any_member_says_so() -> None:
-    made = opened(
+    made = open_objects(
         {
             "type": "object",
             "properties": {

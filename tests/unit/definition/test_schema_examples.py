@@ -16,9 +16,9 @@ from mainspring.definition.schema import (
     EXAMPLES,
     SCHEMA_ID,
     AntiExample,
-    definition_schema,
+    build_definition_schema,
 )
-from mainspring.definition.schema.examples import Example
+from mainspring.definition.schema.examples import DefinitionExample
 from mainspring.definition.validate import validate
 from mainspring.triggers import event, schedule, webhook
 from mainspring.wiring import build_registry
@@ -33,9 +33,9 @@ def words() -> Registry:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.shows)
 def test_an_example_is_accepted_by_the_schema_and_by_the_validator(
-    example: Example, words: Registry
+    example: DefinitionExample, words: Registry
 ) -> None:
-    assert compile_schema(definition_schema(), LIMITS).findings(example.document) == []
+    assert compile_schema(build_definition_schema(), LIMITS).findings(example.document) == []
     report = validate(example.document, words, LIMITS)
     assert report.findings == ()
     assert report.definition is not None
@@ -52,7 +52,7 @@ def test_an_anti_example_is_refused_for_its_reason_and_no_other(
     ]
     assert report.definition is None
     assert report.findings[0].detail.endswith(".")
-    refused = not compile_schema(definition_schema(), LIMITS).is_valid(example.document)
+    refused = not compile_schema(build_definition_schema(), LIMITS).is_valid(example.document)
     assert refused == example.schema
 
 
@@ -64,14 +64,14 @@ def test_there_are_enough_examples_of_both_kinds_and_each_says_something_else() 
 
 
 def test_the_schema_is_usable_as_it_is_published() -> None:
-    schema = definition_schema()
+    schema = build_definition_schema()
     assert schema["$id"] == SCHEMA_ID
     assert check_schema(schema, LIMITS) == []
     assert json.loads(json.dumps(schema)) == schema
 
 
 def test_every_part_of_the_schema_has_a_title_and_a_sentence() -> None:
-    schema = definition_schema()
+    schema = build_definition_schema()
     for part in (schema, *schema["$defs"].values()):
         assert part["title"]
         for name, entry in part["properties"].items():

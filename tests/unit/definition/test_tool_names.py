@@ -7,13 +7,13 @@ import re
 import pytest
 
 from mainspring.contracts.limits import Limits
-from mainspring.definition.tool_names import aliases
+from mainspring.definition.tool_names import map_tool_aliases
 from mainspring.wiring import build_registry
 
 
 def test_every_capability_has_one_name_that_clients_take() -> None:
     names = set(build_registry(Limits()).capabilities)
-    found = aliases(names)
+    found = map_tool_aliases(names)
     listed = {*found, *(names - set(found.values()))}
 
     assert found["automation_kv_get"] == "automation_kv.get"
@@ -22,7 +22,7 @@ def test_every_capability_has_one_name_that_clients_take() -> None:
 
 
 def test_a_name_that_two_tools_would_share_is_the_name_of_neither() -> None:
-    found = aliases(["notes_all.get", "notes.all_get", "plain"])
+    found = map_tool_aliases(["notes_all.get", "notes.all_get", "plain"])
 
     assert set(found.values()) == {"notes_all.get", "notes.all_get"}
     assert "notes_all_get" not in found
@@ -30,7 +30,7 @@ def test_a_name_that_two_tools_would_share_is_the_name_of_neither() -> None:
 
 
 def test_a_capability_keeps_its_own_name_when_an_alias_would_be_the_same() -> None:
-    found = aliases(["notes_get", "notes.get"])
+    found = map_tool_aliases(["notes_get", "notes.get"])
 
     [alias] = found
     assert alias != "notes_get"
@@ -39,7 +39,7 @@ def test_a_capability_keeps_its_own_name_when_an_alias_would_be_the_same() -> No
 
 def test_a_long_name_is_shortened_and_stays_unique() -> None:
     long = ["x." + "a" * 80 + end for end in ("b", "c")]
-    found = aliases(long)
+    found = map_tool_aliases(long)
 
     assert sorted(found.values()) == long
     assert all(len(alias) <= 64 for alias in found)
@@ -58,7 +58,7 @@ def test_a_long_name_is_shortened_and_stays_unique() -> None:
     ],
 )
 def test_a_tool_that_is_added_takes_no_alias_of_another(there: list[str], added: str) -> None:
-    before, after = aliases(there), aliases([*there, added])
+    before, after = map_tool_aliases(there), map_tool_aliases([*there, added])
 
     assert {alias: after.get(alias, known) for alias, known in before.items()} == before
     assert sorted(after.values()) == sorted([*there, added])
@@ -68,6 +68,6 @@ def test_a_tool_that_is_added_takes_no_alias_of_another(there: list[str], added:
 def test_a_name_that_looks_like_one_with_a_hash_gets_a_hash_of_its_own() -> None:
     """Another tool may have had that alias before."""
     for name in ("foo.bar_baz_ab480de7", f"foo.{'0' * 8}_{'ab480de7' * 4}"):
-        [alias] = aliases([name])
+        [alias] = map_tool_aliases([name])
 
         assert alias != name.replace(".", "_")

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mainspring.contracts.capability import Annotations, Audience, Capability, Route
+from mainspring.contracts.capability import Annotations, Audience, Capability, ConnectionRoute
 from mainspring.contracts.grant import Grant
 from mainspring.definition.tool_patterns import (
-    fits,
-    fixed_params,
-    grants_of_agent,
     is_pattern,
-    matching,
-    tool_name,
+    match_pattern,
+    matches_pattern,
+    read_agent_grants,
+    read_fixed_params,
+    read_tool_name,
 )
 from tests.kit.runaway import RUNAWAY
 
@@ -28,7 +28,7 @@ async def _nothing(ctx: Any, given: Any) -> None:
 
 def _found(pattern: str, *names: str) -> list[str]:
     words = {name: Capability(name, name, {}, {}, _nothing) for name in names}
-    return list(matching(pattern, words))
+    return list(match_pattern(pattern, words))
 
 
 def _spells(pattern: str, name: str) -> bool:
@@ -62,15 +62,15 @@ def test_pieces_are_found_in_their_order_and_not_twice(
 
 
 def test_the_pattern_of_an_integration_stands_for_all_of_its_capabilities() -> None:
-    own = Annotations(route=Route("slack", frozenset({"slack.com"}), connection="used"))
+    own = Annotations(route=ConnectionRoute("slack", frozenset({"slack.com"}), connection="used"))
     words = {
         "slack_post": Capability("slack_post", "Post", {}, {}, _nothing, annotations=own),
         "slack.lookup": Capability("slack.lookup", "A tool", {}, {}, _nothing),
         "slack_like": Capability("slack_like", "Another", {}, {}, _nothing),
     }
-    assert list(matching("slack.*", words)) == ["slack.lookup", "slack_post"]
-    assert list(matching("*.*", words)) == ["slack.lookup"]
-    assert list(matching("slack.p*", words)) == []
+    assert list(match_pattern("slack.*", words)) == ["slack.lookup", "slack_post"]
+    assert list(match_pattern("*.*", words)) == ["slack.lookup"]
+    assert list(match_pattern("slack.p*", words)) == []
 
 
 def test_stars_without_number_are_looked_at_once() -> None:
@@ -118,17 +118,17 @@ def test_a_pattern_means_only_what_can_be_granted_without_a_secret(
 ) -> None:
     schema = {"type": "object", "required": ["key"]}
     word = Capability("a.b", "a", schema, {}, _nothing, annotations=annotations)
-    assert list(matching("a.*", {"a.b": word})) == (["a.b"] if meant else [])
+    assert list(match_pattern("a.*", {"a.b": word})) == (["a.b"] if meant else [])
 
 
 def test_a_name_without_a_star_is_no_pattern_and_fits_itself_alone() -> None:
     assert is_pattern("slack.*")
     assert not is_pattern("slack.post")
-    assert fits("slack.post", "slack.post")
-    assert not fits("slack.post", "slack.posts")
-    assert not fits("slack.posts", "slack.post")
-    assert fits("slack.*", "slack.post")
-    assert not fits("slack.*", "kv.get")
+    assert matches_pattern("slack.post", "slack.post")
+    assert not matches_pattern("slack.post", "slack.posts")
+    assert not matches_pattern("slack.posts", "slack.post")
+    assert matches_pattern("slack.*", "slack.post")
+    assert not matches_pattern("slack.*", "kv.get")
 
 
 @pytest.mark.parametrize(
@@ -145,24 +145,24 @@ def test_a_name_without_a_star_is_no_pattern_and_fits_itself_alone() -> None:
 def test_an_entry_names_a_tool_and_the_arguments_it_fixes(
     entry: Any, name: str | None, params: dict[str, Any]
 ) -> None:
-    assert tool_name(entry) == name
-    assert fixed_params(entry) == params
+    assert read_tool_name(entry) == name
+    assert read_fixed_params(entry) == params
 
 
 def test_an_agent_is_granted_its_tools_as_they_are_written() -> None:
     tools = ["kv.*", {"tool": "board.append", "params": {"board": "b1"}}, None, "agent.run"]
-    assert grants_of_agent({"tools": tools}) == (
+    assert read_agent_grants({"tools": tools}) == (
         Grant("agent.run"),
         Grant("kv.*"),
         Grant("board.append", {"board": "b1"}),
     )
     # Only an agent itself is never a tool.
-    assert grants_of_agent({"tools": ["agent.runs", "agent"]})[1:] == (
+    assert read_agent_grants({"tools": ["agent.runs", "agent"]})[1:] == (
         Grant("agent.runs"),
         Grant("agent"),
     )
-    assert grants_of_agent({"tools": "kv.get"}) == (Grant("agent.run"),)
-    assert grants_of_agent({}) == (Grant("agent.run"),)
+    assert read_agent_grants({"tools": "kv.get"}) == (Grant("agent.run"),)
+    assert read_agent_grants({}) == (Grant("agent.run"),)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_tool_that_goes_to_hosts_is_granted_the_host_of_its_url(
     url: str | None, hosts: list[str]
 ) -> None:
     tool = {"tool": "http_fetch", "params": {"url": url, "method": "GET"}}
-    assert grants_of_agent({"tools": [tool]})[1:] == (Grant("http_fetch", {"hosts": hosts}),)
+    assert read_agent_grants({"tools": [tool]})[1:] == (Grant("http_fetch", {"hosts": hosts}),)
 
 
 @pytest.mark.parametrize(
@@ -193,10 +193,10 @@ def test_a_tool_that_goes_to_hosts_is_granted_the_host_of_its_url(
 )
 def test_what_a_template_decides_is_not_pinned(open_value: Any) -> None:
     params = {"open": open_value, "fixed": "b1", "list": ["a", 1], "map": {"a": "b"}, "number": 5}
-    found = grants_of_agent({"tools": [{"tool": "board.append", "params": params}]})[1]
+    found = read_agent_grants({"tools": [{"tool": "board.append", "params": params}]})[1]
     assert found.params == {name: value for name, value in params.items() if name != "open"}
 
 
 def test_an_argument_named_hosts_is_not_taken_for_hosts_of_a_url() -> None:
     tool = {"tool": "board.append", "params": {"hosts": ["a.example"], "board": "b1"}}
-    assert grants_of_agent({"tools": [tool]})[1].params == {"board": "b1"}
+    assert read_agent_grants({"tools": [tool]})[1].params == {"board": "b1"}

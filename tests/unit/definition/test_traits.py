@@ -9,13 +9,13 @@ from typing import Any, Final
 import pytest
 
 from mainspring.contracts.action import Action
-from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
+from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry
-from mainspring.definition.authority import additions
-from mainspring.definition.authority import authority_of as _authority_of
-from mainspring.definition.traits import is_pure, pure_steps, sending_steps, traits_of
+from mainspring.definition.authority import find_additions
+from mainspring.definition.authority import read_authority as _authority_of
+from mainspring.definition.traits import find_pure_steps, find_sending_steps, is_pure, read_traits
 from mainspring.wiring import build_registry
 
 LIMITS: Final = Limits()
@@ -84,7 +84,7 @@ def test_a_request_sends_where_its_method_may_change_something(
     more: dict[str, Any], sends: bool
 ) -> None:
     document = _document(_step("ask", "http_fetch", url="https://a.example", **more))
-    assert sending_steps(document, REAL) == ({"/plan/0"} if sends else set())
+    assert find_sending_steps(document, REAL) == ({"/plan/0"} if sends else set())
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_request_sends_where_its_method_may_change_something(
         {"effect": Effect.KEEP},
         {"effect": Effect.SEND},
         {"reach": lambda given: Effect.READ},
-        {"route": Route("mail", frozenset({"mail.example"}))},
+        {"route": ConnectionRoute("mail", frozenset({"mail.example"}))},
         {"hosts": frozenset({"a.example"})},
         {"opens": True},
         {"asks_outside": True},
@@ -132,7 +132,7 @@ def test_steps_inside_and_after_a_failure_are_judged_by_themselves() -> None:
         ),
         on_failure=[_step("last", "list_boards")],
     )
-    assert pure_steps(document, REAL) == {
+    assert find_pure_steps(document, REAL) == {
         "/plan/0",
         "/plan/0/config/steps/0",
         "/execution/on_failure/0",
@@ -146,10 +146,10 @@ MAY: Final = (Grant("append_board_rows"), Grant("list_boards"))
 
 def _asked(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     was, now = (
-        _authority_of(one, MAY, LIMITS, pure=traits_of(one, MAY, REAL).pure)
+        _authority_of(one, MAY, LIMITS, pure=read_traits(one, MAY, REAL).pure)
         for one in (before, after)
     )
-    return [one.says for one in additions(was, now) if one.kind == "approval"]
+    return [one.says for one in find_additions(was, now) if one.kind == "approval"]
 
 
 def test_nobody_is_asked_about_a_pure_step_in_front_of_an_approval() -> None:

@@ -7,17 +7,19 @@ from dataclasses import replace
 import pytest
 
 from mainspring.contracts.context import Actor, RunRef
-from mainspring.contracts.ids import new_id
-from mainspring.gate.ask import Agreed, Ask
-from mainspring.gate.budget import ENDLESS, Purse
-from mainspring.gate.policy import Posture
+from mainspring.contracts.ids import generate_id
+from mainspring.gate.ask import ApprovedDraft, CapabilityCall
+from mainspring.gate.budget import ENDLESS, RunBudget
+from mainspring.gate.policy import RunPolicy
 
-RUN = RunRef(new_id(), new_id(), "send")
+RUN = RunRef(generate_id(), generate_id(), "send")
 
 
-def _ask(run: RunRef | None, fence: int = 1) -> Ask:
-    actor = Actor(new_id(), "member" if run is None else "run", new_id())
-    return Ask("a.b", {}, actor, run, 1, Posture(()), Purse(ENDLESS), fence, id=new_id())
+def _ask(run: RunRef | None, fence: int = 1) -> CapabilityCall:
+    actor = Actor(generate_id(), "member" if run is None else "run", generate_id())
+    return CapabilityCall(
+        "a.b", {}, actor, run, 1, RunPolicy(()), RunBudget(ENDLESS), fence, id=generate_id()
+    )
 
 
 @pytest.mark.parametrize(
@@ -31,9 +33,9 @@ def _ask(run: RunRef | None, fence: int = 1) -> Ask:
         (replace(_ask(RUN), token=b"x"), True),
         # A person's call has an id of its own each time.
         (_ask(None, fence=0), False),
-        (replace(_ask(RUN, fence=2), agreed=Agreed(new_id(), None)), False),
-        (replace(_ask(None), agreed=Agreed(new_id(), None, repeated=True)), True),
+        (replace(_ask(RUN, fence=2), agreed=ApprovedDraft(generate_id(), None)), False),
+        (replace(_ask(None), agreed=ApprovedDraft(generate_id(), None, repeated=True)), True),
     ],
 )
-def test_a_call_that_may_have_been_made_before_says_so(ask: Ask, repeated: bool) -> None:
+def test_a_call_that_may_have_been_made_before_says_so(ask: CapabilityCall, repeated: bool) -> None:
     assert ask.repeated is repeated

@@ -8,25 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mainspring.contracts.errors import OverBudget
-from mainspring.gate.budget import Purse, StepBound, tokens_used_up
-from mainspring.gate.step_bounds import place_of
+from mainspring.contracts.errors import BudgetExceeded
+from mainspring.gate.budget import RunBudget, StepBudget, tokens_exhausted_error
+from mainspring.gate.step_bounds import find_step_budgets
 
 ONE = Decimal(1)
 
 
-def _bound(cap: str = "0.5", step: str = "a") -> StepBound:
-    return StepBound(step, Decimal(cap), (step,))
+def _bound(cap: str = "0.5", step: str = "a") -> StepBudget:
+    return StepBudget(step, Decimal(cap), (step,))
 
 
-def _code(problem: OverBudget | None) -> str | None:
+def _code(problem: BudgetExceeded | None) -> str | None:
     return None if problem is None else problem.code
 
 
 def test_whatever_is_spent_counts_for_every_step_around_it() -> None:
-    purse = Purse(ONE, bounds=[_bound("0.5", "outer"), _bound("0.3", "inner")])
+    purse = RunBudget(ONE, bounds=[_bound("0.5", "outer"), _bound("0.3", "inner")])
     purse.reserve(Decimal("0.3"))
-    with pytest.raises(OverBudget) as refused:
+    with pytest.raises(BudgetExceeded) as refused:
         purse.reserve(Decimal("0.1"))
     assert (refused.value.code, "'inner'" in refused.value.detail) == ("step_budget", True)
     purse.settle(Decimal("0.3"), Decimal("0.2"))
@@ -36,18 +36,18 @@ def test_whatever_is_spent_counts_for_every_step_around_it() -> None:
     purse.reserve(Decimal("0.3"))
     purse.settle(Decimal("0.3"), Decimal("0.4"))
     assert _code(purse.step_crossed()) == _code(purse.used_up()) == "step_budget"
-    with pytest.raises(OverBudget):
+    with pytest.raises(BudgetExceeded):
         purse.reserve()
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 60)), max_size=30))
 def test_what_obeys_its_promise_never_crosses_a_cap(calls: list[tuple[int, int]]) -> None:
-    purse = Purse(Decimal(200), bounds=[_bound("100")])
+    purse = RunBudget(Decimal(200), bounds=[_bound("100")])
     for promised, spent in calls:
         most = Decimal(promised)
         try:
             purse.reserve(most)
-        except OverBudget:
+        except BudgetExceeded:
             continue
         purse.settle(most, min(most, Decimal(spent)))
     assert purse.reserved == 0
@@ -57,32 +57,38 @@ def test_what_obeys_its_promise_never_crosses_a_cap(calls: list[tuple[int, int]]
 
 def test_a_cap_is_reached_before_it_is_crossed() -> None:
     table = [
-        (Purse(ONE, ONE), "run_budget", None),
-        (Purse(ONE, Decimal("0.5"), bounds=[_bound()]), None, None),
-        (Purse(ONE, Decimal("0.5"), day_cap=ONE, day_spent=ONE), "day_budget", None),
-        (Purse(ONE, Decimal("0.5"), day_cap=ONE, day_spent=Decimal(2)), "day_budget", "day_budget"),
-        (Purse(ONE, Decimal("0.5"), space_cap=ONE, space_spent=ONE), "workspace_budget", None),
+        (RunBudget(ONE, ONE), "run_budget", None),
+        (RunBudget(ONE, Decimal("0.5"), bounds=[_bound()]), None, None),
+        (RunBudget(ONE, Decimal("0.5"), day_cap=ONE, day_spent=ONE), "day_budget", None),
         (
-            Purse(ONE, Decimal("0.5"), space_cap=ONE, space_spent=Decimal(2)),
+            RunBudget(ONE, Decimal("0.5"), day_cap=ONE, day_spent=Decimal(2)),
+            "day_budget",
+            "day_budget",
+        ),
+        (RunBudget(ONE, Decimal("0.5"), space_cap=ONE, space_spent=ONE), "workspace_budget", None),
+        (
+            RunBudget(ONE, Decimal("0.5"), space_cap=ONE, space_spent=Decimal(2)),
             "workspace_budget",
             "workspace_budget",
         ),
         # Others have spent it all: who has spent nothing is not stopped, and cannot spend.
-        (Purse(ONE, space_cap=ONE, space_spent=ONE), None, None),
-        (Purse(ONE, token_cap=5, tokens=5), "llm_tokens", "llm_tokens"),
+        (RunBudget(ONE, space_cap=ONE, space_spent=ONE), None, None),
+        (RunBudget(ONE, token_cap=5, tokens=5), "llm_tokens", "llm_tokens"),
     ]
     for purse, reached, crossed in table:
-        assert (_code(purse.used_up()), _code(purse.crossed())) == (reached, crossed), purse
+        assert (_code(purse.used_up()), _code(purse.find_crossed_cap())) == (reached, crossed), (
+            purse
+        )
 
 
 def test_last_words_cost_nothing_whatever_was_spent() -> None:
-    purse = Purse(ONE, Decimal(2), token_cap=5, tokens=9)
-    with pytest.raises(OverBudget):
+    purse = RunBudget(ONE, Decimal(2), token_cap=5, tokens=9)
+    with pytest.raises(BudgetExceeded):
         purse.reserve()
     purse.part()
     purse.reserve()
     assert purse.used_up() is None
-    with pytest.raises(OverBudget):
+    with pytest.raises(BudgetExceeded):
         purse.reserve(Decimal("0.01"))
     # What they say of a model of their own is money all the same.
     purse.settle(Decimal(0), Decimal("0.01"))
@@ -101,22 +107,22 @@ def test_the_caps_around_a_step_are_read_from_its_definition() -> None:
     }
     last = {"step_id": "last", "action": "x", "config": {}}
     document = {"plan": [each], "execution": {"on_failure": [last]}}
-    place = place_of(document, "inner")
+    place = find_step_budgets(document, "inner")
     assert [(one.step, one.cap, one.covers) for one in place.bounds] == [
         ("each", Decimal("0.5"), ("each", "inner", "data")),
         ("inner", Decimal("0.1"), ("inner",)),
     ]
     assert not place.last_words
-    assert [one.step for one in place_of(document, "data").bounds] == ["each"]
-    assert place_of(document, "last").last_words
+    assert [one.step for one in find_step_budgets(document, "data").bounds] == ["each"]
+    assert find_step_budgets(document, "last").last_words
     for unknown in ("fake", "nobody"):
-        assert place_of(document, unknown).bounds == ()
+        assert find_step_budgets(document, unknown).bounds == ()
 
 
 def test_the_whole_cap_can_be_reserved_and_not_a_cent_more() -> None:
-    purse = Purse(ONE, bounds=[_bound("1")])
+    purse = RunBudget(ONE, bounds=[_bound("1")])
     purse.reserve(ONE)
-    with pytest.raises(OverBudget) as refused:
+    with pytest.raises(BudgetExceeded) as refused:
         purse.reserve(Decimal("0.01"))
     assert refused.value.code == "run_budget"
     assert "this call can cost $0.01; it was not made" in refused.value.detail
@@ -124,31 +130,31 @@ def test_the_whole_cap_can_be_reserved_and_not_a_cent_more() -> None:
 
 
 def test_a_call_that_costs_nothing_is_made_until_the_cap_is_crossed() -> None:
-    Purse(ONE, ONE).reserve()
+    RunBudget(ONE, ONE).reserve()
     within = _bound("1")
     within.spent = ONE
-    Purse(Decimal(9), bounds=[within]).reserve()
-    with pytest.raises(OverBudget, match=r"; this call was not made"):
-        Purse(ONE, Decimal("1.01")).reserve()
+    RunBudget(Decimal(9), bounds=[within]).reserve()
+    with pytest.raises(BudgetExceeded, match=r"; this call was not made"):
+        RunBudget(ONE, Decimal("1.01")).reserve()
     within.spent = Decimal("1.01")
-    with pytest.raises(OverBudget) as refused:
-        Purse(Decimal(9), bounds=[within]).reserve()
+    with pytest.raises(BudgetExceeded) as refused:
+        RunBudget(Decimal(9), bounds=[within]).reserve()
     assert refused.value.code == "step_budget"
 
 
 def test_a_purse_that_is_overspent_refuses_even_with_a_negative_reservation() -> None:
-    with pytest.raises(OverBudget):
-        Purse(ONE, Decimal(2), reserved=Decimal(-2)).reserve()
+    with pytest.raises(BudgetExceeded):
+        RunBudget(ONE, Decimal(2), reserved=Decimal(-2)).reserve()
     within = _bound("1")
     within.spent = Decimal(2)
-    with pytest.raises(OverBudget):
-        Purse(Decimal(9), reserved=Decimal(-2), bounds=[within]).reserve()
+    with pytest.raises(BudgetExceeded):
+        RunBudget(Decimal(9), reserved=Decimal(-2), bounds=[within]).reserve()
 
 
 def test_a_run_ends_when_a_cap_is_reached() -> None:
     within = _bound("0.5")
     within.spent = Decimal("0.5")
-    purse = Purse(ONE, Decimal("0.5"), bounds=[_bound("0.9"), within])
+    purse = RunBudget(ONE, Decimal("0.5"), bounds=[_bound("0.9"), within])
     found = purse.used_up()
     assert found is not None
     assert found.detail == "Step 'a' has spent $0.5 of its $0.5; it ends here."
@@ -158,23 +164,23 @@ def test_a_run_ends_when_a_cap_is_reached() -> None:
 
 
 def test_nothing_spent_reaches_no_cap() -> None:
-    nothing = Purse(Decimal(0), day_cap=Decimal(0), space_cap=Decimal(0), bounds=[_bound("0")])
+    nothing = RunBudget(Decimal(0), day_cap=Decimal(0), space_cap=Decimal(0), bounds=[_bound("0")])
     assert nothing.used_up() is None
-    assert nothing.crossed() is None
+    assert nothing.find_crossed_cap() is None
 
 
 def test_tokens_are_counted_up_to_their_cap() -> None:
-    assert Purse(ONE, token_cap=5, tokens=4).out_of_tokens() is None
-    assert Purse(ONE, tokens=10**9).out_of_tokens() is None
-    found = Purse(ONE, token_cap=5, tokens=6).out_of_tokens()
+    assert RunBudget(ONE, token_cap=5, tokens=4).out_of_tokens() is None
+    assert RunBudget(ONE, tokens=10**9).out_of_tokens() is None
+    found = RunBudget(ONE, token_cap=5, tokens=6).out_of_tokens()
     assert found is not None
     assert "may use 5 tokens of models, 6 of them" in found.detail
     assert "reads up to" not in found.detail
-    assert "reads up to 7." in tokens_used_up(1, 5, 7).detail
+    assert "reads up to 7." in tokens_exhausted_error(1, 5, 7).detail
 
 
 def test_last_words_begin_once() -> None:
-    purse = Purse(ONE)
+    purse = RunBudget(ONE)
     purse.part()
     purse.spent, purse.tokens = ONE, 3
     purse.part()
@@ -183,12 +189,12 @@ def test_last_words_begin_once() -> None:
 
 
 def test_a_run_has_no_cap_of_a_day_unless_it_is_given_one() -> None:
-    rich = Purse(Decimal(10**12), day_spent=Decimal(10**9), space_spent=Decimal(10**9))
-    assert rich.crossed() is None
+    rich = RunBudget(Decimal(10**12), day_spent=Decimal(10**9), space_spent=Decimal(10**9))
+    assert rich.find_crossed_cap() is None
 
 
 def test_a_day_or_a_step_that_has_money_left_goes_on() -> None:
     within = _bound("0.5")
     within.spent = Decimal("0.1")
-    purse = Purse(ONE, Decimal("0.1"), day_cap=ONE, day_spent=Decimal("0.1"), bounds=[within])
+    purse = RunBudget(ONE, Decimal("0.1"), day_cap=ONE, day_spent=Decimal("0.1"), bounds=[within])
     assert purse.used_up() is None

@@ -9,22 +9,38 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.capability import Annotations, Capability, Effect, Envelope, Route, Write
-from mainspring.contracts.context import Account, Actor
-from mainspring.contracts.errors import Clash, Denied, Finding, Invalid
-from mainspring.contracts.roles import Role
-from mainspring.gate.bound import binding
-from mainspring.gate.connected.visit import bound_to
-from mainspring.gate.drafting.approving import (
-    check_discards,
-    check_person,
-    check_words,
-    reads_all,
+from mainspring.contracts.capability import (
+    Annotations,
+    Capability,
+    ConnectionRoute,
+    DraftMetadata,
+    Effect,
+    Write,
 )
-from mainspring.gate.drafting.attachments import MOST_BYTES, put_back, set_aside
+from mainspring.contracts.context import Account, Actor
+from mainspring.contracts.errors import Conflict, Finding, Invalid, PermissionDenied
+from mainspring.contracts.roles import Role
+from mainspring.gate.bound import compute_binding_hash
+from mainspring.gate.connected.visit import connection_binding
+from mainspring.gate.drafting.approving import (
+    can_read_draft,
+    check_can_approve,
+    check_can_discard,
+    check_can_edit,
+)
+from mainspring.gate.drafting.attachments import MOST_BYTES, extract_files, restore_files
 from mainspring.gate.drafting.envelopes import envelope_of
-from mainspring.gate.drafting.wording import Wish, check_seen, patched, refuse_findings
-from mainspring.workspace.approval_policy import ApprovalPolicy, lockout, policy_from
+from mainspring.gate.drafting.wording import (
+    DraftEdit,
+    apply_edits,
+    check_reviewed_revision,
+    raise_edit_findings,
+)
+from mainspring.workspace.approval_policy import (
+    ApprovalPolicy,
+    explain_lockout,
+    parse_approval_policy,
+)
 
 SPACE, ADA, BOB = UUID(int=1), UUID(int=2), UUID(int=3)
 HELLO = base64.b64encode(b"hello").decode()
@@ -38,7 +54,7 @@ def test_a_file_is_named_by_its_hash_and_put_back_as_it_came() -> None:
     for within in ("", "input"):
         inner = {"to": ["x"], "attachments": [_file(mime_type="text/x-ada"), _file(filename="b")]}
         asked = {within: inner, "install_id": "i"} if within else inner
-        kept, files = set_aside(asked, within)
+        kept, files = extract_files(asked, within)
 
         assert HELLO not in str(kept)
         named = (kept[within] if within else kept)["attachments"]
@@ -51,13 +67,13 @@ def test_a_file_is_named_by_its_hash_and_put_back_as_it_came() -> None:
         }
         assert named[1]["mime_type"] == "application/octet-stream"
         assert files == {sha256: b"hello"}
-        back = put_back(kept, files, within)
+        back = restore_files(kept, files, within)
         first, second = (back[within] if within else back)["attachments"]
         assert first == _file(mime_type="text/x-ada")
         assert second["content_base64"] == HELLO
-        with pytest.raises(Clash):
-            put_back(kept, {sha256: b"other"}, within)
-        assert put_back(kept, {}, within) == kept
+        with pytest.raises(Conflict):
+            restore_files(kept, {sha256: b"other"}, within)
+        assert restore_files(kept, {}, within) == kept
 
 
 @pytest.mark.parametrize(
@@ -75,33 +91,33 @@ def test_a_file_is_named_by_its_hash_and_put_back_as_it_came() -> None:
 )
 def test_a_file_that_cannot_leave_is_refused_at_its_place(entries: Any, pointer: str) -> None:
     with pytest.raises(Invalid) as refused:
-        set_aside({"attachments": entries})
+        extract_files({"attachments": entries})
     assert [one.pointer for one in refused.value.findings] == [pointer]
 
 
 def test_the_largest_file_is_taken() -> None:
     entry = _file(content_base64=base64.b64encode(b"x" * MOST_BYTES).decode())
-    _, files = set_aside({"attachments": [entry]})
+    _, files = extract_files({"attachments": [entry]})
     assert [len(content) for content in files.values()] == [MOST_BYTES]
 
 
 def test_an_edit_changes_what_may_be_changed_and_nothing_else() -> None:
-    said = Envelope(editable=("text", "cc"))
+    said = DraftMetadata(editable=("text", "cc"))
     places: list[dict[str, Any]] = [{"at": ["token"]}, {"at": ["text", 0]}]
     arguments = {"to": "a", "text": "x", "cc": ["b"], "token": "t"}
 
-    made, left = patched(arguments, places, {"text": "y", "cc": None}, said)
+    made, left = apply_edits(arguments, places, {"text": "y", "cc": None}, said)
 
     assert made == {"to": "a", "text": "y", "token": "t"}
     assert list(made) == ["to", "text", "token"]
     # What was a secret there is one no longer.
     assert left == places[:1]
-    within = Envelope(within="input", editable=("text",))
-    made, _ = patched({"input": {"text": "x"}, "i": 1}, [], {"text": "y"}, within)
+    within = DraftMetadata(within="input", editable=("text",))
+    made, _ = apply_edits({"input": {"text": "x"}, "i": 1}, [], {"text": "y"}, within)
     assert made == {"input": {"text": "y"}, "i": 1}
-    for envelope in (said, within, Envelope(editable=())):
+    for envelope in (said, within, DraftMetadata(editable=())):
         with pytest.raises(Invalid) as refused:
-            patched(arguments, [], {"to": "evil"}, envelope)
+            apply_edits(arguments, [], {"to": "evil"}, envelope)
         assert [one.pointer for one in refused.value.findings] == ["/edits/to"]
 
 
@@ -114,25 +130,25 @@ def test_what_is_wrong_with_an_edit_is_told_where_it_was_edited() -> None:
     }
     for (pointer, within), told in cases.items():
         with pytest.raises(Invalid) as refused:
-            refuse_findings([Finding(pointer, "No.", "no")], within)
+            raise_edit_findings([Finding(pointer, "No.", "no")], within)
         assert refused.value.findings[0].pointer == told
-    refuse_findings([], "")
+    raise_edit_findings([], "")
 
 
 def test_what_was_edited_is_confirmed_with_the_hash_of_what_was_seen() -> None:
     first, edited = {"revision": 1, "bound_hash": b"\x01"}, {"revision": 2, "bound_hash": b"\x02"}
-    check_seen(first, Wish())
-    check_seen(first, Wish(seen="01"))
-    check_seen(edited, Wish(seen="02"))
-    check_seen(edited, Wish(sends=False))
+    check_reviewed_revision(first, DraftEdit())
+    check_reviewed_revision(first, DraftEdit(seen="01"))
+    check_reviewed_revision(edited, DraftEdit(seen="02"))
+    check_reviewed_revision(edited, DraftEdit(sends=False))
     for row, wish, code in (
-        (edited, Wish(), "draft_edited"),
-        (edited, Wish(seen="01"), "draft_changed"),
-        (first, Wish(seen="02"), "draft_changed"),
-        ({"revision": 1, "bound_hash": None}, Wish(seen="01"), "draft_changed"),
+        (edited, DraftEdit(), "draft_edited"),
+        (edited, DraftEdit(seen="01"), "draft_changed"),
+        (first, DraftEdit(seen="02"), "draft_changed"),
+        ({"revision": 1, "bound_hash": None}, DraftEdit(seen="01"), "draft_changed"),
     ):
-        with pytest.raises(Clash) as refused:
-            check_seen(row, wish)
+        with pytest.raises(Conflict) as refused:
+            check_reviewed_revision(row, wish)
         assert refused.value.code == code
 
 
@@ -142,10 +158,10 @@ def test_who_may_approve_follows_from_the_policy() -> None:
     usual, apart = ApprovalPolicy(), ApprovalPolicy(author_may_approve=False)
     bosses = ApprovalPolicy(roles=(Role.ADMIN, Role.OWNER))
     ada, bob = (Actor(SPACE, "member", who, role=Role.OPERATOR) for who in (ADA, BOB))
-    check_person(usual, ada, own, {ADA})
-    check_person(usual, bob, of_a_run, {ADA})
+    check_can_approve(usual, ada, own, {ADA})
+    check_can_approve(usual, bob, of_a_run, {ADA})
     # Where others must agree, others may.
-    check_person(apart, bob, own, {ADA})
+    check_can_approve(apart, bob, own, {ADA})
     for policy, actor, row, code in (
         (usual, bob, own, "not_your_draft"),
         (bosses, ada, own, "not_an_approver"),
@@ -153,8 +169,8 @@ def test_who_may_approve_follows_from_the_policy() -> None:
         (apart, ada, of_a_run, "author_may_not_approve"),
         (usual, Actor(SPACE, "member", ADA), own, "not_an_approver"),
     ):
-        with pytest.raises(Denied) as refused:
-            check_person(policy, actor, row, {ADA})
+        with pytest.raises(PermissionDenied) as refused:
+            check_can_approve(policy, actor, row, {ADA})
         assert refused.value.code == code
 
 
@@ -167,39 +183,41 @@ def test_a_members_own_call_is_theirs_to_word_and_to_let_go_of() -> None:
     )
     boss = Actor(SPACE, "member", UUID(int=5), role=Role.ADMIN)
     for actor, row in ((ada, own), (bob, of_a_run)):
-        check_words(actor, row)
-        check_discards(actor, row)
-    check_discards(boss, own)
-    for check, actor in ((check_words, bob), (check_words, boss), (check_discards, bob)):
-        with pytest.raises(Denied) as refused:
+        check_can_edit(actor, row)
+        check_can_discard(actor, row)
+    check_can_discard(boss, own)
+    for check, actor in ((check_can_edit, bob), (check_can_edit, boss), (check_can_discard, bob)):
+        with pytest.raises(PermissionDenied) as refused:
             check(actor, own)
         assert refused.value.code == "not_your_draft"
-    seen = [reads_all(who, own) for who in (ada, bob, eve, boss)]
+    seen = [can_read_draft(who, own) for who in (ada, bob, eve, boss)]
     assert seen == [True, True, False, True]
-    assert reads_all(eve, of_a_run)
+    assert can_read_draft(eve, of_a_run)
 
 
 def test_what_is_agreed_to_is_bound_to_the_account_and_the_chat() -> None:
     line = UUID(int=7)
-    told = bound_to(Account(line, "telegram", "Bot", "@ada_bot", {"chat_id": 42, "user_id": 1}))
+    told = connection_binding(
+        Account(line, "telegram", "Bot", "@ada_bot", {"chat_id": 42, "user_id": 1})
+    )
     assert told == {"connection_id": str(line), "account": "@ada_bot", "chat": 42}
     ways = [None, told, {**told, "account": "@eve_bot"}, {**told, "chat": 66}]
-    assert len({binding("a", {}, [], "p", None, "", way) for way in ways}) == 4
-    assert bound_to(None) is None
+    assert len({compute_binding_hash("a", {}, [], "p", None, "", way) for way in ways}) == 4
+    assert connection_binding(None) is None
 
 
 def test_a_policy_that_nobody_could_fulfil_says_so() -> None:
     roles = ["owner", "admin", "operator", "viewer"]
-    assert lockout(ApprovalPolicy(), ["owner"]) is None
-    assert lockout(ApprovalPolicy(3), roles) is None
-    assert "only 3 members" in str(lockout(ApprovalPolicy(4), roles))
-    assert lockout(ApprovalPolicy(2, author_may_approve=False), roles) is None
-    assert "may be the author" in str(lockout(ApprovalPolicy(3, (), False), roles))
-    assert "only 1 member " in str(lockout(ApprovalPolicy(2, (Role.OWNER,)), roles))
-    assert lockout(ApprovalPolicy(1, (), False), ["owner"]) is not None
+    assert explain_lockout(ApprovalPolicy(), ["owner"]) is None
+    assert explain_lockout(ApprovalPolicy(3), roles) is None
+    assert "only 3 members" in str(explain_lockout(ApprovalPolicy(4), roles))
+    assert explain_lockout(ApprovalPolicy(2, author_may_approve=False), roles) is None
+    assert "may be the author" in str(explain_lockout(ApprovalPolicy(3, (), False), roles))
+    assert "only 1 member " in str(explain_lockout(ApprovalPolicy(2, (Role.OWNER,)), roles))
+    assert explain_lockout(ApprovalPolicy(1, (), False), ["owner"]) is not None
     strict = ApprovalPolicy(2, (Role.ADMIN,), author_may_approve=False)
-    assert policy_from(strict.as_dict()) == strict
-    assert policy_from({}) == ApprovalPolicy()
+    assert parse_approval_policy(strict.as_dict()) == strict
+    assert parse_approval_policy({}) == ApprovalPolicy()
 
 
 def test_an_envelope_says_what_the_capability_leaves_open() -> None:
@@ -220,14 +238,14 @@ def test_an_envelope_says_what_the_capability_leaves_open() -> None:
         "message",
     )
     assert envelope_of(made("say", plain), {}).source is None
-    routed = made("say", plain, route=Route("slack", frozenset()))
+    routed = made("say", plain, route=ConnectionRoute("slack", frozenset()))
     assert envelope_of(routed, {}).source == "slack"
 
-    def told(given: Any) -> Envelope:
-        return Envelope(source=given["source"], action="go", within="input", editable=("to",))
+    def told(given: Any) -> DraftMetadata:
+        return DraftMetadata(source=given["source"], action="go", within="input", editable=("to",))
 
     own = made("act", Write(lambda _: "", envelope=told))
-    assert envelope_of(own, {"source": "gmail"}) == Envelope(
+    assert envelope_of(own, {"source": "gmail"}) == DraftMetadata(
         source="gmail", action="go", within="input", editable=("to",), family=""
     )
     # What is not there any more is shown all the same, and nothing of it is edited.

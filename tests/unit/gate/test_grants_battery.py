@@ -23,16 +23,16 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry
 from mainspring.contracts.secret import SecretRef, SecretText
-from mainspring.gate.ask import Answer, Ask
-from mainspring.gate.budget import Purse
+from mainspring.gate.ask import CapabilityCall, CapabilityResult
+from mainspring.gate.budget import RunBudget
 from mainspring.gate.call import Gate
 from mainspring.gate.egress import Egress
 from mainspring.gate.http_fetch import http_fetch_capability
 from mainspring.gate.mail import SmtpMailer
-from mainspring.gate.policy import Posture
+from mainspring.gate.policy import RunPolicy
 from mainspring.store.clock import DatabaseClock
 from mainspring.store.database import Database
-from mainspring.store.source import OutsideSource
+from mainspring.store.source import ExternalDatabaseSource
 from mainspring.workspace.vault import Vault
 
 # What was sent is counted in the database, which the battery does without.
@@ -70,7 +70,7 @@ async def _knows_nobody(host: str, port: int) -> Sequence[str]:
 
 
 def _gate(called: Called, tmp_path: Path) -> Gate:
-    source = OutsideSource("postgresql://nobody@127.0.0.1:9/none")
+    source = ExternalDatabaseSource("postgresql://nobody@127.0.0.1:9/none")
     database = Database(source, name="none", pool_size=1, idle_seconds=1)
     registry = Registry(
         capabilities=(
@@ -95,15 +95,15 @@ def _gate(called: Called, tmp_path: Path) -> Gate:
     )
 
 
-def _ask(grants: Sequence[Grant], capability: str, arguments: Mapping[str, Any]) -> Ask:
-    return Ask(
+def _ask(grants: Sequence[Grant], capability: str, arguments: Mapping[str, Any]) -> CapabilityCall:
+    return CapabilityCall(
         capability,
         arguments,
         Actor(WORKSPACE, "run", RUN),
         RunRef(RUN, AUTOMATION, "a"),
         1,
-        Posture(tuple(grants)),
-        Purse(Decimal(1)),
+        RunPolicy(tuple(grants)),
+        RunBudget(Decimal(1)),
     )
 
 
@@ -444,7 +444,7 @@ def _mixed() -> list[tuple[Sequence[Grant], str, Mapping[str, Any], str, str]]:
     ]
 
 
-def _verdict(answer: Answer) -> str:
+def _verdict(answer: CapabilityResult) -> str:
     """What became of a call; one that only the name server could not help with was let through."""
     if answer.error is None:
         return YES

@@ -27,12 +27,12 @@ from mainspring.contracts.context import (
     RunRef,
     Transaction,
 )
-from mainspring.contracts.errors import Fault, Invalid, Upstream
+from mainspring.contracts.errors import InternalError, Invalid, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.definition.json_schema.validator import compile_schema
-from mainspring.gate.http_fetch import effect_of, http_fetch_capability, is_read, retry_after
+from mainspring.gate.http_fetch import effect_of, http_fetch_capability, is_read, parse_retry_after
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 LIMITS = Limits()
@@ -74,18 +74,18 @@ class Context:
 
     @property
     def tx(self) -> Transaction:
-        raise Fault("not transactional")
+        raise InternalError("not transactional")
 
     @property
     def mail(self) -> Mailer:
-        raise Fault("no mail")
+        raise InternalError("no mail")
 
     @property
     def account(self) -> Account | None:
         return None
 
     def mailbox(self) -> AbstractAsyncContextManager[Mailbox]:
-        raise Fault("no mailbox")
+        raise InternalError("no mailbox")
 
     async def owner_address(self) -> str | None:
         return None
@@ -95,10 +95,10 @@ class Context:
 
     @property
     def model(self) -> str:
-        raise Fault("no model")
+        raise InternalError("no model")
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        raise Fault("no model")
+        raise InternalError("no model")
 
 
 def _response(status: int = 200, body: bytes = b"", url: str = URL, **headers: str) -> HttpResponse:
@@ -293,7 +293,7 @@ async def test_json_is_the_value_or_null(body: bytes, value: Any) -> None:
     ],
 )
 async def test_a_failure_says_whether_another_try_can_help(status: int, retryable: bool) -> None:
-    with pytest.raises(Upstream) as caught:
+    with pytest.raises(UpstreamError) as caught:
         await _fetch({"url": URL}, _response(status, b"  no\n such   thing ", retry_after="7"))
 
     assert caught.value.code == "http_status"
@@ -303,7 +303,7 @@ async def test_a_failure_says_whether_another_try_can_help(status: int, retryabl
 
 
 async def test_a_failure_quotes_little_of_a_long_answer() -> None:
-    with pytest.raises(Upstream) as caught:
+    with pytest.raises(UpstreamError) as caught:
         await _fetch({"url": URL}, _response(500, b"x" * 100_000))
 
     assert len(caught.value.detail) < 300
@@ -338,7 +338,7 @@ async def test_a_caller_may_look_at_a_failure(status: int) -> None:
 def test_the_pause_a_server_asks_for_is_read_and_bounded(
     value: str | None, seconds: float | None
 ) -> None:
-    assert retry_after(value, NOW, LIMITS.retry_seconds) == seconds
+    assert parse_retry_after(value, NOW, LIMITS.retry_seconds) == seconds
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.capability import Annotations, Capability
-from mainspring.contracts.errors import Fault, Finding, Invalid
+from mainspring.contracts.errors import Finding, InternalError, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.gate.http_fetch import http_fetch_capability
-from mainspring.gate.known import Known, secrets_named_in
-from mainspring.gate.money import checked_price
+from mainspring.gate.known import RunSecretMasker, secrets_named_in
+from mainspring.gate.money import validate_price
 from mainspring.gate.stub import stub_of
 
 
@@ -26,19 +26,19 @@ def _capability(output: dict[str, Any], stub: Any = None) -> Capability:
 
 
 def test_nothing_is_masked_before_anything_was_used() -> None:
-    known, value = Known(), {"text": "value-1"}
+    known, value = RunSecretMasker(), {"text": "value-1"}
     assert known.masked(value) is value
 
 
 def test_a_value_that_was_replaced_in_mid_run_is_still_hidden() -> None:
-    known = Known()
+    known = RunSecretMasker()
     known.learn({"key": "value-1"})
     known.learn({"key": "value-2"})
     assert known.masked(["value-1", "value-2"]) == ["[secret key as it was]", "[secret key]"]
 
 
 def test_a_problem_is_masked_in_all_its_sentences() -> None:
-    known = Known({"key": "value-1"})
+    known = RunSecretMasker({"key": "value-1"})
     problem = Invalid(
         "value-1 is bad",
         suggestion="not value-1",
@@ -91,5 +91,5 @@ def test_the_stub_of_a_request_has_nothing_that_looks_fetched() -> None:
     "price", [Decimal("NaN"), Decimal("Infinity"), Decimal(-1), 1.0, None, "1", True]
 )
 def test_a_price_that_is_no_sum_of_money_is_our_own_mistake(price: Any) -> None:
-    with pytest.raises(Fault):
-        checked_price("x.y", price)
+    with pytest.raises(InternalError):
+        validate_price("x.y", price)

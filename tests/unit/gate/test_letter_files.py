@@ -7,18 +7,18 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mainspring.contracts.context import MAIL_FILE_BYTES, Attachment, Mail
+from mainspring.contracts.context import MAIL_FILE_BYTES, Mail, MailAttachment
 from mainspring.contracts.errors import Invalid
-from mainspring.gate.mail.letter import Letter, read_sender, write_letter
+from mainspring.gate.mail.letter import OutgoingMail, build_mail, read_sender
 from tests.kit.mail import read_letter
 
 MAIL = Mail(to=("ada@example.com",), subject="Hello", text="All is well.")
 
 
-def _letter(mail: Mail) -> Letter:
+def _letter(mail: Mail) -> OutgoingMail:
     sender = read_sender("mail@example.com")
     at = datetime(2026, 8, 1, tzinfo=UTC)
-    return write_letter(mail, sender, key="k", at=at, most_bytes=10_000)
+    return build_mail(mail, sender, key="k", at=at, most_bytes=10_000)
 
 
 def test_hidden_recipients_get_the_mail_and_stand_nowhere_in_it() -> None:
@@ -30,9 +30,9 @@ def test_hidden_recipients_get_the_mail_and_stand_nowhere_in_it() -> None:
 
 def test_files_leave_whole_with_their_names_and_are_no_part_of_the_text() -> None:
     files = (
-        Attachment("Übersicht.pdf", b"%PDF\x00\xff" * 100, "application/pdf"),
-        Attachment("a.eml", b"Subject: inner\r\n\r\nx", "message/rfc822"),
-        Attachment("n.csv", b"a,b\r\n1,2\r\n", "text/csv"),
+        MailAttachment("Übersicht.pdf", b"%PDF\x00\xff" * 100, "application/pdf"),
+        MailAttachment("a.eml", b"Subject: inner\r\n\r\nx", "message/rfc822"),
+        MailAttachment("n.csv", b"a,b\r\n1,2\r\n", "text/csv"),
     )
     read = read_letter(_letter(replace(MAIL, html="<p>x</p>", attachments=files)).data)
     parts = list(read.iter_attachments())
@@ -50,13 +50,16 @@ def test_files_leave_whole_with_their_names_and_are_no_part_of_the_text() -> Non
     [
         ({"bcc": ("eve",)}, "/bcc/0"),
         ({"bcc": tuple(f"a{n}@example.com" for n in range(60))}, "/to"),
-        ({"attachments": (Attachment("a", b"x"),) * 6}, "/attachments"),
-        ({"attachments": (Attachment("a/b", b"x"),)}, "/attachments/0/filename"),
-        ({"attachments": (Attachment("a\r\nBcc: x", b"x"),)}, "/attachments/0/filename"),
-        ({"attachments": (Attachment(" ", b"x"),)}, "/attachments/0/filename"),
-        ({"attachments": (Attachment("a", b"x", "text"),)}, "/attachments/0/mime_type"),
-        ({"attachments": (Attachment("a", b"x", "text/x\r\nB: c"),)}, "/attachments/0/mime_type"),
-        ({"attachments": (Attachment("a", bytes(MAIL_FILE_BYTES + 1)),)}, "/attachments/0"),
+        ({"attachments": (MailAttachment("a", b"x"),) * 6}, "/attachments"),
+        ({"attachments": (MailAttachment("a/b", b"x"),)}, "/attachments/0/filename"),
+        ({"attachments": (MailAttachment("a\r\nBcc: x", b"x"),)}, "/attachments/0/filename"),
+        ({"attachments": (MailAttachment(" ", b"x"),)}, "/attachments/0/filename"),
+        ({"attachments": (MailAttachment("a", b"x", "text"),)}, "/attachments/0/mime_type"),
+        (
+            {"attachments": (MailAttachment("a", b"x", "text/x\r\nB: c"),)},
+            "/attachments/0/mime_type",
+        ),
+        ({"attachments": (MailAttachment("a", bytes(MAIL_FILE_BYTES + 1)),)}, "/attachments/0"),
     ],
 )
 def test_what_cannot_be_sent_is_told_with_its_place(

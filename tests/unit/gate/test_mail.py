@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.context import Mail
-from mainspring.contracts.errors import Clash, Invalid
+from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.gate.mail import SmtpMailer, SmtpServer, read_smtp_url
-from mainspring.gate.mail.letter import Letter, Sender, read_sender, write_letter
+from mainspring.gate.mail.letter import MailSender, OutgoingMail, build_mail, read_sender
 from mainspring.store.clock import DatabaseClock
 from tests.kit.mail import read_letter
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
-SENDER = Sender("Mainspring", "mail@example.com")
+SENDER = MailSender("Mainspring", "mail@example.com")
 PLAIN = Mail(to=("ada@example.com",), subject="Hello", text="All is well.")
 
 
-def _written(mail: Mail, *, key: str = "run/step/1", most: int = 10_000_000) -> Letter:
-    return write_letter(mail, SENDER, key=key, at=AT, most_bytes=most)
+def _written(mail: Mail, *, key: str = "run/step/1", most: int = 10_000_000) -> OutgoingMail:
+    return build_mail(mail, SENDER, key=key, at=AT, most_bytes=most)
 
 
 def _wrong(mail: Mail, most: int = 10_000_000) -> list[str]:
@@ -103,8 +103,8 @@ def test_no_url_means_no_server_and_a_password_is_not_in_its_text() -> None:
 
 
 def test_a_sender_is_an_address_or_a_name_with_one() -> None:
-    assert read_sender("mainspring@localhost") == Sender("", "mainspring@localhost")
-    assert read_sender("Größe <mail@MÜNCHEN.de>") == Sender("Größe", "mail@xn--mnchen-3ya.de")
+    assert read_sender("mainspring@localhost") == MailSender("", "mainspring@localhost")
+    assert read_sender("Größe <mail@MÜNCHEN.de>") == MailSender("Größe", "mail@xn--mnchen-3ya.de")
 
 
 @pytest.mark.parametrize(
@@ -189,8 +189,8 @@ def test_the_same_key_makes_the_same_message_id_and_another_another() -> None:
 
 def test_a_message_id_stays_whole_under_a_long_domain() -> None:
     domain = ".".join(["a" * 60] * 3) + ".example"
-    sender = Sender("", f"mail@{domain}")
-    letter = write_letter(PLAIN, sender, key="k", at=AT, most_bytes=1_000)
+    sender = MailSender("", f"mail@{domain}")
+    letter = build_mail(PLAIN, sender, key="k", at=AT, most_bytes=1_000)
 
     assert f"Message-ID: {letter.message_id}\r\n".encode() in letter.data
 
@@ -277,7 +277,7 @@ def test_a_long_text_arrives_as_it_was(text: str) -> None:
 
 async def test_without_a_server_the_way_out_is_named() -> None:
     mailer = SmtpMailer(None, "mainspring@localhost", Limits(), DatabaseClock())
-    with pytest.raises(Clash) as refusal:
+    with pytest.raises(Conflict) as refusal:
         await mailer.send(PLAIN, key="k")
     assert refusal.value.code == "mail_not_set_up"
     assert "MAINSPRING_SMTP_URL" in (refusal.value.suggestion or "")

@@ -7,9 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash
-from mainspring.contracts.model import ModelMessage, ModelRequest, NoModels, Price
-from mainspring.gate.budget import Purse
+from mainspring.contracts.errors import Conflict
+from mainspring.contracts.model import EmptyModelCatalog, ModelMessage, ModelRequest, Price
+from mainspring.gate.budget import RunBudget
 from mainspring.gate.llm_complete import request_of
 from mainspring.gate.usage_meter import reads_at_most, reads_usually
 
@@ -64,25 +64,28 @@ def test_a_prompt_is_one_message_of_the_user() -> None:
 @pytest.mark.parametrize(
     ("purse", "code"),
     [
-        (Purse(Decimal(1)), None),
-        (Purse(Decimal(0), token_cap=10), None),
-        (Purse(Decimal(1), Decimal("0.99"), day_cap=Decimal(1), day_spent=Decimal("0.99")), None),
-        (Purse(Decimal(1), Decimal(1)), "run_budget"),
-        (Purse(Decimal(5), day_cap=Decimal(1), day_spent=Decimal(1)), "day_budget"),
-        (Purse(Decimal(5), token_cap=10, tokens=9), None),
-        (Purse(Decimal(5), token_cap=10, tokens=10), "llm_tokens"),
-        (Purse(Decimal(1), Decimal(2), token_cap=10, tokens=11), "llm_tokens"),
+        (RunBudget(Decimal(1)), None),
+        (RunBudget(Decimal(0), token_cap=10), None),
+        (
+            RunBudget(Decimal(1), Decimal("0.99"), day_cap=Decimal(1), day_spent=Decimal("0.99")),
+            None,
+        ),
+        (RunBudget(Decimal(1), Decimal(1)), "run_budget"),
+        (RunBudget(Decimal(5), day_cap=Decimal(1), day_spent=Decimal(1)), "day_budget"),
+        (RunBudget(Decimal(5), token_cap=10, tokens=9), None),
+        (RunBudget(Decimal(5), token_cap=10, tokens=10), "llm_tokens"),
+        (RunBudget(Decimal(1), Decimal(2), token_cap=10, tokens=11), "llm_tokens"),
     ],
 )
-def test_a_cap_is_reached_at_its_very_number(purse: Purse, code: str | None) -> None:
+def test_a_cap_is_reached_at_its_very_number(purse: RunBudget, code: str | None) -> None:
     gone = purse.used_up()
     assert (gone.code if gone else None) == code
     assert gone is None or gone.suggestion
 
 
 async def test_without_a_model_it_is_said_that_there_is_none() -> None:
-    models, workspace = NoModels(), UUID(int=1)
-    with pytest.raises(Clash) as found:
+    models, workspace = EmptyModelCatalog(), UUID(int=1)
+    with pytest.raises(Conflict) as found:
         await models.find(workspace, "m")
     assert found.value.code == "no_model"
     assert found.value.suggestion

@@ -8,9 +8,9 @@ import pytest
 
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
-from mainspring.definition.grants import permits
+from mainspring.definition.grants import decide_call
 from mainspring.definition.json_schema import compile_schema
-from mainspring.gate.pinned import pinned
+from mainspring.gate.pinned import restrict_to_grants
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -28,7 +28,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def _pinned(*params: dict[str, Any]) -> Any:
-    return pinned(SCHEMA, [Grant("x", one) for one in params])
+    return restrict_to_grants(SCHEMA, [Grant("x", one) for one in params])
 
 
 def test_without_pins_the_schema_is_the_capability_s_own() -> None:
@@ -70,8 +70,8 @@ def test_what_the_schema_refuses_the_grants_refuse_too(arguments: dict[str, Any]
         Grant("x", {"board": "b1", "max_rows": 5}),
         Grant("x", {"board": "b2", "max_rows": 9}),
     ]
-    refused = compile_schema(pinned(SCHEMA, grants), Limits()).findings(arguments, "")
-    assert not (refused and permits(grants, "x", arguments))
+    refused = compile_schema(restrict_to_grants(SCHEMA, grants), Limits()).findings(arguments, "")
+    assert not (refused and decide_call(grants, "x", arguments))
 
 
 def test_a_pin_of_what_the_schema_does_not_have_changes_nothing_of_it() -> None:
@@ -122,5 +122,5 @@ def test_the_bounds_that_only_some_grants_have_are_not_shown() -> None:
 
 
 def test_a_property_without_a_schema_of_its_own_can_be_pinned() -> None:
-    made = pinned({"properties": {"any": True}}, [Grant("x", {"any": "a"})])
+    made = restrict_to_grants({"properties": {"any": True}}, [Grant("x", {"any": "a"})])
     assert made == {"properties": {"any": {"const": "a"}}, "required": ["any"]}

@@ -8,22 +8,22 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
-from mainspring.contracts.errors import OverBudget
+from mainspring.contracts.errors import BudgetExceeded
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.definition.approval import StepApproval
-from mainspring.gate.budget import Purse
+from mainspring.gate.budget import RunBudget
 from mainspring.gate.http_fetch import http_fetch_capability
 from mainspring.gate.policy import (
     Mode,
-    Posture,
+    RunPolicy,
     Verdict,
     WritePolicy,
     decide,
     effect_of,
     may_wait,
     mode_of,
-    narrower,
+    narrower_mode,
 )
 
 
@@ -63,7 +63,7 @@ NUDGE = _capability(Effect.SEND, write=True, safe=True)
 def test_the_table_of_decisions(
     capability: Capability, policy: WritePolicy, mode: Mode, verdict: Verdict
 ) -> None:
-    posture = Posture((), policy, mode)
+    posture = RunPolicy((), policy, mode)
     assert decide(capability, capability.annotations.effect, posture) == verdict
 
 
@@ -74,15 +74,15 @@ def test_a_request_that_only_asks_is_a_read() -> None:
 
 
 def test_a_purse_promises_before_it_pays_and_never_promises_more_than_it_has() -> None:
-    purse = Purse(Decimal("1.00"))
+    purse = RunBudget(Decimal("1.00"))
     purse.reserve(Decimal("0.70"))
-    with pytest.raises(OverBudget):
+    with pytest.raises(BudgetExceeded):
         purse.reserve(Decimal("0.40"))
     purse.settle(Decimal("0.70"), Decimal("0.20"))
     purse.reserve(Decimal("0.80"))
     purse.settle(Decimal("0.80"), Decimal("0.95"))
     assert purse.spent > purse.cap
-    with pytest.raises(OverBudget, match=r"1\.15"):
+    with pytest.raises(BudgetExceeded, match=r"1\.15"):
         purse.reserve()
 
 
@@ -109,11 +109,11 @@ def test_a_dry_run_wins_over_verify_mode(dry_run: bool, verify: bool, mode: Mode
     ],
 )
 def test_of_two_modes_the_one_that_does_less_is_taken(one: Mode, other: Mode, mode: Mode) -> None:
-    assert narrower(one, other) == narrower(other, one) == mode
+    assert narrower_mode(one, other) == narrower_mode(other, one) == mode
 
 
 def test_a_run_without_further_word_is_live_and_drafts_everything() -> None:
-    posture = Posture(())
+    posture = RunPolicy(())
     assert (posture.mode, posture.write_policy) == ("live", "always_draft")
     assert posture.agreed is True
     assert decide(NUDGE, Effect.SEND, posture) == "hold"
@@ -124,8 +124,8 @@ def test_a_capability_without_a_reach_of_its_own_has_its_usual_effect() -> None:
     assert effect_of(READ, {}) is Effect.READ
 
 
-def _approving(modes: Any, *bounds: Grant, planned: bool = True) -> Posture:
-    return Posture((), approvals={"post": StepApproval(modes, None if planned else bounds)})
+def _approving(modes: Any, *bounds: Grant, planned: bool = True) -> RunPolicy:
+    return RunPolicy((), approvals={"post": StepApproval(modes, None if planned else bounds)})
 
 
 def _write(*, destination: tuple[str, ...] = (), **more: Any) -> Capability:
@@ -168,22 +168,22 @@ def test_a_mode_holds_for_its_own_step_alone() -> None:
 
 def test_asking_wins_over_a_policy_that_would_send() -> None:
     approvals = {"post": StepApproval("ask")}
-    posture = Posture((), "auto_confirm_safe", approvals=approvals)
+    posture = RunPolicy((), "auto_confirm_safe", approvals=approvals)
     assert decide(NUDGE, Effect.SEND, posture, "post", {}) == "hold"
     assert decide(NUDGE, Effect.SEND, posture, "other", {}) == "perform"
 
 
 @pytest.mark.parametrize(("mode", "verdict"), [("verify", "pretend"), ("dry_run", "pretend")])
 def test_an_automatic_write_leaves_no_trial(mode: Mode, verdict: Verdict) -> None:
-    posture = Posture((), mode=mode, approvals={"post": StepApproval("automatic")})
+    posture = RunPolicy((), mode=mode, approvals={"post": StepApproval("automatic")})
     assert decide(MAIL, Effect.SEND, posture, "post", {}) == verdict
 
 
 def test_mail_to_the_owner_is_sent_where_nothing_is_said() -> None:
-    assert decide(_write(sent_by_default=True), Effect.SEND, Posture(()), "post") == "perform"
-    assert decide(_write(), Effect.SEND, Posture(()), "post") == "hold"
+    assert decide(_write(sent_by_default=True), Effect.SEND, RunPolicy(()), "post") == "perform"
+    assert decide(_write(), Effect.SEND, RunPolicy(()), "post") == "hold"
     # Somebody's own call belongs to no step.
-    assert decide(_write(sent_by_default=True), Effect.SEND, Posture(())) == "hold"
+    assert decide(_write(sent_by_default=True), Effect.SEND, RunPolicy(())) == "hold"
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_hosts_bound_a_request_of_a_model() -> None:
     outside = {**inside, "url": "https://b.example/x"}
     assert decide(fetch, Effect.SEND, posture, "post", inside) == "perform"
     assert decide(fetch, Effect.SEND, posture, "post", outside) == "hold"
-    assert decide(fetch, Effect.SEND, Posture((), "auto_confirm_safe"), "post", inside) == "hold"
+    assert decide(fetch, Effect.SEND, RunPolicy((), "auto_confirm_safe"), "post", inside) == "hold"
     empty = _approving("automatic", Grant("http_fetch", {"hosts": []}), planned=False)
     assert decide(fetch, Effect.SEND, empty, "post", inside) == "hold"
 
@@ -263,7 +263,7 @@ def test_a_text_that_mentions_people_whom_the_template_does_not_is_held() -> Non
         config = None if template is None else {"text": template}
         bounds = None if template is not None else (Grant("x.y", {"channel": "C1"}),)
         said = StepApproval("automatic", bounds, config)
-        posture = Posture((), approvals={"post": said})
+        posture = RunPolicy((), approvals={"post": said})
         return decide(slack, Effect.SEND, posture, "post", {"channel": "C1", "text": text})
 
     assert verdict("{{ steps.a.text }}", "all is well") == "send"

@@ -9,8 +9,8 @@ import pytest
 
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, ToolCall, ToolResult
-from mainspring.gate.ask import digest, spelled
-from mainspring.gate.replies import cleaned, tidy_name
+from mainspring.gate.ask import canonical_json, digest
+from mainspring.gate.replies import drop_deep_arguments, tidy_name
 from mainspring.gate.usage_meter import reads_at_most, reads_usually
 
 LEVELS = Limits().json_depth
@@ -39,7 +39,7 @@ def reply(arguments: Any = "", **others: Any) -> ModelReply:
 
 def test_what_cannot_be_read_has_a_sign_in_its_place() -> None:
     odd = "a\ud800b\x00c"
-    made = cleaned(
+    made = drop_deep_arguments(
         reply({odd: [odd, {"x": (odd,)}]}, text=odd, thoughts=odd, kept=odd, stop_reason=odd),
         LEVELS,
     )
@@ -51,16 +51,18 @@ def test_what_cannot_be_read_has_a_sign_in_its_place() -> None:
     assert call.arguments == {plain: [plain, {"x": [plain]}]}
     # What was right is as it was.
     good = reply({"a": [1, 1.5, None, True, "ä🙂\n"]}, text="Hi\n\tthere", calls=())
-    assert cleaned(good, LEVELS) == good
+    assert drop_deep_arguments(good, LEVELS) == good
 
 
 def test_arguments_that_nobody_takes_become_a_text() -> None:
     for levels in (LEVELS + 2, 300, 5_000):
-        (call,) = cleaned(reply(nested(levels)), LEVELS).calls
+        (call,) = drop_deep_arguments(reply(nested(levels)), LEVELS).calls
         assert isinstance(call.arguments, str)
-    (call,) = cleaned(reply(nested(LEVELS - 1)), LEVELS).calls
+    (call,) = drop_deep_arguments(reply(nested(LEVELS - 1)), LEVELS).calls
     assert call.arguments == nested(LEVELS - 1)
-    (call,) = cleaned(reply({"n": 10**30, "m": -(10**30), "k": 1 << 20_000}), LEVELS).calls
+    (call,) = drop_deep_arguments(
+        reply({"n": 10**30, "m": -(10**30), "k": 1 << 20_000}), LEVELS
+    ).calls
     assert isinstance(call.arguments, dict)
     assert call.arguments["n"] == str(10**30)
     orjson.dumps(call.arguments)
@@ -68,7 +70,7 @@ def test_arguments_that_nobody_takes_become_a_text() -> None:
 
 def test_calls_are_told_apart_by_what_can_be_read_of_their_ids() -> None:
     calls = tuple(ToolCall(one, "look", {}) for one in ("a\ud800", "a\ud801", "a\ufffd", "b"))
-    found = [one.id for one in cleaned(reply(calls=calls), LEVELS).calls]
+    found = [one.id for one in drop_deep_arguments(reply(calls=calls), LEVELS).calls]
     assert len(set(found)) == len(calls)
     assert found[-1] == "b"
 
@@ -85,7 +87,7 @@ def test_calls_are_told_apart_by_what_can_be_read_of_their_ids() -> None:
 )
 def test_the_name_of_a_model_is_one_short_line(name: Any, shown: str) -> None:
     assert tidy_name(name) == shown
-    assert cleaned(reply(model=name, provider=name), LEVELS).model == shown
+    assert drop_deep_arguments(reply(model=name, provider=name), LEVELS).model == shown
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,7 @@ def test_what_is_reckoned_is_reckoned_for_any_conversation(odd: Any) -> None:
 
 def test_arguments_that_nobody_takes_are_told_apart_too() -> None:
     odd: list[Any] = [{"a": "\ud800"}, {"a": "\ud801"}, {"a": 10**30}, {"a": 10**31}, nested(300)]
-    assert len({digest(spelled(one)) for one in odd}) == len(odd)
-    assert spelled({"b": "\ud800", "a": 1}) == spelled({"a": 1, "b": "\ud800"})
+    assert len({digest(canonical_json(one)) for one in odd}) == len(odd)
+    assert canonical_json({"b": "\ud800", "a": 1}) == canonical_json({"a": 1, "b": "\ud800"})
     # What can be taken is spelled as it always was: records are found by it.
-    assert spelled({"b": "ä", "a": [1]}) == '{"a":[1],"b":"ä"}'.encode()
+    assert canonical_json({"b": "ä", "a": [1]}) == '{"a":[1],"b":"ä"}'.encode()

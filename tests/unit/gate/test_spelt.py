@@ -12,17 +12,17 @@ from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.secret import SecretPlace, SpeltSecrets
-from mainspring.gate.ask import Ask, plain
-from mainspring.gate.budget import Purse
-from mainspring.gate.policy import Posture
-from mainspring.gate.spelt import marked, with_secrets
+from mainspring.contracts.secret import ScriptSecrets, SecretLocation
+from mainspring.gate.ask import CapabilityCall, show_secret_names
+from mainspring.gate.budget import RunBudget
+from mainspring.gate.policy import RunPolicy
+from mainspring.gate.spelt import mark_secrets, with_secrets
 from mainspring.vocabulary import build_registry
 
 MARK, OTHER = "0123456789abcdef" * 2, "f" * 32
 URL = "https://a.com/"
-PLACES = frozenset({SecretPlace("key", "query", "a.com:443"), SecretPlace("key", "url")})
-SPELT = SpeltSecrets(PLACES, MARK)
+PLACES = frozenset({SecretLocation("key", "query", "a.com:443"), SecretLocation("key", "url")})
+SPELT = ScriptSecrets(PLACES, MARK)
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +30,11 @@ def fetches() -> Capability:
     return build_registry(Limits()).capabilities["http_fetch"]
 
 
-def _ask(spelt: SpeltSecrets | None, **arguments: Any) -> Ask:
+def _ask(spelt: ScriptSecrets | None, **arguments: Any) -> CapabilityCall:
     actor = Actor(UUID(int=1), "run", UUID(int=2))
-    purse = Purse(Decimal(1))
-    return Ask(
-        "http_fetch", {"url": URL, **arguments}, actor, None, 1, Posture(()), purse, spelt=spelt
+    purse = RunBudget(Decimal(1))
+    return CapabilityCall(
+        "http_fetch", {"url": URL, **arguments}, actor, None, 1, RunPolicy(()), purse, spelt=spelt
     )
 
 
@@ -65,10 +65,10 @@ def test_a_secret_stands_only_where_the_source_spells_it(
 def test_every_try_asks_for_the_same(fetches: Capability) -> None:
     shown = []
     for mark in (MARK, OTHER):
-        spelt = SpeltSecrets(PLACES, mark)
+        spelt = ScriptSecrets(PLACES, mark)
         ask = _ask(spelt, query={"a": "Bearer {{" + mark + ": secrets.key }}", "b": "{{word}}"})
-        shown.append(plain(with_secrets(ask, fetches).arguments))
-        assert plain(marked(ask.arguments, fetches, spelt)) == shown[-1]
+        shown.append(show_secret_names(with_secrets(ask, fetches).arguments))
+        assert show_secret_names(mark_secrets(ask.arguments, fetches, spelt)) == shown[-1]
 
     assert shown[0] == shown[1]
     assert shown[0] == {"url": URL, "query": {"a": "Bearer [secret key]", "b": "{{word}}"}}
@@ -76,7 +76,7 @@ def test_every_try_asks_for_the_same(fetches: Capability) -> None:
 
 def test_nothing_is_put_in_without_a_mark(fetches: Capability) -> None:
     for text in ("{{key}}", "{{:key}}", "{{" + MARK + ":key}}"):
-        ask = _ask(SpeltSecrets(PLACES), query={"a": text})
-        assert marked(ask.arguments, fetches, ask.spelt) == ask.arguments
+        ask = _ask(ScriptSecrets(PLACES), query={"a": text})
+        assert mark_secrets(ask.arguments, fetches, ask.spelt) == ask.arguments
     with pytest.raises(Invalid, match="data never stands for a secret"):
-        with_secrets(_ask(SpeltSecrets(named=frozenset({"key"})), query={"a": "{{key}}"}), fetches)
+        with_secrets(_ask(ScriptSecrets(named=frozenset({"key"})), query={"a": "{{key}}"}), fetches)

@@ -11,7 +11,7 @@ import pytest
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.roles import Role
-from mainspring.gate.standing.patterns import ENOUGH, earned, fits, hash_of, pattern_of
+from mainspring.gate.standing.patterns import ENOUGH, derive_pattern, fits, hash_of, pattern_of
 from mainspring.gate.standing.rules import refusal
 from mainspring.workspace.approval_policy import ApprovalPolicy
 
@@ -50,10 +50,10 @@ def test_enough_unchanged_approvals_of_one_shape_earn_it() -> None:
     mail = _write("text")
     same = [_sent("ada")] * ENOUGH
 
-    assert earned(mail, same) == {"to": ["ada"]}
-    assert earned(mail, same[1:]) is None
+    assert derive_pattern(mail, same) == {"to": ["ada"]}
+    assert derive_pattern(mail, same[1:]) is None
     # Only the latest count: what went before them is forgiven.
-    assert earned(mail, [*same, _sent("ada", sent=False)]) == {"to": ["ada"]}
+    assert derive_pattern(mail, [*same, _sent("ada", sent=False)]) == {"to": ["ada"]}
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_one_that_was_different_changed_or_rejected_earns_nothing(other: dict[st
     for place in range(ENOUGH):
         latest = [_sent("ada")] * ENOUGH
         latest[place] = other
-        assert earned(mail, latest) is None
+        assert derive_pattern(mail, latest) is None
 
 
 @pytest.mark.parametrize(

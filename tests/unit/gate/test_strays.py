@@ -8,7 +8,7 @@ import pytest
 
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.errors import Invalid
-from mainspring.gate.ask import check_strays
+from mainspring.gate.ask import check_unknown_arguments
 
 
 async def _nothing(ctx: Any, given: Any) -> None:
@@ -32,7 +32,7 @@ def test_the_way_out_names_what_may_be_meant_and_never_the_stray(
     stray: str, meant: str | None
 ) -> None:
     with pytest.raises(Invalid) as caught:
-        check_strays({stray: 1}, CONNECT)
+        check_unknown_arguments({stray: 1}, CONNECT)
     said = str(caught.value.suggestion)
 
     assert said.startswith("It has name, base_url, key.")

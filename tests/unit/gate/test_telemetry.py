@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.gate.telemetry import TelemetryLine, check_telemetry
+from mainspring.gate.telemetry import TelemetryExporter, check_telemetry
 from mainspring.settings import Settings
 
 
@@ -23,7 +23,7 @@ def test_without_a_collector_nothing_of_it_is_imported() -> None:
 
 
 async def test_a_line_that_was_never_opened_closes() -> None:
-    await TelemetryLine("http://127.0.0.1:9").aclose()
+    await TelemetryExporter("http://127.0.0.1:9").aclose()
 
 
 @pytest.mark.parametrize(

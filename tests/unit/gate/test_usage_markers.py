@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mainspring.contracts.model import Usage
-from mainspring.gate.usage_markers import CLOSE, LONGEST, OPEN, Ignored, Marks, usage_markers
+from mainspring.gate.usage_markers import (
+    CLOSE,
+    LONGEST,
+    OPEN,
+    IgnoredMarker,
+    UsageMarkerParser,
+    usage_markers,
+)
 
 GOOD = {"model": "mine", "input_tokens": 10, "output_tokens": 5, "cost_usd": 0.25}
 READ = Usage("mine", 10, 5, Decimal("0.25"), reported=True)
@@ -39,7 +46,7 @@ def test_where_the_output_is_cut_does_not_matter(cuts: list[int]) -> None:
     whole = list(usage_markers([text]))
     assert list(usage_markers(pieces)) == whole
     assert list(usage_markers(text)) == whole
-    assert [type(one) for one in whole] == [Usage, Ignored, Usage]
+    assert [type(one) for one in whole] == [Usage, IgnoredMarker, Usage]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +82,7 @@ def test_where_the_output_is_cut_does_not_matter(cuts: list[int]) -> None:
 )
 def test_a_mark_that_cannot_be_right_counts_for_nothing_and_says_why(body: object) -> None:
     (mark,) = usage_markers([_mark(body)])
-    assert isinstance(mark, Ignored)
+    assert isinstance(mark, IgnoredMarker)
     assert mark.reason.endswith(".")
 
 
@@ -105,27 +112,27 @@ def _endless(pieces: int) -> Iterator[str]:
 
 
 def test_a_mark_without_an_end_keeps_little_and_hides_nothing_after_it() -> None:
-    marks, found = Marks(), []
+    marks, found = UsageMarkerParser(), []
     for piece in _endless(2_000):
         found += list(marks.feed(piece))
         assert marks.held <= LONGEST + len(OPEN)
-    assert [type(one) for one in found] == [Ignored, Usage]
+    assert [type(one) for one in found] == [IgnoredMarker, Usage]
 
 
 def test_output_without_marks_keeps_nothing() -> None:
-    marks = Marks()
+    marks = UsageMarkerParser()
     assert list(marks.feed("[" * 1_000_000)) == []
     assert marks.held < len(OPEN)
 
 
 def test_one_that_is_never_ended_is_told_at_the_end() -> None:
     (mark,) = usage_markers(["text ", OPEN, '{"input_tokens": 1'])
-    assert isinstance(mark, Ignored)
+    assert isinstance(mark, IgnoredMarker)
 
 
 def test_more_marks_than_are_read_are_told_once_and_then_passed_over() -> None:
     found = list(usage_markers([_mark(GOOD)] * 50, most=3))
-    assert [type(one) for one in found] == [Usage, Usage, Usage, Ignored]
+    assert [type(one) for one in found] == [Usage, Usage, Usage, IgnoredMarker]
 
 
 @given(

@@ -6,7 +6,7 @@ from typing import Any
 
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.limits import Limits
-from mainspring.gate.validators import MOST_OUTSIDE, Validators
+from mainspring.gate.validators import MOST_OUTSIDE, CapabilityValidators
 
 
 async def nothing(*_: Any) -> Any:
@@ -25,7 +25,7 @@ def capability(name: str, pin: str = "") -> Capability:
 
 
 def test_tools_from_outside_give_way_to_later_ones_and_what_is_ours_stays() -> None:
-    checks = Validators(Limits())
+    checks = CapabilityValidators(Limits())
     ours, first = capability("ours"), capability("notes.find", "0")
     kept, once = checks.of(ours), checks.of(first)
     again = checks.of(first)
@@ -38,7 +38,7 @@ def test_tools_from_outside_give_way_to_later_ones_and_what_is_ours_stays() -> N
 
 
 def test_tools_of_one_name_in_two_workspaces_are_both_kept() -> None:
-    checks = Validators(Limits())
+    checks = CapabilityValidators(Limits())
     mine, theirs = capability("notes.find", "mine"), capability("notes.find", "theirs")
     found = [checks.of(one) for one in (mine, theirs, mine, theirs)]
     newer = capability("notes.find", "mine")

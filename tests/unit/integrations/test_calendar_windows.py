@@ -10,16 +10,20 @@ import pytest
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.integration import Item
 from mainspring.integrations.calendar.capabilities import (
+    build_event_id,
     create_preview,
     delete_preview,
-    event_id_of,
     update_preview,
 )
 from mainspring.integrations.calendar.client import CalendarEntry
-from mainspring.integrations.calendar.moments import read_window, time_findings, window_of
-from mainspring.integrations.calendar.pages import event_item, ref_of
-from mainspring.integrations.drive.pages import file_item
-from mainspring.integrations.drive.queries import quoted, since_query, words_query
+from mainspring.integrations.calendar.moments import find_time_problems, parse_window, read_window
+from mainspring.integrations.calendar.pages import build_event_item, build_source_ref
+from mainspring.integrations.drive.pages import build_file_item
+from mainspring.integrations.drive.queries import (
+    build_since_query,
+    build_words_query,
+    quote_query_text,
+)
 from tests.kit.doubles.drive import unquoted
 
 
@@ -36,7 +40,7 @@ from tests.kit.doubles.drive import unquoted
     ],
 )
 def test_two_dates_of_a_sentence_are_a_window(request_text: str, start: str, end: str) -> None:
-    assert window_of(request_text) == {"start": start, "end": end}
+    assert parse_window(request_text) == {"start": start, "end": end}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +56,7 @@ def test_two_dates_of_a_sentence_are_a_window(request_text: str, start: str, end
 )
 def test_any_other_sentence_is_refused_with_what_to_write(request_text: str) -> None:
     with pytest.raises(Invalid) as caught:
-        window_of(request_text)
+        parse_window(request_text)
     assert caught.value.findings
 
 
@@ -107,14 +111,14 @@ def test_days_are_those_of_the_zone_also_when_clocks_are_set() -> None:
 def test_the_times_of_an_event_are_judged_with_their_places(
     given: dict[str, Any], pointers: list[str]
 ) -> None:
-    assert [one.pointer for one in time_findings(given)] == pointers
+    assert [one.pointer for one in find_time_problems(given)] == pointers
 
 
 def test_the_id_of_an_event_is_of_its_call_and_of_googles_signs() -> None:
-    own = event_id_of("run/1/x")
-    assert own == event_id_of("run/1/x") != event_id_of("run/1/y")
+    own = build_event_id("run/1/x")
+    assert own == build_event_id("run/1/x") != build_event_id("run/1/y")
     assert set(own) <= set("0123456789abcdefghijklmnopqrstuv")
-    assert len(ref_of("c" * 200, "e" * 1_000)) < 100
+    assert len(build_source_ref("c" * 200, "e" * 1_000)) < 100
 
 
 def test_an_event_of_a_stranger_cannot_break_its_page() -> None:
@@ -128,11 +132,11 @@ def test_an_event_of_a_stranger_cannot_break_its_page() -> None:
         "organizer": 5,
         "location": None,
     }
-    item = event_item(odd, CalendarEntry("c", "C"), None)
+    item = build_event_item(odd, CalendarEntry("c", "C"), None)
     assert isinstance(item, Item)
     assert item.title == "a b"
     assert (item.frontmatter["end"], item.frontmatter["last_day"]) == ("2026-06-01", "2026-06-01")
-    plain = event_item(
+    plain = build_event_item(
         {**odd, "description": "Ask <ada@x.com> if a < b"}, CalendarEntry("c", "C"), None
     )
     assert isinstance(plain, Item)
@@ -165,13 +169,13 @@ def test_previews_say_what_is_made_and_who_is_told() -> None:
     "text", ["plan", "Ada's", "a\\", "\\' or trashed = true or name = '", "''"]
 )
 def test_a_text_stays_in_its_quotes(text: str) -> None:
-    assert unquoted(quoted(text)) == [text]
-    assert unquoted(words_query(text)) == [text, text]
+    assert unquoted(quote_query_text(text)) == [text]
+    assert unquoted(build_words_query(text)) == [text, text]
 
 
 def test_a_moment_of_a_search_is_in_utc_and_a_file_without_a_size_has_none() -> None:
     at = datetime.fromisoformat("2026-06-01T12:00:00+02:00")
-    assert since_query(at) == "modifiedTime >= '2026-06-01T10:00:00' and trashed = false"
-    item = file_item({"id": "f", "name": " ", "size": "x", "owners": [3]}, datetime.now(UTC))
+    assert build_since_query(at) == "modifiedTime >= '2026-06-01T10:00:00' and trashed = false"
+    item = build_file_item({"id": "f", "name": " ", "size": "x", "owners": [3]}, datetime.now(UTC))
     assert isinstance(item, Item)
     assert (item.title, item.frontmatter["size"], item.event) == ("(no name)", 0, None)

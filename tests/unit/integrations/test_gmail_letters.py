@@ -9,22 +9,27 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.ids import floor_id
+from mainspring.contracts.ids import get_lowest_id_at
 from mainspring.integrations.gmail.capabilities import preview
-from mainspring.integrations.gmail.client import decoded
+from mainspring.integrations.gmail.client import decode_base64
 from mainspring.integrations.gmail.compose import (
     CALL_HEADER,
-    Answered,
-    call_id,
-    composed,
-    findings,
-    sent_search,
+    ReplyTarget,
+    build_call_id,
+    build_sent_search,
+    compose_mail,
+    find_mail_problems,
 )
-from mainspring.integrations.gmail.letters import LONGEST_TEXT, Letter, read_letter, text_of
+from mainspring.integrations.gmail.letters import (
+    LONGEST_TEXT,
+    GmailMessage,
+    decode_text,
+    read_letter,
+)
 from tests.kit.doubles.gmail import branch, coded, leaf
 
 
-def _letter(payload: dict[str, Any], **more: Any) -> Letter:
+def _letter(payload: dict[str, Any], **more: Any) -> GmailMessage:
     found = read_letter({"id": "m1", "threadId": "t1", "payload": payload, **more})
     assert found is not None
     return found
@@ -49,7 +54,7 @@ def _letter(payload: dict[str, Any], **more: Any) -> Letter:
 def test_text_is_read_whatever_its_charset_is_said_to_be(
     data: bytes, charset: str, text: str
 ) -> None:
-    assert text_of(data, charset) == text
+    assert decode_text(data, charset) == text
 
 
 def test_the_plain_one_of_two_is_read_and_the_other_where_it_says_nothing() -> None:
@@ -77,8 +82,12 @@ def test_what_is_broken_or_endless_is_read_as_far_as_it_goes() -> None:
     long = _letter(leaf("text/plain", b"x" * (LONGEST_TEXT + 5)))
     assert (len(long.text), long.text[-3:]) == (LONGEST_TEXT + 4, "[…]")
     assert read_letter({"labelIds": ["DRAFT"]}) is None
-    assert (decoded("_-8"), decoded("a"), decoded(None)) == (b"\xff\xef", None, None)
-    assert decoded(coded(b"any")) == b"any"
+    assert (decode_base64("_-8"), decode_base64("a"), decode_base64(None)) == (
+        b"\xff\xef",
+        None,
+        None,
+    )
+    assert decode_base64(coded(b"any")) == b"any"
 
 
 def test_headers_are_decoded_and_stay_on_one_line() -> None:
@@ -111,7 +120,7 @@ def test_files_are_named_and_invitations_are_files() -> None:
 
 
 def test_a_mail_is_looked_for_by_a_recipient_and_since_its_call_began() -> None:
-    made = floor_id(datetime(2026, 6, 1, 12, 0, tzinfo=UTC))
+    made = get_lowest_id_at(datetime(2026, 6, 1, 12, 0, tzinfo=UTC))
     since = "after:1780311600"
     for to, key, words in (
         (
@@ -127,37 +136,37 @@ def test_a_mail_is_looked_for_by_a_recipient_and_since_its_call_began() -> None:
         (["iva@bücher.example"], f"call/{made}", f"in:sent {since}"),
         (["ada+x@example.com"], "run/1/send", "in:sent to:ada+x@example.com"),
     ):
-        assert sent_search(key, {"to": to}) == words
+        assert build_sent_search(key, {"to": to}) == words
 
 
 def test_a_mail_is_built_from_values_and_nothing_begins_a_header_of_its_own() -> None:
     given: dict[str, Any] = {"to": ["a@example.com"], "subject": "Grüße " * 40, "body": "x\n.\ny"}
-    before = Answered("<b@x>", tuple(f"<{at}@example.com>" for at in range(40)))
+    before = ReplyTarget("<b@x>", tuple(f"<{at}@example.com>" for at in range(40)))
     mail = message_from_bytes(
-        composed(given, call_id("k"), "ada@example.com", before),
+        compose_mail(given, build_call_id("k"), "ada@example.com", before),
         policy=default,
     )
     assert mail["Subject"] == given["subject"].strip() or mail["Subject"] == given["subject"]
     assert mail["References"].split()[-1] == "<b@x>"
     assert len(mail["References"].split()) == 20
-    assert mail[CALL_HEADER] == call_id("k") != call_id("l")
+    assert mail[CALL_HEADER] == build_call_id("k") != build_call_id("l")
     # Gmail would replace it.
     assert mail["Message-ID"] is None
     for bad in ("x\nBcc: e@example.com", "x\r\n\r\nbody", "x\rBcc: e"):
         with pytest.raises(ValueError, match=r"linefeed|newline|carriage"):
-            composed({**given, "subject": bad}, "<i@x>", "", None)
+            compose_mail({**given, "subject": bad}, "<i@x>", "", None)
         with pytest.raises(ValueError, match=r".+"):
-            composed({**given, "to": [bad]}, "<i@x>", "", None)
+            compose_mail({**given, "to": [bad]}, "<i@x>", "", None)
 
 
 def test_what_is_wrong_with_a_mail_is_told_with_its_place() -> None:
     good = {"to": ["a@example.com"], "subject": "s", "body": "b"}
-    assert findings(good) == []
-    assert findings({**good, "cc": ["jü@example.com"]})[0].pointer == "/cc/0"
-    assert findings({**good, "bcc": ["a@" + "x" * 70 + ".com"]})[0].pointer == "/bcc/0"
-    assert findings({**good, "cc": ["a@example.com"] * 100})[0].code == "mail_recipients"
+    assert find_mail_problems(good) == []
+    assert find_mail_problems({**good, "cc": ["jü@example.com"]})[0].pointer == "/cc/0"
+    assert find_mail_problems({**good, "bcc": ["a@" + "x" * 70 + ".com"]})[0].pointer == "/bcc/0"
+    assert find_mail_problems({**good, "cc": ["a@example.com"] * 100})[0].code == "mail_recipients"
     big = {"filename": "a", "content_base64": "AAAA" * 3_500_000}
-    assert findings({**good, "attachments": [big]})[0].code == "attachment_too_large"
+    assert find_mail_problems({**good, "attachments": [big]})[0].code == "attachment_too_large"
     odd = {"to": ["a@example.com"] * 5, "subject": "a\u202eb\nc", "body": "d", "thread_id": "t"}
     assert preview(odd) == (
         "Send from Gmail to a@example.com, a@example.com, a@example.com and 2 more in an existing "

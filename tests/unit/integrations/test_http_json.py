@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Invalid, Upstream
-from mainspring.contracts.free_address import host_of, normal_address
-from mainspring.integrations.http_json.adapters import check_params, normal, rows_of
+from mainspring.contracts.errors import Invalid, UpstreamError
+from mainspring.contracts.free_address import get_host, normalize_address
+from mainspring.integrations.http_json.adapters import build_rows, check_params, normalize_ref
 
 ANSWER: dict[str, Any] = {
     "data": {"items": [{"id": 1, "user": {"login": "ada"}, "n": [5, 6]}, {"id": 2}, "odd"]}
@@ -43,33 +43,33 @@ def test_a_path_that_cannot_be_followed_is_refused_at_its_place(
 def test_rows_are_the_items_with_the_columns_that_are_asked_for() -> None:
     columns = {"key": "id", "who": "user.login", "first": "$.n[0]", "second": "n.1"}
 
-    rows = rows_of(ANSWER, {"items": "$.data.items[*]", "columns": columns})
+    rows = build_rows(ANSWER, {"items": "$.data.items[*]", "columns": columns})
 
     assert rows[0] == {"key": 1, "who": "ada", "first": 5, "second": 6}
     assert rows[1] == {"key": 2, "who": None, "first": None, "second": None}
     # A path to the list itself means what is in it; what is no object is a value.
-    assert rows_of(ANSWER, {"items": "$.data.items"})[2] == {"value": "odd"}
-    assert rows_of([{"a": 1}], {}) == [{"a": 1}]
-    assert rows_of({"a": [{"b": 1}, {"b": 2}]}, {"items": "$.a[?@.b > 1]"}) == [{"b": 2}]
+    assert build_rows(ANSWER, {"items": "$.data.items"})[2] == {"value": "odd"}
+    assert build_rows([{"a": 1}], {}) == [{"a": 1}]
+    assert build_rows({"a": [{"b": 1}, {"b": 2}]}, {"items": "$.a[?@.b > 1]"}) == [{"b": 2}]
 
 
 def test_an_answer_without_a_list_says_what_to_give() -> None:
-    with pytest.raises(Upstream) as refused:
-        rows_of({"data": []}, {})
+    with pytest.raises(UpstreamError) as refused:
+        build_rows({"data": []}, {})
 
     assert "items" in str(refused.value.suggestion)
-    with pytest.raises(Upstream, match="10,001"):
-        rows_of([0] * 10_001, {})
+    with pytest.raises(UpstreamError, match="10,001"):
+        build_rows([0] * 10_001, {})
 
 
 def test_a_reference_has_one_spelling_and_no_secret() -> None:
     given = {"url": "HTTPS://Example.COM:443/a?b=c#d", "method": "GET", "headers": {}}
 
-    assert normal(given) == {"url": "https://example.com/a?b=c"}
-    assert host_of("https://example.com/a") == "example.com:443"
-    assert host_of("http://[::1]:8080/") == "[::1]:8080"
+    assert normalize_ref(given) == {"url": "https://example.com/a?b=c"}
+    assert get_host("https://example.com/a") == "example.com:443"
+    assert get_host("http://[::1]:8080/") == "[::1]:8080"
     with pytest.raises(Invalid) as refused:
-        normal({"url": "https://example.com", "headers": {"X-Api-Key": "k", "Accept": "x"}})
+        normalize_ref({"url": "https://example.com", "headers": {"X-Api-Key": "k", "Accept": "x"}})
     assert _pointers(refused) == ["/headers/X-Api-Key"]
 
 
@@ -78,6 +78,6 @@ def test_a_reference_has_one_spelling_and_no_secret() -> None:
 )
 def test_an_address_that_can_be_read_two_ways_is_refused(url: str) -> None:
     with pytest.raises(Invalid) as refused:
-        normal_address(url)
+        normalize_address(url)
 
     assert _pointers(refused) == ["/url"]

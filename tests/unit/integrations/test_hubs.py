@@ -17,11 +17,11 @@ from mainspring.definition.json_schema import compile_schema
 from mainspring.integrations import github, linear, monday
 from mainspring.integrations.github import names as github_names
 from mainspring.integrations.github import sources as github_sources
-from mainspring.integrations.github.client import mark_of, next_link, page_of
+from mainspring.integrations.github.client import mark_of, parse_next_link, parse_page
 from mainspring.integrations.linear import sources as linear_sources
 from mainspring.integrations.linear.capabilities import issue_id
 from mainspring.integrations.linear.refusals import pause_of
-from mainspring.integrations.monday.reading import column_names
+from mainspring.integrations.monday.reading import name_columns
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 LIMITS = Limits()
@@ -135,18 +135,18 @@ def test_a_preview_is_one_honest_line(
     ],
 )
 def test_github_reads_a_search_out_of_a_sentence(said: str, query: str) -> None:
-    assert github_sources.from_request(said, NOW) == {"query": query}
+    assert github_sources.parse_request(said, NOW) == {"query": query}
 
 
 def test_a_sentence_that_names_nothing_is_asked_back() -> None:
-    for read in (github_sources.from_request, linear_sources.from_request):
+    for read in (github_sources.parse_request, linear_sources.parse_request):
         with pytest.raises(Invalid) as unclear:
             read("please look", NOW)
         assert unclear.value.findings[0].pointer == "/request"
         assert unclear.value.suggestion
-    assert linear_sources.from_request('find "the door"', NOW) == {"query": "the door"}
-    assert linear_sources.from_request("Issues about the door?", NOW) == {"query": "the door"}
-    assert linear_sources.from_request("the latest issues", NOW) == {}
+    assert linear_sources.parse_request('find "the door"', NOW) == {"query": "the door"}
+    assert linear_sources.parse_request("Issues about the door?", NOW) == {"query": "the door"}
+    assert linear_sources.parse_request("the latest issues", NOW) == {}
 
 
 def test_a_repository_is_stored_in_one_spelling() -> None:
@@ -162,7 +162,7 @@ def test_a_repository_is_stored_in_one_spelling() -> None:
 
 
 def test_watched_repositories_are_read_from_text() -> None:
-    read = github_names.watched
+    read = github_names.read_watched_repositories
     assert read({"repositories": " octo/hello,\nocto/wo.rld, Octo/Hello,"}) == [
         ("octo", "hello"),
         ("octo", "wo.rld"),
@@ -177,12 +177,12 @@ def test_watched_repositories_are_read_from_text() -> None:
 
 def test_links_pages_and_marks_are_read_strictly() -> None:
     header = '<https://a/x?page=1>; rel="prev", <https://a/x?per_page=5&page=3>; rel="next"'
-    assert next_link(header) == "https://a/x?per_page=5&page=3"
-    assert next_link('<https://a/x>; rel="last"') is None
-    assert next_link("rubbish") is None
-    assert page_of("https://a/x?per_page=5&page=3", (1, 1)) == (3, 5)
-    assert page_of("https://a/x?after=Y3Vyc29y&page=-1", (7, 20)) == (7, 20)
-    assert page_of(None, (7, 20)) == (7, 20)
+    assert parse_next_link(header) == "https://a/x?per_page=5&page=3"
+    assert parse_next_link('<https://a/x>; rel="last"') is None
+    assert parse_next_link("rubbish") is None
+    assert parse_page("https://a/x?per_page=5&page=3", (1, 1)) == (3, 5)
+    assert parse_page("https://a/x?after=Y3Vyc29y&page=-1", (7, 20)) == (7, 20)
+    assert parse_page(None, (7, 20)) == (7, 20)
     assert mark_of({"etag": 'W/"abc"'}) == 'W/"abc"'
     assert mark_of({"etag": 'W/"a\u00e4"'}) is None
     assert mark_of({}) is None
@@ -204,14 +204,14 @@ def test_columns_of_monday_have_names_that_do_not_meet() -> None:
         "rubbish",
         {"title": "no id"},
     ]
-    assert column_names(columns, "title") == {
+    assert name_columns(columns, "title") == {
         "a": "due_date",
         "b": "due_date_b",
         "c": "state_c",
         "d": "d",
         "e": "größe",
     }
-    assert column_names(columns, "id") == {name: name for name in "abcde"}
+    assert name_columns(columns, "id") == {name: name for name in "abcde"}
 
 
 def test_linear_tells_its_resets_in_milliseconds() -> None:

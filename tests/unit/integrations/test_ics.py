@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Invalid, Upstream
-from mainspring.contracts.integration import Broken
-from mainspring.integrations.ics.adapters import check_params, normal, window
-from mainspring.integrations.ics.calendar import events_between
+from mainspring.contracts.errors import Invalid, UpstreamError
+from mainspring.contracts.integration import UnreadableItem
+from mainspring.integrations.ics.adapters import check_params, normalize_ref, parse_window
+from mainspring.integrations.ics.calendar import list_events_between
 
 NOW = datetime(2026, 3, 15, 13, 0, tzinfo=UTC)
 ZONE = """
@@ -95,11 +95,13 @@ def calendar(*parts: str) -> bytes:
 
 async def _read(text: bytes, **more: float) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """The rows, and why events were left out, by their name."""
-    found = await events_between(
+    found = await list_events_between(
         text, datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC), **more
     )
-    rows = [one for one in found if not isinstance(one, Broken)]
-    return rows, {one.source_ref: one.problem.detail for one in found if isinstance(one, Broken)}
+    rows = [one for one in found if not isinstance(one, UnreadableItem)]
+    return rows, {
+        one.source_ref: one.problem.detail for one in found if isinstance(one, UnreadableItem)
+    }
 
 
 async def _rows(text: bytes) -> list[dict[str, Any]]:
@@ -223,7 +225,7 @@ async def test_parsing_counts_towards_the_time_that_a_calendar_may_take(shape: s
     text = calendar(*parts)
     beginning = time.process_time()
 
-    with pytest.raises(Upstream) as refused:
+    with pytest.raises(UpstreamError) as refused:
         await _read(text, seconds=0.2)
 
     assert "takes too long" in refused.value.detail
@@ -237,7 +239,7 @@ async def test_a_calendar_that_takes_long_does_not_hold_up_the_event_loop() -> N
     while not reading.done():
         await asyncio.sleep(0.01)
         turns += 1
-    with contextlib.suppress(Upstream):
+    with contextlib.suppress(UpstreamError):
         await reading
 
     assert turns > 5
@@ -257,16 +259,16 @@ async def test_a_calendar_that_takes_long_does_not_hold_up_the_event_loop() -> N
     ],
 )
 async def test_what_is_no_calendar_is_said_and_not_tried_again(text: bytes) -> None:
-    with pytest.raises(Upstream) as refused:
+    with pytest.raises(UpstreamError) as refused:
         await _rows(text)
 
     assert not refused.value.retryable
 
 
 def test_a_window_is_today_and_so_many_days_or_what_is_asked_for() -> None:
-    assert window({}, NOW)[0] == datetime(2026, 3, 15, tzinfo=UTC)
-    assert window({"days": 7}, NOW)[1] == datetime(2026, 3, 22, tzinfo=UTC)
-    begin, end = window({"start": "2026-01-31T09:00:00+01:00", "end": "2026-02-01"}, NOW)
+    assert parse_window({}, NOW)[0] == datetime(2026, 3, 15, tzinfo=UTC)
+    assert parse_window({"days": 7}, NOW)[1] == datetime(2026, 3, 22, tzinfo=UTC)
+    begin, end = parse_window({"start": "2026-01-31T09:00:00+01:00", "end": "2026-02-01"}, NOW)
     assert (begin.hour, end.day) == (9, 1)
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"start": "soon"}, "/start"),
@@ -279,4 +281,6 @@ def test_a_window_is_today_and_so_many_days_or_what_is_asked_for() -> None:
         with pytest.raises(Invalid) as refused:
             check_params(params)
         assert [one.pointer for one in refused.value.findings] == [at]
-    assert normal({"url": "webcal://Example.com/a.ics"}) == {"url": "https://example.com/a.ics"}
+    assert normalize_ref({"url": "webcal://Example.com/a.ics"}) == {
+        "url": "https://example.com/a.ics"
+    }

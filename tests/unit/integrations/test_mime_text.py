@@ -11,8 +11,8 @@ from mainspring.contracts.mime_text import (
     LONGEST_TEXT,
     MOST_LINES,
     MOST_PARTS,
-    _bounded,
-    decoded_header,
+    _truncate_mail,
+    decode_header_text,
     read_mail,
 )
 
@@ -94,11 +94,11 @@ def test_a_mail_without_end_is_cut() -> None:
 
 def test_what_the_parser_is_given_of_a_mail_that_is_built_to_take_long_is_bounded() -> None:
     lines = b"a\r\n" * 100_000
-    assert _bounded(b"\r\n" + lines).count(b"\n") == MOST_LINES
-    deep = _bounded(_nested(200) + lines)
+    assert _truncate_mail(b"\r\n" + lines).count(b"\n") == MOST_LINES
+    deep = _truncate_mail(_nested(200) + lines)
     assert deep.count(b"\n") * deep.count(b"boundary") <= 600_000
     whole = _nested(3) + b"a" * 70 + b"\r\n" * 10_000
-    assert _bounded(whole) == whole
+    assert _truncate_mail(whole) == whole
     long = read_mail(
         b"Content-Type: text/plain; "
         + b";".join(b"a*%d=x" % n for n in range(9_000))
@@ -108,7 +108,7 @@ def test_what_the_parser_is_given_of_a_mail_that_is_built_to_take_long_is_bounde
 
 
 def test_a_header_is_one_line_whatever_it_holds() -> None:
-    assert decoded_header("=?utf-8?q?a=0D=0ABcc:_x?=") == "a Bcc: x"
-    assert decoded_header("=?utf-8?b?4oCoeA==?=") == "x"
+    assert decode_header_text("=?utf-8?q?a=0D=0ABcc:_x?=") == "a Bcc: x"
+    assert decode_header_text("=?utf-8?b?4oCoeA==?=") == "x"
     # A charset whose name is none.
-    assert decoded_header("=?\ufefff-8?b?SGk=?= there") == "=?\ufefff-8?b?SGk=?= there"
+    assert decode_header_text("=?\ufefff-8?b?SGk=?= there") == "=?\ufefff-8?b?SGk=?= there"

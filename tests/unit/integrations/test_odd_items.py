@@ -16,20 +16,20 @@ import pytest
 
 from mainspring.contracts.context import RawMail
 from mainspring.contracts.errors import Problem
-from mainspring.contracts.integration import Broken, Item
+from mainspring.contracts.integration import Item, UnreadableItem
 from mainspring.integrations.calendar.client import CalendarEntry
-from mainspring.integrations.calendar.pages import event_item
+from mainspring.integrations.calendar.pages import build_event_item
 from mainspring.integrations.coinmarketcap.coins import read_coin
 from mainspring.integrations.discord import messages as discord_messages
-from mainspring.integrations.drive.pages import file_item, textual
-from mainspring.integrations.email.letters import item_of as mail_item
+from mainspring.integrations.drive.pages import build_file_item, get_text_access
+from mainspring.integrations.email.letters import build_mail_item as mail_item
 from mainspring.integrations.github import polls as github_polls
 from mainspring.integrations.github import reading as github
 from mainspring.integrations.gmail.letters import read_letter
-from mainspring.integrations.gmail.threads import thread_item
+from mainspring.integrations.gmail.threads import build_thread_item
 from mainspring.integrations.linear.reading import issue_item as linear_item
 from mainspring.integrations.slack import messages as slack
-from mainspring.integrations.telegram.polls import portion
+from mainspring.integrations.telegram.polls import build_item_batch
 
 NOW: Final = datetime(2026, 8, 10, 12, tzinfo=UTC)
 ODD: Final[tuple[Any, ...]] = (
@@ -187,21 +187,21 @@ COIN: Final = {
 
 def _slack(one: Any) -> Any:
     slack.is_written(one)
-    slack.begins_page(one)
-    slack.newest_of(one)
+    slack.is_page_start(one)
+    slack.get_newest_ts(one)
     replies = [one] if isinstance(one, dict) else []
-    return slack.item_of("C1", one, [SLACK, *replies], {}, "1.1")
+    return slack.build_message_item("C1", one, [SLACK, *replies], {}, "1.1")
 
 
 def _discord(one: Any) -> Any:
     discord_messages.is_written(one)
     discord_messages.is_silent(one)
-    return discord_messages.item_of("1", one, "1")
+    return discord_messages.build_message_item("1", one, "1")
 
 
 def _issue(one: Any) -> Any:
     github_polls._latest([one], NOW, NOW)
-    github.rows_of([one], github.pr_row)
+    github.build_rows([one], github.build_pr_row)
     return github.issue_item(one, "p", NOW)
 
 
@@ -212,12 +212,12 @@ def _release(one: Any) -> Any:
 
 def _letter(one: Any) -> Any:
     letter = read_letter(one)
-    return None if letter is None else thread_item("t", [letter], {}, {}, NOW)
+    return None if letter is None else build_thread_item("t", [letter], {}, {}, NOW)
 
 
 def _file(one: Any) -> Any:
-    textual(one)
-    return file_item(one, NOW)
+    get_text_access(one)
+    return build_file_item(one, NOW)
 
 
 READERS: Final[dict[str, tuple[Any, Callable[[Any], Any]]]] = {
@@ -227,16 +227,22 @@ READERS: Final[dict[str, tuple[Any, Callable[[Any], Any]]]] = {
     "github issue": (ISSUE, _issue),
     "github release": (RELEASE, _release),
     "drive": (FILE, _file),
-    "calendar": (EVENT, lambda one: event_item(one, ENTRY, NOW)),
+    "calendar": (EVENT, lambda one: build_event_item(one, ENTRY, NOW)),
     "calendar day": (
         {**EVENT, "start": {"date": "2026-01-01"}},
-        lambda one: event_item(one, ENTRY, NOW),
+        lambda one: build_event_item(one, ENTRY, NOW),
     ),
-    "telegram": ({"update_id": 1, "message": WRITTEN}, lambda one: portion([one], OWNER, 0)),
-    "telegram start": ({"update_id": 1, "message": STARTED}, lambda one: portion([one], OWNER, 0)),
+    "telegram": (
+        {"update_id": 1, "message": WRITTEN},
+        lambda one: build_item_batch([one], OWNER, 0),
+    ),
+    "telegram start": (
+        {"update_id": 1, "message": STARTED},
+        lambda one: build_item_batch([one], OWNER, 0),
+    ),
     "telegram press": (
         {"update_id": 1, "callback_query": PRESSED},
-        lambda one: portion([one], OWNER, 0),
+        lambda one: build_item_batch([one], OWNER, 0),
     ),
     "gmail": (LETTER, _letter),
     "coinmarketcap": (COIN, read_coin),
@@ -266,7 +272,7 @@ def _with(value: Any, at: tuple[Any, ...], odd: Any) -> Any:
 @pytest.mark.parametrize("name", READERS)
 def test_no_odd_thing_stops_a_look(name: str) -> None:
     good, read = READERS[name]
-    assert not isinstance(read(good), Broken)
+    assert not isinstance(read(good), UnreadableItem)
     for at in _places(good):
         if not at and name in OBJECTS:
             continue
@@ -281,13 +287,15 @@ def test_no_odd_thing_stops_a_look(name: str) -> None:
 
 def test_an_odd_thing_is_told_and_the_others_are_read() -> None:
     late = {"update_id": 2, "message": {**WRITTEN, "message_id": 2, "date": 10**15}}
-    found = portion([late, {"update_id": 3, "message": WRITTEN}], OWNER, 0)
-    assert [type(one) for one in found.items] == [Broken, Item]
+    found = build_item_batch([late, {"update_id": 3, "message": WRITTEN}], OWNER, 0)
+    assert [type(one) for one in found.items] == [UnreadableItem, Item]
     assert found.cursor == {"offset": 4}
     # A cursor is plain JSON, and no id of Telegram is so large.
-    assert portion([{"update_id": 2**64 - 1, "message": WRITTEN}], OWNER, 7).cursor == {"offset": 7}
+    assert build_item_batch([{"update_id": 2**64 - 1, "message": WRITTEN}], OWNER, 7).cursor == {
+        "offset": 7
+    }
     day = {**EVENT, "start": {"date": "0001-01-02"}, "end": {"date": "0001-01-01"}}
-    item = event_item(day, ENTRY, None)
+    item = build_event_item(day, ENTRY, None)
     assert isinstance(item, Item)
     assert item.frontmatter["last_day"] == "0001-01-01"
     assert slack.is_written({"subtype": []})

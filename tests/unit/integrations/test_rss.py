@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mainspring.contracts.errors import Invalid, Upstream
-from mainspring.integrations.rss.feed import entries_of
-from mainspring.integrations.rss.sources import from_request, ref_of
+from mainspring.contracts.errors import Invalid, UpstreamError
+from mainspring.integrations.rss.feed import parse_entries
+from mainspring.integrations.rss.sources import build_source_ref, parse_request
 
 NOW = datetime(2026, 3, 15, tzinfo=UTC)
 ATOM = b"""<?xml version="1.0" encoding="utf-8"?>
@@ -35,9 +35,9 @@ BOMB = (
 
 
 async def test_all_three_kinds_of_feed_become_the_same_entries() -> None:
-    [atom] = await entries_of(ATOM, "application/atom+xml")
-    first, second = await entries_of(RSS_2, "application/rss+xml")
-    [old] = await entries_of(RSS_1, "text/xml")
+    [atom] = await parse_entries(ATOM, "application/atom+xml")
+    first, second = await parse_entries(RSS_2, "application/rss+xml")
+    [old] = await parse_entries(RSS_1, "text/xml")
 
     assert atom["id"] == "tag:example.com,2026:1"
     assert (atom["title"], atom["url"]) == ("Ada & Bob", "https://example.com/1")
@@ -55,8 +55,8 @@ async def test_all_three_kinds_of_feed_become_the_same_entries() -> None:
     ids=["plain", "two bytes a sign", "spelt otherwise"],
 )
 async def test_a_feed_with_entities_of_its_own_is_refused_in_every_encoding(body: bytes) -> None:
-    with pytest.raises(Upstream) as refused:
-        await entries_of(body, "")
+    with pytest.raises(UpstreamError) as refused:
+        await parse_entries(body, "")
 
     assert refused.value.code == "feed_entities"
 
@@ -69,30 +69,32 @@ async def test_what_is_no_feed_is_said_and_not_tried_again(body: bytes) -> None:
     if body == b"<rss":
         assert await _entries_or_none(body) in ([], None)
         return
-    with pytest.raises(Upstream) as refused:
-        await entries_of(body, "text/html")
+    with pytest.raises(UpstreamError) as refused:
+        await parse_entries(body, "text/html")
 
     assert not refused.value.retryable
 
 
 async def _entries_or_none(body: bytes) -> list[object] | None:
     try:
-        return list(await entries_of(body, ""))
-    except Upstream:
+        return list(await parse_entries(body, ""))
+    except UpstreamError:
         return None
 
 
 def test_a_feed_is_found_in_a_sentence_by_its_address() -> None:
-    asked = from_request("What is new at https://example.com/news.xml, please?", NOW)
+    asked = parse_request("What is new at https://example.com/news.xml, please?", NOW)
 
     assert asked == {"url": "https://example.com/news.xml"}
     with pytest.raises(Invalid) as refused:
-        from_request("the news", NOW)
+        parse_request("the news", NOW)
     assert refused.value.findings[0].pointer == "/request"
 
 
 def test_the_name_of_an_entry_can_be_kept_however_long_its_address_is() -> None:
-    assert ref_of("https://e.com/a", "g1") == "rss:https://e.com/a#g1"
+    assert build_source_ref("https://e.com/a", "g1") == "rss:https://e.com/a#g1"
     long = "https://e.com/?" + "q" * 400
-    assert ref_of(long, "g1") == ref_of(long, "g1") != ref_of(long, "g2")
-    assert len(ref_of(long, "g" * 400)) < 100
+    assert (
+        build_source_ref(long, "g1") == build_source_ref(long, "g1") != build_source_ref(long, "g2")
+    )
+    assert len(build_source_ref(long, "g" * 400)) < 100

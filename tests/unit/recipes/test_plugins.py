@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.capability import Write
-from mainspring.contracts.errors import Clash, Invalid
+from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
-from mainspring.recipes.plugins.judging import judged
+from mainspring.recipes.plugins.judging import validate_integration
 from mainspring.recipes.plugins.scaffold import scaffold
 from mainspring.settings import Settings
-from mainspring.shelf import build_shelf, names_of
+from mainspring.shelf import load_integrations, reserved_names
 
 
 @pytest.fixture
@@ -37,14 +37,14 @@ def made(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Integration
 
 
 def test_what_is_begun_passes_the_judge_and_its_own_test(made: Integration) -> None:
-    assert judged(made, Limits()) == []
+    assert validate_integration(made, Limits()) == []
     assert made.id == "acme_notes"
 
 
 def test_nothing_that_is_there_is_written_over(tmp_path: Path) -> None:
     first = scaffold("acme", tmp_path)
     first[0].write_text("mine")
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         scaffold("acme", tmp_path)
     assert first[0].read_text() == "mine"
 
@@ -58,7 +58,7 @@ def test_a_name_that_cannot_be_one_makes_no_file(name: str, tmp_path: Path) -> N
 
 
 def test_a_name_of_the_house_is_taken(tmp_path: Path) -> None:
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         scaffold("gmail", tmp_path, frozenset({"gmail"}))
 
 
@@ -89,16 +89,16 @@ def test_the_judge_names_what_is_missing(made: Integration) -> None:
         (replace(made, capabilities=(lying,)), "false_example"),
     ]
     for one, code in cases:
-        assert code in {finding.code for finding in judged(one, Limits())}, code
+        assert code in {finding.code for finding in validate_integration(one, Limits())}, code
 
 
 def test_no_package_from_outside_stands_for_one_of_ours(made: Integration) -> None:
-    ours = {one.id: one for one in build_shelf(Settings())}
+    ours = {one.id: one for one in load_integrations(Settings())}
     gmail = ours["gmail"]
 
-    assert not any(names_of(made) & names_of(one) for one in ours.values())
-    assert names_of(_changed(made, source="gmail")) & names_of(gmail) == {"gmail"}
-    assert names_of(replace(made, events=gmail.events)) & names_of(gmail)
+    assert not any(reserved_names(made) & reserved_names(one) for one in ours.values())
+    assert reserved_names(_changed(made, source="gmail")) & reserved_names(gmail) == {"gmail"}
+    assert reserved_names(replace(made, events=gmail.events)) & reserved_names(gmail)
     # Ours do not meet either, so that each name means one of them.
-    named = [name for one in ours.values() for name in names_of(one)]
+    named = [name for one in ours.values() for name in reserved_names(one)]
     assert len(named) == len(set(named))

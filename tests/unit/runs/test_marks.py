@@ -7,44 +7,56 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mainspring.runs.output import Place, read_end, read_place, write_place
-from mainspring.runs.progress import Mark
-from mainspring.surfaces.rest.told import PageMark
+from mainspring.runs.output import (
+    OutputPosition,
+    format_output_position,
+    parse_output_position,
+    read_end,
+)
+from mainspring.runs.progress import RunStreamPosition
+from mainspring.surfaces.rest.told import PageStreamPosition
 
 AT = datetime(2026, 11, 15, 12, 0, 0, 123457, tzinfo=UTC)
-PLACE = Place(AT, "main", "0.12", 3, 41)
-
-
-@pytest.mark.parametrize(
-    "mark",
-    [Mark(AT), Mark(AT, PLACE), Mark(None, PLACE), Mark(AT + timedelta(days=9), Place(AT, "a"))],
-)
-def test_a_mark_is_read_back_as_it_was_written(mark: Mark) -> None:
-    text = mark.write()
-    assert text is not None
-    assert Mark.read(text) == mark
+PLACE = OutputPosition(AT, "main", "0.12", 3, 41)
 
 
 @pytest.mark.parametrize(
     "mark",
     [
-        PageMark(AT),
-        PageMark(AT, Mark(AT, PLACE)),
-        PageMark(None, Mark(AT)),
-        PageMark(AT, Mark(None, PLACE)),
+        RunStreamPosition(AT),
+        RunStreamPosition(AT, PLACE),
+        RunStreamPosition(None, PLACE),
+        RunStreamPosition(AT + timedelta(days=9), OutputPosition(AT, "a")),
     ],
 )
-def test_the_mark_of_a_page_carries_both_parts(mark: PageMark) -> None:
-    assert PageMark.read(mark.write()) == mark
+def test_a_mark_is_read_back_as_it_was_written(mark: RunStreamPosition) -> None:
+    text = mark.write()
+    assert text is not None
+    assert RunStreamPosition.read(text) == mark
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        PageStreamPosition(AT),
+        PageStreamPosition(AT, RunStreamPosition(AT, PLACE)),
+        PageStreamPosition(None, RunStreamPosition(AT)),
+        PageStreamPosition(AT, RunStreamPosition(None, PLACE)),
+    ],
+)
+def test_the_mark_of_a_page_carries_both_parts(mark: PageStreamPosition) -> None:
+    assert PageStreamPosition.read(mark.write()) == mark
 
 
 @pytest.mark.parametrize("text", ["", "~", "seven", "2026-11-15T12:00:00+00:00~", "~seven"])
 def test_what_is_no_mark_of_a_page_is_refused(text: str) -> None:
-    assert PageMark.read(text) is None
+    assert PageStreamPosition.read(text) is None
 
 
 def test_an_id_of_before_is_still_taken() -> None:
-    assert Mark.read("2026-11-15T12:00:00+00:00") == Mark(datetime(2026, 11, 15, 12, tzinfo=UTC))
+    assert RunStreamPosition.read("2026-11-15T12:00:00+00:00") == RunStreamPosition(
+        datetime(2026, 11, 15, 12, tzinfo=UTC)
+    )
 
 
 def _encoded(text: str) -> str:
@@ -88,12 +100,12 @@ def _encoded(text: str) -> str:
     ],
 )
 def test_any_other_text_is_no_mark(text: str) -> None:
-    assert Mark.read(text) is None
+    assert RunStreamPosition.read(text) is None
 
 
 def test_a_place_has_one_spelling() -> None:
-    assert read_place(write_place(PLACE)) == PLACE
-    assert read_place(write_place(PLACE) + "=") is None
+    assert parse_output_position(format_output_position(PLACE)) == PLACE
+    assert parse_output_position(format_output_position(PLACE) + "=") is None
 
 
 def test_an_end_that_cannot_be_read_is_no_end() -> None:

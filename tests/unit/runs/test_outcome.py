@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from mainspring.contracts.errors import Denied, Fault, OverBudget, Problem, TimedOut
-from mainspring.runs.outcome import SENTENCES, Tally, broke_off, reached_end, sentence
+from mainspring.contracts.errors import (
+    BudgetExceeded,
+    DeadlineExceeded,
+    InternalError,
+    PermissionDenied,
+    Problem,
+)
+from mainspring.runs.outcome import (
+    SENTENCES,
+    EffectTally,
+    broke_off,
+    outcome_of_finished_run,
+    sentence,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,19 +37,19 @@ from mainspring.runs.outcome import SENTENCES, Tally, broke_off, reached_end, se
 def test_the_end_of_a_plan_is_named_for_what_happened(
     calls: list[str], answers: int, word: str
 ) -> None:
-    tally = Tally(answers=answers)
+    tally = EffectTally(answers=answers)
     for outcome in calls:
         tally.count(outcome)
-    assert reached_end(tally) == word
+    assert outcome_of_finished_run(tally) == word
 
 
 @pytest.mark.parametrize(
     ("problem", "status", "word"),
     [
-        (Fault("x"), "failed", "failed"),
-        (Denied("x", code="not_granted"), "failed", "blocked"),
-        (OverBudget("x"), "failed", "over_budget"),
-        (TimedOut("x", code="run_timeout"), "timed_out", "failed"),
+        (InternalError("x"), "failed", "failed"),
+        (PermissionDenied("x", code="not_granted"), "failed", "blocked"),
+        (BudgetExceeded("x"), "failed", "over_budget"),
+        (DeadlineExceeded("x", code="run_timeout"), "timed_out", "failed"),
     ],
 )
 def test_a_plan_that_broke_off_keeps_the_problem_s_code_as_its_reason(
@@ -55,6 +67,6 @@ def test_a_run_without_an_answer_is_not_said_to_have_one() -> None:
 
 
 def test_a_limit_of_turns_or_time_is_not_told_as_money() -> None:
-    _, reason, word = broke_off(OverBudget("x", code="agent_turns"))
+    _, reason, word = broke_off(BudgetExceeded("x", code="agent_turns"))
     assert (reason, word) == ("agent_turns", "over_budget")
     assert sentence(word, None) == "It reached a limit that was set for it."

@@ -10,9 +10,9 @@ from uuid import uuid4
 import pytest
 
 from mainspring.contracts.context import RunRef
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 from mainspring.gate.record import Journal, RecordedCall
-from mainspring.runs.recall import Recall, recall
+from mainspring.runs.recall import StepReplay, recall
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 RUN = RunRef(uuid4(), uuid4(), "main", "", 1)
@@ -23,7 +23,7 @@ def _call(capability: str, digest: bytes, outcome: str = "sent") -> RecordedCall
 
 
 def test_equal_questions_have_names_of_their_own_and_the_same_ones_in_any_order() -> None:
-    first, second = Recall(), Recall()
+    first, second = StepReplay(), StepReplay()
     asked = [("a", b"1"), ("b", b"1"), ("a", b"1"), ("a", b"2")]
     names = {first.name(*one) for one in asked}
     assert names == {second.name(*one) for one in reversed(asked)}
@@ -43,7 +43,7 @@ async def test_a_change_waits_for_what_was_asked_beside_it() -> None:
 async def test_a_program_that_asks_something_else_may_change_nothing() -> None:
     made = recall({("main", "", 1, 1): _call("note", b"b")}, RUN, 10_000)
     made.patience = 0.01
-    with pytest.raises(Fault) as refused:
+    with pytest.raises(InternalError) as refused:
         await made.check_same("note")
     assert refused.value.code == "call_mismatch"
 

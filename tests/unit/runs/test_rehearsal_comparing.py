@@ -7,33 +7,33 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.definition.model import Definition
 from mainspring.runs.rehearsal.comparing import (
-    Compared,
-    Deed,
-    Side,
+    ComparedRun,
+    FiringComparison,
+    RunEffect,
     What,
-    changed_fields,
     compare,
-    shortened,
+    find_changed_fields,
+    shorten_value,
     summary,
 )
-from mainspring.runs.rehearsal.firings import Recorded, given_to, note_on, request_of
+from mainspring.runs.rehearsal.firings import RecordedFiring, map_firing_inputs, note_on, request_of
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 
 
-def _deed(mark: Any, step: str = "mail", what: What = "drafted", name: str = "send") -> Deed:
-    return Deed(what, step, name, {"mark": mark, "to": ["ada"]})
+def _deed(mark: Any, step: str = "mail", what: What = "drafted", name: str = "send") -> RunEffect:
+    return RunEffect(what, step, name, {"mark": mark, "to": ["ada"]})
 
 
-def _side(*deeds: Deed, status: str = "succeeded", **more: Any) -> Side:
-    return Side(new_id(), status, NOW, deeds=deeds, **more)
+def _side(*deeds: RunEffect, status: str = "succeeded", **more: Any) -> ComparedRun:
+    return ComparedRun(generate_id(), status, NOW, deeds=deeds, **more)
 
 
-def _kinds(found: Compared) -> list[tuple[str, str | None]]:
+def _kinds(found: FiringComparison) -> list[tuple[str, str | None]]:
     return [(one.kind, one.step) for one in found.differences]
 
 
@@ -58,7 +58,7 @@ def test_a_changed_deed_is_told_field_by_field() -> None:
 
 def test_arguments_that_are_not_kept_are_told_apart_by_their_digest() -> None:
     left_out = {"left_out": "70000 bytes"}
-    then, now = (Deed("sent", "s", "send", left_out, digest) for digest in (b"a", b"b"))
+    then, now = (RunEffect("sent", "s", "send", left_out, digest) for digest in (b"a", b"b"))
     assert compare(_side(then), _side(then)).differences == ()
     [found] = compare(_side(then), _side(now)).differences
     assert (found.kind, found.says) == ("changed", "It would have sent send, with other arguments.")
@@ -74,8 +74,8 @@ def test_ends_and_costs_are_compared_and_a_price_alone_is_no_other_behaviour() -
     assert found.says == "It would have ended as failed and not as succeeded. No such page."
 
 
-def replace_cost(side: Side, like: Side) -> Side:
-    return Side(side.run_id, side.status, side.at, error=side.error, cost=like.cost)
+def replace_cost(side: ComparedRun, like: ComparedRun) -> ComparedRun:
+    return ComparedRun(side.run_id, side.status, side.at, error=side.error, cost=like.cost)
 
 
 def test_what_came_to_nothing_for_a_reason_of_its_own_says_so() -> None:
@@ -104,12 +104,12 @@ def test_the_summary_says_how_many_and_what() -> None:
 
 
 def test_values_are_shortened_and_every_place_is_named() -> None:
-    long = shortened({"a": "x" * 1_000, "b": list(range(100)), "c": _nested(20)})
+    long = shorten_value({"a": "x" * 1_000, "b": list(range(100)), "c": _nested(20)})
     assert len(long["a"]) == 301
     assert len(long["b"]) == 20
     assert "…" in str(long["c"])
     then, now = {"a": [1, {"b~/": 2}], "gone": 1}, {"a": [1, {"b~/": 3}], "new": None}
-    assert [one["pointer"] for one in changed_fields(then, now)] == ["/a/1/b~0~1", "/gone"]
+    assert [one["pointer"] for one in find_changed_fields(then, now)] == ["/a/1/b~0~1", "/gone"]
 
 
 def _nested(levels: int) -> Any:
@@ -137,14 +137,16 @@ def _definition(mapping: dict[str, str], **trigger: Any) -> Definition:
 def test_a_firing_gives_its_inputs_unless_the_trigger_picks_others() -> None:
     mapping = {"n": "$.n"}
     before = [{"id": "hook", "type": "webhook", "config": {"input_mapping": mapping}}]
-    firing = Recorded(
+    firing = RecordedFiring(
         UUID(int=1), "succeeded", None, {"n": 1, "m": 2}, {"n": 7, "old": 1}, "hook", before
     )
-    assert given_to(firing, _definition(mapping), Limits()) == ({"n": 7}, {}), "as it was then"
-    anew, static = given_to(firing, _definition({"n": "$.m"}, inputs={"z": 1}), Limits())
+    assert map_firing_inputs(firing, _definition(mapping), Limits()) == ({"n": 7}, {}), (
+        "as it was then"
+    )
+    anew, static = map_firing_inputs(firing, _definition({"n": "$.m"}, inputs={"z": 1}), Limits())
     assert (anew, static) == ({"n": 2}, {"z": 1})
-    unfit = Recorded(UUID(int=1), "failed", "invalid_inputs", {"n": 1}, {}, "hook", before)
-    assert given_to(unfit, _definition(mapping), Limits()) == ({"n": 1}, {})
+    unfit = RecordedFiring(UUID(int=1), "failed", "invalid_inputs", {"n": 1}, {}, "hook", before)
+    assert map_firing_inputs(unfit, _definition(mapping), Limits()) == ({"n": 1}, {})
     assert note_on(firing, _definition(mapping)) is None
     assert "switched off" in str(note_on(firing, _definition(mapping, enabled=False)))
     assert "is not in what is tried" in str(note_on(firing, _definition(mapping, id="other")))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from mainspring.contracts.errors import (
-    Denied,
-    Exhausted,
-    Fault,
+    BudgetExceeded,
+    DeadlineExceeded,
+    InternalError,
     Invalid,
-    OverBudget,
+    LimitExceeded,
+    PermissionDenied,
     Problem,
-    TimedOut,
-    Upstream,
+    UpstreamError,
 )
 from mainspring.runs.retry import SPREAD, Backoff, may_retry, pause_before
 
@@ -20,14 +20,14 @@ from mainspring.runs.retry import SPREAD, Backoff, may_retry, pause_before
 @pytest.mark.parametrize(
     ("problem", "again"),
     [
-        (Upstream("x"), True),
-        (Upstream("x", retryable=False), False),
-        (TimedOut("x"), True),
-        (Fault("x"), True),
-        (Exhausted("x"), True),
-        (OverBudget("x"), False),
+        (UpstreamError("x"), True),
+        (UpstreamError("x", retryable=False), False),
+        (DeadlineExceeded("x"), True),
+        (InternalError("x"), True),
+        (LimitExceeded("x"), True),
+        (BudgetExceeded("x"), False),
         (Invalid("x"), False),
-        (Denied("x"), False),
+        (PermissionDenied("x"), False),
     ],
 )
 def test_the_class_of_the_problem_says_whether_another_try_can_help(
@@ -37,7 +37,11 @@ def test_the_class_of_the_problem_says_whether_another_try_can_help(
 
 
 def test_attempts_are_counted_from_the_first() -> None:
-    assert [may_retry(Upstream("x"), attempt, 2) for attempt in (1, 2, 3)] == [True, True, False]
+    assert [may_retry(UpstreamError("x"), attempt, 2) for attempt in (1, 2, 3)] == [
+        True,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(

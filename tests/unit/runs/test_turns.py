@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mainspring.runs.turns import LONG_AGO, Look, Turns
+from mainspring.runs.turns import LONG_AGO, ClaimFairness, ClaimQuery
 
 A, B = UUID(int=1), UUID(int=2)
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -32,7 +32,9 @@ def _runs(count: int, space: UUID | None, seconds: float, queue: str = "fast") -
     return [_Run(space or uuid4(), queue, _at(seconds)) for _ in range(count)]
 
 
-def _looked(turns: Turns, found: list[_Run], now: float, *, holding: dict[UUID, int]) -> Look:
+def _looked(
+    turns: ClaimFairness, found: list[_Run], now: float, *, holding: dict[UUID, int]
+) -> ClaimQuery:
     """A claim that brought this at that second, and cost a lot."""
     look = turns.look(holding, 8, now)
     turns.took(look, found, _at(now), now, 1.0)
@@ -40,7 +42,7 @@ def _looked(turns: Turns, found: list[_Run], now: float, *, holding: dict[UUID, 
 
 
 def test_the_first_look_is_at_everything_and_the_next_ones_begin_where_it_ended() -> None:
-    turns = Turns(QUEUES, 8)
+    turns = ClaimFairness(QUEUES, 8)
     first = _looked(turns, _runs(2, A, 9.0), 10.0, holding={})
     assert first.floors == (LONG_AGO, LONG_AGO)
     # There was less than could have been taken: nothing is left from before that moment.
@@ -51,7 +53,7 @@ def test_the_first_look_is_at_everything_and_the_next_ones_begin_where_it_ended(
 
 
 def test_a_look_that_takes_all_it_may_says_nothing_of_what_comes_after() -> None:
-    turns = Turns(QUEUES, 8)
+    turns = ClaimFairness(QUEUES, 8)
     _looked(turns, _runs(8, None, 4.0), 10.0, holding={})
     # Taken up to second four in the first queue; the second was not looked at.
     then = _looked(turns, [*_runs(3, None, 6.0), *_runs(5, None, 2.0, "slow")], 11.0, holding={})
@@ -60,7 +62,7 @@ def test_a_look_that_takes_all_it_may_says_nothing_of_what_comes_after() -> None
 
 
 def test_more_than_can_be_taken_far_behind_is_taken_bit_by_bit() -> None:
-    turns = Turns(QUEUES, 8)
+    turns = ClaimFairness(QUEUES, 8)
     _looked(turns, [], 10.0, holding={})
     behind = _looked(turns, _runs(8, None, 2.0), 14.0, holding={})
     assert behind.whole
@@ -68,11 +70,11 @@ def test_more_than_can_be_taken_far_behind_is_taken_bit_by_bit() -> None:
 
 
 def test_whoever_holds_half_of_the_slots_waits_for_others_and_leaves_them_room() -> None:
-    turns = Turns(QUEUES, 8)
+    turns = ClaimFairness(QUEUES, 8)
     alone = turns.look({A: 4}, 8, 1.0)
     assert (alone.crowded, alone.crowd_most) == ((A,), 8)
     # Where there is no crowd, nothing is looked for in its name.
-    assert Turns(QUEUES, 8).look({}, 8, 1.0).crowd_most == 0
+    assert ClaimFairness(QUEUES, 8).look({}, 8, 1.0).crowd_most == 0
     # Somebody else comes: while they are about, half of the slots are theirs.
     turns.took(alone, [*_runs(1, B, 1.0), *_runs(3, A, 0.5)], _at(1.0), 1.0, 0.0)
     beside = turns.look({A: 7, B: 1}, 8, 1.1)
@@ -85,7 +87,7 @@ def test_whoever_holds_half_of_the_slots_waits_for_others_and_leaves_them_room()
 
 
 def test_a_crowd_that_is_kept_waiting_is_looked_at_when_its_runs_end() -> None:
-    turns = Turns(QUEUES, 8)
+    turns = ClaimFairness(QUEUES, 8)
     look = turns.look({A: 6, B: 1}, 8, 1.0)
     turns.took(look, _runs(1, B, 1.0), _at(1.0), 1.0, 0.0)
     assert not turns.holds_back({A: 6}, 1.1)
@@ -97,7 +99,7 @@ def test_a_crowd_that_is_kept_waiting_is_looked_at_when_its_runs_end() -> None:
 
 
 def test_others_are_looked_for_behind_the_crowd_only_and_what_it_left_is_not_lost() -> None:
-    turns = Turns(QUEUES, 8)
+    turns = ClaimFairness(QUEUES, 8)
     _looked(turns, _runs(8, A, 1.0), 10.5, holding={})
     # Everybody else's are taken up to now, the crowd's up to second two.
     _looked(turns, [*_runs(1, B, 9.0), *_runs(7, A, 2.0)], 11.0, holding={A: 8})
@@ -111,7 +113,7 @@ def test_others_are_looked_for_behind_the_crowd_only_and_what_it_left_is_not_los
 
 
 def test_runs_that_end_while_a_claim_is_on_its_way_are_no_trouble() -> None:
-    turns = Turns(QUEUES, 8)
+    turns = ClaimFairness(QUEUES, 8)
     _looked(turns, [], 10.0, holding={})
     _looked(turns, _runs(4, A, 10.5), 11.0, holding={A: 4})
     look = turns.look({A: 4}, 8, 13.5)
@@ -123,13 +125,13 @@ def test_runs_that_end_while_a_claim_is_on_its_way_are_no_trouble() -> None:
 
 
 def test_a_worker_with_one_slot_serves_a_crowd_among_others() -> None:
-    turns = Turns(QUEUES, 1)
+    turns = ClaimFairness(QUEUES, 1)
     turns.took(turns.look({A: 1}, 1, 1.0), _runs(1, B, 1.0), _at(1.0), 1.0, 0.0)
     assert turns.look({}, 1, 1.1).crowd_most == 1
 
 
 def test_who_had_much_once_is_no_crowd_for_ever() -> None:
-    turns = Turns(QUEUES, 8)
+    turns = ClaimFairness(QUEUES, 8)
     _looked(turns, _runs(8, A, 1.0), 1.0, holding={})
     assert turns.look({}, 8, 1.5).crowded == (A,)
     for second in range(2, 6):
@@ -138,7 +140,7 @@ def test_who_had_much_once_is_no_crowd_for_ever() -> None:
 
 
 def test_a_queue_that_never_runs_dry_lets_those_behind_it_come_first_now_and_then() -> None:
-    turns = Turns(("fast", "medium", "long"), 8)
+    turns = ClaimFairness(("fast", "medium", "long"), 8)
     firsts = []
     for number in range(16):
         look = turns.look({}, 8, number / 10)
@@ -154,7 +156,7 @@ def test_a_queue_that_never_runs_dry_lets_those_behind_it_come_first_now_and_the
 
 
 def test_queues_behind_hold_a_quarter_at_most_of_what_the_first_one_wants() -> None:
-    turns = Turns(QUEUES, 8)
+    turns = ClaimFairness(QUEUES, 8)
     for number in range(3):
         look = turns.look({}, 8, number / 10)
         turns.took(look, _runs(8, None, 0.0), _at(1.0), number / 10, 0.0)
@@ -167,7 +169,7 @@ def test_queues_behind_hold_a_quarter_at_most_of_what_the_first_one_wants() -> N
 
 
 def test_the_floors_of_a_look_belong_to_its_queues_in_their_order() -> None:
-    turns = Turns(QUEUES, 64)
+    turns = ClaimFairness(QUEUES, 64)
     for second in (1, 2, 3):
         _looked(turns, _runs(8, None, second), 10.0 + second / 10, holding={})
     # One at everything is due, and goes in order: the next one is turned, and begins where
@@ -180,7 +182,7 @@ def test_the_floors_of_a_look_belong_to_its_queues_in_their_order() -> None:
 
 
 def test_a_crowd_comes_less_often_when_others_had_to_wait_and_more_often_when_not() -> None:
-    turns = Turns(("fast",), 64)
+    turns = ClaimFairness(("fast",), 64)
 
     def beside(second: float, waited: float) -> float | None:
         """A claim that brought somebody else's run, which had waited, and a portion."""

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid
-from mainspring.store.archive import opened, written
+from mainspring.contracts.errors import Conflict, Invalid
+from mainspring.store.archive import open_archive, write_archive
 
 
 def _write(path: Path, *, beside: bytes | None = None) -> None:
-    with written(path) as archive:
+    with write_archive(path) as archive:
         if beside is not None:
             path.write_bytes(beside)
         with archive.part("rows") as part:
@@ -37,10 +37,10 @@ def test_the_name_is_given_at_the_end_and_nothing_else_is_left(
     _write(path)
     assert [found.name for found in tmp_path.iterdir()] == ["kept.zip"]
     assert path.stat().st_mode & 0o777 == 0o600
-    with opened(path) as archive:
+    with open_archive(path) as archive:
         assert archive.manifest() == {"parts": ["rows"]}
         assert b"".join(archive.bytes_of("rows")) == b"one"
-    with pytest.raises(Clash, match="already"):
+    with pytest.raises(Conflict, match="already"):
         _write(path)
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.contracts.errors import Exhausted, Fault, Invalid, Problem, StorageFull
-from mainspring.store.account import Account
-from mainspring.store.diagnosis import folder_problem, is_lingering, start_problem
+from mainspring.contracts.errors import InternalError, Invalid, LimitExceeded, Problem, StorageFull
+from mainspring.store.account import SystemUser
+from mainspring.store.diagnosis import describe_folder_error, is_lingering, start_problem
 
-ME = Account(os.geteuid(), os.getegid(), "me", switched=False)
-STRANGER = Account(54321, 54321, "stranger", switched=True)
+ME = SystemUser(os.geteuid(), os.getegid(), "me", switched=False)
+STRANGER = SystemUser(54321, 54321, "stranger", switched=True)
 
 SAID: list[tuple[str, type[Problem], str]] = [
     (
@@ -29,11 +29,11 @@ SAID: list[tuple[str, type[Problem], str]] = [
     ("leash: Operation not permitted", Invalid, "data_folder_not_writable"),
     (
         "FATAL:  could not map anonymous shared memory: Cannot allocate memory",
-        Exhausted,
+        LimitExceeded,
         "no_memory",
     ),
-    ("PANIC:  could not read file: secret words", Fault, "database_start_failed"),
-    ("", Fault, "database_start_failed"),
+    ("PANIC:  could not read file: secret words", InternalError, "database_start_failed"),
+    ("", InternalError, "database_start_failed"),
 ]
 
 
@@ -70,7 +70,7 @@ def test_a_closed_folder_on_the_way_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_a_failure_of_our_own_on_the_folder_is_told(number: int, code: str, tmp_path: Path) -> None:
-    problem = folder_problem(OSError(number, os.strerror(number)), tmp_path)
+    problem = describe_folder_error(OSError(number, os.strerror(number)), tmp_path)
 
     assert problem.code == code
     assert str(tmp_path) in problem.detail

@@ -6,22 +6,22 @@ import asyncpg
 import pytest
 
 from mainspring.contracts.errors import (
-    Clash,
-    Fault,
+    Conflict,
+    DeadlineExceeded,
+    InternalError,
     Invalid,
-    Missing,
+    NotFound,
     Problem,
     StorageFull,
-    TimedOut,
-    Upstream,
+    UpstreamError,
 )
 from mainspring.store.outage import (
-    database_problem,
+    convert_driver_error,
+    database_unavailable_error,
     is_collision,
     is_lost_connection,
     is_storage_full,
-    logged_problem,
-    unavailable,
+    log_and_convert_error,
 )
 
 SECRET = "postgresql://u:hidden@host/x"
@@ -47,26 +47,26 @@ NOT_LOST = [
     # A block may do more than talk to the database; its own breaks are not ours.
     ConnectionResetError(SECRET),
     ValueError(SECRET),
-    Missing("nothing"),
-    Upstream("another system"),
+    NotFound("nothing"),
+    UpstreamError("another system"),
 ]
 TOLD: list[tuple[BaseException, type[Problem], str, bool]] = [
-    (asyncpg.ConnectionDoesNotExistError(SECRET), Upstream, "database_unavailable", True),
-    (OSError(SECRET), Upstream, "database_unavailable", True),
+    (asyncpg.ConnectionDoesNotExistError(SECRET), UpstreamError, "database_unavailable", True),
+    (OSError(SECRET), UpstreamError, "database_unavailable", True),
     (asyncpg.DiskFullError(SECRET), StorageFull, "storage_full", True),
-    (asyncpg.SerializationError(SECRET), Clash, "database_collision", True),
-    (asyncpg.QueryCanceledError(SECRET), TimedOut, "database_slow", True),
+    (asyncpg.SerializationError(SECRET), Conflict, "database_collision", True),
+    (asyncpg.QueryCanceledError(SECRET), DeadlineExceeded, "database_slow", True),
     (asyncpg.InvalidPasswordError(SECRET), Invalid, "database_sign_in", False),
     (asyncpg.InvalidCatalogNameError(SECRET), Invalid, "database_missing", False),
     (asyncpg.ClientConfigurationError(SECRET), Invalid, "database_address", False),
-    (asyncpg.UndefinedTableError(SECRET), Fault, "database_error", True),
+    (asyncpg.UndefinedTableError(SECRET), InternalError, "database_error", True),
 ]
 
 
 @pytest.mark.parametrize("error", LOST, ids=repr)
 def test_a_lost_connection_is_recognised(error: Exception) -> None:
     assert is_lost_connection(error)
-    assert is_lost_connection(unavailable())
+    assert is_lost_connection(database_unavailable_error())
 
 
 @pytest.mark.parametrize("error", NOT_LOST, ids=repr)
@@ -84,7 +84,7 @@ def test_two_transactions_that_met_are_a_collision() -> None:
 def test_an_error_is_told_by_kind_and_without_its_own_words(
     error: Exception, kind: type[Problem], code: str, retryable: bool
 ) -> None:
-    problem = database_problem(error)
+    problem = convert_driver_error(error)
 
     assert type(problem) is kind
     assert problem.code == code
@@ -93,9 +93,9 @@ def test_an_error_is_told_by_kind_and_without_its_own_words(
 
 
 def test_a_problem_stays_what_it_is() -> None:
-    problem = Missing("nothing")
+    problem = NotFound("nothing")
 
-    assert database_problem(problem) is problem
+    assert convert_driver_error(problem) is problem
 
 
 def test_what_nobody_foresaw_is_named_in_the_log_alone_under_an_id_that_is_told(
@@ -104,10 +104,10 @@ def test_what_nobody_foresaw_is_named_in_the_log_alone_under_an_id_that_is_told(
     try:
         raise asyncpg.ProgramLimitExceededError(SECRET)
     except asyncpg.PostgresError as error:
-        problem = logged_problem(error)
+        problem = log_and_convert_error(error)
     [said] = caplog.messages
 
-    assert isinstance(problem, Fault)
+    assert isinstance(problem, InternalError)
     assert "ProgramLimit" not in str(problem.as_dict())
     assert "ProgramLimitExceededError" in said
     assert SECRET not in said + str(problem.as_dict())
@@ -115,16 +115,16 @@ def test_what_nobody_foresaw_is_named_in_the_log_alone_under_an_id_that_is_told(
 
 
 def test_a_problem_stays_itself_and_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
-    own = Fault("We know this one.")
+    own = InternalError("We know this one.")
 
-    assert logged_problem(own) is own
-    assert isinstance(logged_problem(TimeoutError(SECRET)), TimedOut)
+    assert log_and_convert_error(own) is own
+    assert isinstance(log_and_convert_error(TimeoutError(SECRET)), DeadlineExceeded)
     assert caplog.messages == []
 
 
 def test_two_that_met_are_told_as_that_and_not_logged(caplog: pytest.LogCaptureFixture) -> None:
-    told = logged_problem(asyncpg.DeadlockDetectedError(SECRET))
-    assert isinstance(told, Clash)
+    told = log_and_convert_error(asyncpg.DeadlockDetectedError(SECRET))
+    assert isinstance(told, Conflict)
     assert (told.code, told.retryable) == ("database_collision", True)
     assert caplog.text == ""
 

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.contracts.errors import Invalid, Missing, Upstream
+from mainspring.contracts.errors import Invalid, NotFound, UpstreamError
 from mainspring.settings import Settings
-from mainspring.store.embedded import dsn_at
-from mainspring.store.outage import database_problem, is_lost_connection, unavailable
-from mainspring.store.whereabouts import placed, whereabouts
+from mainspring.store.embedded import build_dsn
+from mainspring.store.outage import (
+    convert_driver_error,
+    database_unavailable_error,
+    is_lost_connection,
+)
+from mainspring.store.whereabouts import add_database_location, describe_database_location
 
 
 @pytest.mark.parametrize(
@@ -28,7 +32,7 @@ from mainspring.store.whereabouts import placed, whereabouts
     ],
 )
 def test_an_address_is_told_without_user_and_password(url: str, said: str) -> None:
-    assert whereabouts(url) == said
+    assert describe_database_location(url) == said
 
 
 @pytest.mark.parametrize(
@@ -46,44 +50,46 @@ def test_an_address_is_told_without_user_and_password(url: str, said: str) -> No
     ],
 )
 def test_an_address_whose_parts_cannot_be_told_apart_is_not_told(url: str) -> None:
-    assert whereabouts(url) is None
+    assert describe_database_location(url) is None
 
 
 def test_one_that_cannot_be_reached_is_told_with_its_place_and_its_setting(tmp_path: Path) -> None:
     outside = Settings(home=tmp_path, database_url="postgresql://u:hidden@db.example:7/x")
-    told = placed(unavailable(), outside)
+    told = add_database_location(database_unavailable_error(), outside)
 
-    assert isinstance(told, Upstream)
+    assert isinstance(told, UpstreamError)
     assert told.detail == ("The database cannot be reached right now. That is 'x' at db.example:7.")
     assert "MAINSPRING_DATABASE_URL" in str(told.suggestion)
     assert "hidden" not in str(told.as_dict())
     assert is_lost_connection(told)
-    assert told.retry_after == unavailable().retry_after
+    assert told.retry_after == database_unavailable_error().retry_after
 
 
 def test_an_address_that_is_not_told_still_leads_to_its_setting(tmp_path: Path) -> None:
     strange = Settings(home=tmp_path, database_url="postgresql://u:12/hidden@db.example/x")
-    told = placed(unavailable(), strange)
+    told = add_database_location(database_unavailable_error(), strange)
 
-    assert told.detail == unavailable().detail
+    assert told.detail == database_unavailable_error().detail
     assert "MAINSPRING_DATABASE_URL" in str(told.suggestion)
 
 
 def test_other_problems_and_our_own_server_stay_as_they_are(tmp_path: Path) -> None:
-    other, away = Missing("nothing"), unavailable()
-    bad = database_problem(OSError())
+    other, away = NotFound("nothing"), database_unavailable_error()
+    bad = convert_driver_error(OSError())
     outside = Settings(home=tmp_path, database_url="postgresql://db.example/x")
-    assert placed(other, outside) is other
-    assert placed(away, Settings(home=tmp_path)) is away
+    assert add_database_location(other, outside) is other
+    assert add_database_location(away, Settings(home=tmp_path)) is away
 
     (tmp_path / "lock").write_text(json.dumps({"pid": 1, "socket": "/run/pg"}))
-    own = Settings(home=tmp_path, database_url=dsn_at(Path("/run/pg")))
-    assert placed(bad, own) is bad
+    own = Settings(home=tmp_path, database_url=build_dsn(Path("/run/pg")))
+    assert add_database_location(bad, own) is bad
 
 
 def test_a_refusal_keeps_its_kind(tmp_path: Path) -> None:
     refused = Invalid("The server refused.", code="database_sign_in", suggestion="Look.")
-    told = placed(refused, Settings(home=tmp_path, database_url="postgresql://db.example/x"))
+    told = add_database_location(
+        refused, Settings(home=tmp_path, database_url="postgresql://db.example/x")
+    )
 
     assert isinstance(told, Invalid)
     assert (told.code, told.suggestion) == ("database_sign_in", "Look.")

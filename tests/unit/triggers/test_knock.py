@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.triggers.knock import Knock, sender_key
+from mainspring.triggers.knock import WebhookRequest, sender_key
 
 
 @pytest.mark.parametrize(
@@ -55,5 +55,5 @@ def test_a_key_that_cannot_be_one_is_refused_with_its_place(
 
 
 def test_each_knock_has_a_run_of_its_own_that_no_other_has() -> None:
-    one, two = Knock(None, b""), Knock(None, b"")
+    one, two = WebhookRequest(None, b""), WebhookRequest(None, b"")
     assert one.run_id != two.run_id

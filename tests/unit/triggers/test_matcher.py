@@ -7,26 +7,26 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from mainspring.contracts.event import Event
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
-from mainspring.triggers.matcher import Armed, Listening
+from mainspring.triggers.matcher import ArmedTrigger, WorkspaceTriggers
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
-SPACE = new_id()
+SPACE = generate_id()
 
 
 def _armed(
     filters: Mapping[str, Any], event_type: str = "file.added", armed_at: datetime = NOW
-) -> Armed:
-    return Armed(new_id(), new_id(), "event", event_type, filters, {}, armed_at)
+) -> ArmedTrigger:
+    return ArmedTrigger(generate_id(), generate_id(), "event", event_type, filters, {}, armed_at)
 
 
 def _event(payload: Mapping[str, Any], event_type: str = "file.added") -> Event:
-    return Event(new_id(), SPACE, event_type, "test", payload, NOW)
+    return Event(generate_id(), SPACE, event_type, "test", payload, NOW)
 
 
-def _listening(*triggers: Armed) -> Listening:
-    listening = Listening(Limits())
+def _listening(*triggers: ArmedTrigger) -> WorkspaceTriggers:
+    listening = WorkspaceTriggers(Limits())
     for trigger in triggers:
         listening.add(trigger)
     return listening

@@ -13,7 +13,7 @@ import pytest
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.cron import parse_cron
-from mainspring.triggers.moments import Misfire, Plan, plan
+from mainspring.triggers.moments import FirePlan, Misfire, plan
 from mainspring.triggers.schedule import key_of, payload_of, read_schedule
 from mainspring.triggers.timeline import between, count
 from tests.kit.runaway import RUNAWAY
@@ -35,11 +35,11 @@ def planned(
     zone: str = "UTC",
     window: timedelta = HOUR,
     limits: Limits = LIMITS,
-) -> Plan:
+) -> FirePlan:
     return plan(parse_cron(cron), zone, at(due), at(now), misfire, window, limits)
 
 
-def reasons(made: Plan) -> dict[str, int]:
+def reasons(made: FirePlan) -> dict[str, int]:
     found: Counter[str] = Counter()
     for missed in made.missed:
         found[missed.reason] += missed.moments
@@ -50,7 +50,7 @@ def reasons(made: Plan) -> dict[str, int]:
 @pytest.mark.parametrize("now", ["2026-01-01T12:00:00", "2026-01-01T12:00:29.999999"])
 def test_a_moment_that_is_on_time_fires_under_every_policy(misfire: Misfire, now: str) -> None:
     made = planned("2026-01-01T12:00", now, misfire, window=timedelta(0))
-    assert made == Plan((at("2026-01-01T12:00"),), (), at("2026-01-01T12:05"))
+    assert made == FirePlan((at("2026-01-01T12:00"),), (), at("2026-01-01T12:05"))
 
 
 @pytest.mark.parametrize(
@@ -133,12 +133,12 @@ def test_a_year_of_missed_minutes_is_planned_quickly_and_in_little_memory(
 
 def test_a_clock_that_was_set_back_fires_nothing() -> None:
     made = planned("2026-01-01T12:05", "2026-01-01T11:05", "fire_all")
-    assert made == Plan((), (), at("2026-01-01T12:05"))
+    assert made == FirePlan((), (), at("2026-01-01T12:05"))
 
 
 def test_a_stored_moment_was_promised_even_if_the_rules_of_its_zone_have_changed() -> None:
     made = planned("2026-01-01T12:02", "2026-01-01T12:02:05", "skip")
-    assert made == Plan((at("2026-01-01T12:02"),), (), at("2026-01-01T12:05"))
+    assert made == FirePlan((at("2026-01-01T12:02"),), (), at("2026-01-01T12:05"))
     late = planned("2026-01-01T12:02", "2026-01-01T12:06", "skip")
     assert [missed.moment for missed in late.missed] == [
         at("2026-01-01T12:02"),

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.triggers.neighbours import LINE_SECONDS, Neighbours
+from mainspring.triggers.neighbours import LINE_SECONDS, FairRateLimiter
 
 ONE, OTHER, THIRD = UUID(int=1), UUID(int=2), UUID(int=3)
 BUSY, SELDOM = UUID(int=11), UUID(int=12)
@@ -51,7 +51,7 @@ async def _settle() -> None:
 class Gate:
     """Calls one after another, without waiting for what becomes of them."""
 
-    neighbours: Neighbours
+    neighbours: FairRateLimiter
     calls: list[asyncio.Task[float]] = field(default_factory=list)
 
     async def call(self, workspace: UUID, webhook: UUID, times: int = 1) -> None:
@@ -72,7 +72,7 @@ def time() -> Time:
 
 
 def _gate(time: Time, most: int = 1_000) -> Gate:
-    return Gate(Neighbours(PACE, most, clock=time, sleep=time.sleep))
+    return Gate(FairRateLimiter(PACE, most, clock=time, sleep=time.sleep))
 
 
 async def test_who_is_alone_does_not_wait_and_is_not_refused(time: Time) -> None:

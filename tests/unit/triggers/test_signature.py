@@ -11,7 +11,7 @@ import pytest
 from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from mainspring.triggers.signature import Seal, is_genuine, read_secret
+from mainspring.triggers.signature import WebhookSignature, is_genuine, read_secret
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 OTHER = "whsec_" + base64.b64encode(b"another key of thirty-two bytes!").decode()
@@ -21,22 +21,22 @@ ID = "msg_p5jXN8AQM9LWM0D4loKWxJek"
 
 def _seal(
     *, secret: str = SECRET, body: str = BODY, age: float = 0, message: str = ID
-) -> tuple[Seal, str]:
+) -> tuple[WebhookSignature, str]:
     sent = datetime.now(UTC) - timedelta(seconds=age)
     signature = Webhook(secret).sign(message, sent, body)
-    return Seal(message, str(int(sent.timestamp())), signature), body
+    return WebhookSignature(message, str(int(sent.timestamp())), signature), body
 
 
-def _again(change: Callable[[Seal], Seal]) -> tuple[Seal, str]:
+def _again(change: Callable[[WebhookSignature], WebhookSignature]) -> tuple[WebhookSignature, str]:
     seal, body = _seal()
     return change(seal), body
 
 
-def _with(**fields: str) -> tuple[Seal, str]:
+def _with(**fields: str) -> tuple[WebhookSignature, str]:
     return _again(lambda seal: replace(seal, **fields))
 
 
-VECTORS: dict[str, tuple[bool, Callable[[], tuple[Seal, str]]]] = {
+VECTORS: dict[str, tuple[bool, Callable[[], tuple[WebhookSignature, str]]]] = {
     "valid": (True, _seal),
     "valid, nothing in it": (True, lambda: _seal(body="")),
     "valid, four minutes old": (True, lambda: _seal(age=240)),

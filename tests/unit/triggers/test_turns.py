@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from mainspring.triggers.turns import Turns
+from mainspring.triggers.turns import SourceConcurrencyLimiter
 
 
 async def _settle() -> None:
@@ -13,10 +13,10 @@ async def _settle() -> None:
 
 
 async def test_a_source_has_its_share_and_the_rest_stands_in_line_in_order() -> None:
-    turns, order = Turns(2), list[int]()
+    turns, order = SourceConcurrencyLimiter(2), list[int]()
 
     async def wait(number: int) -> None:
-        await turns.stand_in_line("a")
+        await turns.wait_for_slot("a")
         order.append(number)
 
     assert [turns.begin("a"), turns.begin("a"), turns.begin("a")] == [True, True, False]
@@ -33,17 +33,17 @@ async def test_a_source_has_its_share_and_the_rest_stands_in_line_in_order() -> 
 
 
 async def test_another_source_does_not_stand_in_that_line() -> None:
-    turns = Turns(1)
+    turns = SourceConcurrencyLimiter(1)
     assert turns.begin("a")
     assert not turns.begin("a")
     assert turns.begin("b")
 
 
 async def test_whoever_gives_up_leaves_the_turn_to_the_next() -> None:
-    turns = Turns(1)
+    turns = SourceConcurrencyLimiter(1)
     assert turns.begin("a")
-    first = asyncio.create_task(turns.stand_in_line("a"))
-    second = asyncio.create_task(turns.stand_in_line("a"))
+    first = asyncio.create_task(turns.wait_for_slot("a"))
+    second = asyncio.create_task(turns.wait_for_slot("a"))
     await _settle()
     first.cancel()
     await _settle()
@@ -53,10 +53,10 @@ async def test_whoever_gives_up_leaves_the_turn_to_the_next() -> None:
 
 
 async def test_a_turn_that_came_together_with_giving_up_is_handed_on() -> None:
-    turns = Turns(1)
+    turns = SourceConcurrencyLimiter(1)
     assert turns.begin("a")
-    first = asyncio.create_task(turns.stand_in_line("a"))
-    second = asyncio.create_task(turns.stand_in_line("a"))
+    first = asyncio.create_task(turns.wait_for_slot("a"))
+    second = asyncio.create_task(turns.wait_for_slot("a"))
     await _settle()
     turns.end("a")
     first.cancel()
@@ -65,7 +65,7 @@ async def test_a_turn_that_came_together_with_giving_up_is_handed_on() -> None:
 
 
 async def test_nothing_is_kept_of_a_source_that_has_ended() -> None:
-    turns = Turns(1)
+    turns = SourceConcurrencyLimiter(1)
     for source in range(100):
         assert turns.begin(source)
         turns.end(source)

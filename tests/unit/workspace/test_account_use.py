@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Denied
+from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
@@ -61,7 +61,7 @@ def test_what_asks_nothing_new_of_the_accounts_may_change() -> None:
     ],
 )
 def test_an_account_that_was_not_used_is_not_used_now(after: dict[str, Any], pointer: str) -> None:
-    with pytest.raises(Denied) as refused:
+    with pytest.raises(PermissionDenied) as refused:
         _judge(document(NOTE), after)
     assert refused.value.code == "accounts_used_anew"
     assert refused.value.findings[0].pointer == pointer
@@ -77,14 +77,14 @@ def test_the_same_capability_is_asked_for_nothing_else() -> None:
         ),
         (document({**FETCH, "when": "{{ true }}"}, NOTE), "/plan/0"),
     ):
-        with pytest.raises(Denied) as refused:
+        with pytest.raises(PermissionDenied) as refused:
             _judge(document(FETCH, NOTE), after)
         assert refused.value.findings[0].pointer == pointer
 
 
 def test_what_decides_while_it_runs_is_not_rewritten_beside_an_account() -> None:
     before = document(FETCH, NOTE)
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         check_accounts(
             before,
             document(FETCH, step("think", "agent_task", {"prompt": "Read all mail."})),

@@ -19,13 +19,13 @@ from mainspring.contracts.context import (
     Actor,
     CallContext,
     ClientWait,
-    Http,
+    HttpClient,
     Mailbox,
     Mailer,
     RunRef,
     Transaction,
 )
-from mainspring.contracts.errors import Denied, Fault, Invalid
+from mainspring.contracts.errors import InternalError, Invalid, PermissionDenied
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.workspace.capabilities import capabilities
@@ -62,19 +62,19 @@ class Context:
     tx: Transaction = field(default_factory=NoDatabase)
 
     @property
-    def http(self) -> Http:
-        raise Fault("no way out")
+    def http(self) -> HttpClient:
+        raise InternalError("no way out")
 
     @property
     def mail(self) -> Mailer:
-        raise Fault("no mail")
+        raise InternalError("no mail")
 
     @property
     def account(self) -> Account | None:
         return None
 
     def mailbox(self) -> AbstractAsyncContextManager[Mailbox]:
-        raise Fault("no mailbox")
+        raise InternalError("no mailbox")
 
     async def owner_address(self) -> str | None:
         return None
@@ -132,7 +132,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 async def test_outside_a_run_there_is_no_automation_and_no_memory(name: str) -> None:
     context: CallContext = Context(run=None)
 
-    with pytest.raises(Denied) as caught:
+    with pytest.raises(PermissionDenied) as caught:
         await OFFERED[name].handler(context, ARGUMENTS[name])
 
     assert caught.value.code == "kv_outside_run"

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mainspring.workspace.changes import changes
+from mainspring.workspace.changes import list_changes
 
 
 def _plan(*ids: str) -> dict[str, Any]:
@@ -16,12 +16,12 @@ def _plan(*ids: str) -> dict[str, Any]:
 
 
 def _told(before: Any, after: Any) -> list[tuple[str, str]]:
-    return [(change["op"], change["pointer"]) for change in changes(before, after)]
+    return [(change["op"], change["pointer"]) for change in list_changes(before, after)]
 
 
 def test_equal_definitions_have_no_changes() -> None:
     before = {**_plan("a", "b"), "execution": {"timeout_seconds": 600}}
-    assert changes(before, deepcopy(before)) == []
+    assert list_changes(before, deepcopy(before)) == []
 
 
 def test_a_number_is_not_a_truth_value_and_one_is_one() -> None:
@@ -30,7 +30,7 @@ def test_a_number_is_not_a_truth_value_and_one_is_one() -> None:
 
 
 def test_a_changed_value_is_told_with_both_values() -> None:
-    (change,) = changes({"execution": {"max_retries": 2}}, {"execution": {"max_retries": 3}})
+    (change,) = list_changes({"execution": {"max_retries": 2}}, {"execution": {"max_retries": 3}})
     assert change == {
         "op": "replace",
         "pointer": "/execution/max_retries",
@@ -48,7 +48,7 @@ def test_a_removed_step_is_told_where_it_stood() -> None:
 
 
 def test_a_step_that_only_moved_is_one_move() -> None:
-    (change,) = changes(_plan("a", "b", "c", "d"), _plan("b", "c", "d", "a"))
+    (change,) = list_changes(_plan("a", "b", "c", "d"), _plan("b", "c", "d", "a"))
     assert change == {"op": "move", "pointer": "/plan/3", "from": "/plan/0"}
 
 
@@ -74,7 +74,7 @@ def test_triggers_are_matched_by_their_ids() -> None:
 
 
 def test_entries_without_names_are_compared_as_a_whole() -> None:
-    (change,) = changes({"hosts": ["a", "b"]}, {"hosts": ["b"]})
+    (change,) = list_changes({"hosts": ["a", "b"]}, {"hosts": ["b"]})
     assert change == {"op": "replace", "pointer": "/hosts", "before": ["a", "b"], "after": ["b"]}
 
 
@@ -90,7 +90,7 @@ def test_keys_with_slashes_stay_one_place() -> None:
 @given(st.permutations("abcdefg"), st.permutations("abcdefg"))
 def test_as_few_steps_move_as_the_new_order_needs(before: list[str], after: list[str]) -> None:
     """What did not move is still in its old order, and one more could not be left in place."""
-    moved = {change["from"] for change in changes(_plan(*before), _plan(*after))}
+    moved = {change["from"] for change in list_changes(_plan(*before), _plan(*after))}
     stayed = [key for place, key in enumerate(before) if f"/plan/{place}" not in moved]
     assert stayed == [key for key in after if key in stayed]
     assert len(stayed) == _longest([before.index(key) for key in after])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 from mainspring.workspace.key_command import ask_command
 from mainspring.workspace.keyring import Keyring
 from mainspring.workspace.master_key import MasterKey, create_key
@@ -68,7 +68,7 @@ def test_the_program_runs_without_a_shell_and_sees_nothing_of_our_environment(
 def test_a_program_that_gives_no_key_is_a_sentence_and_is_never_quoted(
     command: str, told: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(InternalError) as caught:
         ask_command(command.replace("PYTHON", sys.executable))
 
     assert told in caught.value.detail
@@ -90,7 +90,7 @@ def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) 
         "time.sleep(600)",
     )
 
-    with pytest.raises(Fault, match="no answer within"):
+    with pytest.raises(InternalError, match="no answer within"):
         ask_command(command, seconds=1.0)
 
     child = int(pid_file.read_text())

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cryptography.exceptions import InvalidTag
 
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 from mainspring.workspace.master_key import KEY_BYTES, MasterKey, create_key, read_key
 
 GOOD = base64.b64encode(bytes(range(KEY_BYTES)))
@@ -69,7 +69,7 @@ def test_many_first_uses_at_once_agree_on_one_key(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660, 0o666, 0o620, 0o610])
 def test_a_key_that_others_may_touch_is_refused(tmp_path: Path, mode: int) -> None:
-    with pytest.raises(Fault, match="may be read by others"):
+    with pytest.raises(InternalError, match="may be read by others"):
         read_key(_file(tmp_path, GOOD, mode))
 
 
@@ -90,7 +90,7 @@ def test_a_key_that_others_may_touch_is_refused(tmp_path: Path, mode: int) -> No
     ],
 )
 def test_a_key_of_the_wrong_size_is_refused(tmp_path: Path, text: bytes) -> None:
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(InternalError) as caught:
         read_key(_file(tmp_path, text))
 
     assert caught.value.code == "master_key"
@@ -107,14 +107,14 @@ def test_something_else_in_its_place_is_refused(tmp_path: Path, kind: str) -> No
     else:
         path.symlink_to(path)
 
-    with pytest.raises(Fault):
+    with pytest.raises(InternalError):
         read_key(path)
 
 
 def test_a_key_that_cannot_be_written_is_a_clear_problem(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
 
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(InternalError) as caught:
         create_key(tmp_path / "file" / "master.key")
 
     assert str(tmp_path) not in str(caught.value.as_dict())

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Finding
-from mainspring.workspace.missing_parts import blocking_findings, check_nothing_missing
+from mainspring.contracts.errors import Conflict, Finding
+from mainspring.workspace.missing_parts import check_nothing_missing, filter_blocking_findings
 
 
 def _step(action: str = "slack_post", **more: Any) -> dict[str, Any]:
@@ -15,7 +15,7 @@ def _step(action: str = "slack_post", **more: Any) -> dict[str, Any]:
 
 
 def _blocks(plan: list[dict[str, Any]], pointer: str, code: str = "not_connected") -> bool:
-    return bool(blocking_findings({"plan": plan}, [Finding(pointer, "Missing.", code)]))
+    return bool(filter_blocking_findings({"plan": plan}, [Finding(pointer, "Missing.", code)]))
 
 
 def test_a_step_that_always_runs_blocks() -> None:
@@ -52,7 +52,7 @@ def test_the_refusal_names_every_blocking_part() -> None:
         Finding("/plan/0", "Slack is not connected.", "not_connected", "Connect it."),
         Finding("/plan/1", "Mail is not set up.", "mail_not_set_up", "Set it up."),
     ]
-    with pytest.raises(Clash) as refused:
+    with pytest.raises(Conflict) as refused:
         check_nothing_missing({"plan": [_step(), _step()]}, found)
     assert refused.value.code == "parts_missing"
     assert list(refused.value.findings) == found

@@ -15,12 +15,17 @@ from uuid import UUID
 import pytest
 from cryptography.exceptions import InvalidTag
 
-from mainspring.contracts.errors import Clash, Fault
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, InternalError
+from mainspring.contracts.ids import generate_id
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.keyring import Keyring, Keys
+from mainspring.workspace.keyring import Keyring, MasterKeys
 from mainspring.workspace.master_key import MasterKey, create_key, retire_key
-from mainspring.workspace.sealing import Drawer, opened, place, publisher_drawer
+from mainspring.workspace.sealing import (
+    SecretScope,
+    build_associated_data,
+    decrypt_secret,
+    publisher_scope,
+)
 from mainspring.workspace.vault import read
 
 SEALS = 100_000
@@ -77,12 +82,12 @@ def test_the_master_key_speaks_aes_256_gcm_as_published(
             master.unsealed(bytes.fromhex(nonce), bytes(broken), bytes.fromhex(bound))
 
 
-WORKSPACE, OTHER_WORKSPACE = new_id(), new_id()
-OWNER, OTHER_OWNER = new_id(), new_id()
-SECRET, OTHER_SECRET = new_id(), new_id()
-HOME = Drawer(WORKSPACE, OWNER)
+WORKSPACE, OTHER_WORKSPACE = generate_id(), generate_id()
+OWNER, OTHER_OWNER = generate_id(), generate_id()
+SECRET, OTHER_SECRET = generate_id(), generate_id()
+HOME = SecretScope(WORKSPACE, OWNER)
 # Every place that differs from the first in one thing, and some that differ in several.
-PLACES: list[tuple[Drawer, UUID, str]] = [
+PLACES: list[tuple[SecretScope, UUID, str]] = [
     (HOME, SECRET, "key"),
     (HOME, SECRET, "kez"),
     (HOME, SECRET, "keys"),
@@ -91,37 +96,37 @@ PLACES: list[tuple[Drawer, UUID, str]] = [
     (replace(HOME, owner_id=FIRST_MEMBER), SECRET, "key"),
     (replace(HOME, workspace_id=OTHER_WORKSPACE), SECRET, "key"),
     (replace(HOME, kind="publisher"), SECRET, "key"),
-    (Drawer(OWNER, WORKSPACE), SECRET, "key"),
-    (Drawer(WORKSPACE, SECRET), OWNER, "key"),
-    (publisher_drawer(WORKSPACE), SECRET, "KEY"),
-    (Drawer(WORKSPACE, WORKSPACE), SECRET, "KEY"),
+    (SecretScope(OWNER, WORKSPACE), SECRET, "key"),
+    (SecretScope(WORKSPACE, SECRET), OWNER, "key"),
+    (publisher_scope(WORKSPACE), SECRET, "KEY"),
+    (SecretScope(WORKSPACE, WORKSPACE), SECRET, "KEY"),
 ]
 
 
 def test_a_seal_opens_in_its_own_place_and_in_no_other() -> None:
     for mine, theirs in combinations(PLACES, 2):
         for sealed_at, tried_at in ((mine, theirs), (theirs, mine)):
-            nonce, sealed = KEY.seal("the value", place(*sealed_at))
-            assert opened(KEY, *sealed_at, nonce, sealed) == "the value"
+            nonce, sealed = KEY.seal("the value", build_associated_data(*sealed_at))
+            assert decrypt_secret(KEY, *sealed_at, nonce, sealed) == "the value"
             with pytest.raises(InvalidTag):
-                opened(KEY, *tried_at, nonce, sealed)
+                decrypt_secret(KEY, *tried_at, nonce, sealed)
 
 
 def test_no_two_places_are_spelt_alike() -> None:
-    assert len({place(*one) for one in PLACES}) == len(PLACES)
+    assert len({build_associated_data(*one) for one in PLACES}) == len(PLACES)
 
 
-def _sealed_as_before(drawer: Drawer, secret_id: UUID, name: str) -> tuple[bytes, bytes]:
+def _sealed_as_before(drawer: SecretScope, secret_id: UUID, name: str) -> tuple[bytes, bytes]:
     """As the release without owners did it."""
     bound = drawer.workspace_id.bytes + secret_id.bytes + name.encode()
     return KEY.seal("an old value", b"mainspring secret v1\0" + bound)
 
 
 def test_a_seal_from_before_there_were_owners_opens_for_the_first_member_alone() -> None:
-    first = Drawer(WORKSPACE, FIRST_MEMBER)
+    first = SecretScope(WORKSPACE, FIRST_MEMBER)
     nonce, sealed = _sealed_as_before(first, SECRET, "key")
 
-    assert opened(KEY, first, SECRET, "key", nonce, sealed) == "an old value"
+    assert decrypt_secret(KEY, first, SECRET, "key", nonce, sealed) == "an old value"
     for drawer, secret_id, name in [
         (HOME, SECRET, "key"),
         (replace(first, kind="publisher"), SECRET, "key"),
@@ -130,11 +135,11 @@ def test_a_seal_from_before_there_were_owners_opens_for_the_first_member_alone()
         (first, SECRET, "other"),
     ]:
         with pytest.raises(InvalidTag):
-            opened(KEY, drawer, secret_id, name, nonce, sealed)
+            decrypt_secret(KEY, drawer, secret_id, name, nonce, sealed)
 
 
 def _row(key: MasterKey) -> dict[str, object]:
-    nonce, sealed = key.seal("the value", place(HOME, SECRET, "key"))
+    nonce, sealed = key.seal("the value", build_associated_data(HOME, SECRET, "key"))
     return {"id": SECRET, "name": "key", "nonce": nonce, "ciphertext": sealed, "key_id": key.id}
 
 
@@ -148,12 +153,12 @@ def test_after_a_rotation_the_old_key_opens_nothing_and_says_so(tmp_path: Path) 
     assert aside.name == f"master.key.{before.id}"
     assert aside.stat().st_mode & 0o777 == 0o600
     assert not following.exists()
-    assert read(Keys(after), HOME, row) == "the value"
-    with pytest.raises(Clash) as caught:
-        read(Keys(before), HOME, row)
+    assert read(MasterKeys(after), HOME, row) == "the value"
+    with pytest.raises(Conflict) as caught:
+        read(MasterKeys(before), HOME, row)
     assert caught.value.code == "secret_other_key"
-    with pytest.raises(Fault) as damaged:
-        read(Keys(before), HOME, {**row, "key_id": before.id})
+    with pytest.raises(InternalError) as damaged:
+        read(MasterKeys(before), HOME, {**row, "key_id": before.id})
     assert damaged.value.code == "secret_damaged"
 
 

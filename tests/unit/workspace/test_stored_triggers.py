@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from mainspring.workspace.stored_triggers import agree, written_back
+from mainspring.workspace.stored_triggers import agree, merge_stored_triggers
 
 WRITTEN = {"id": "morning", "type": "schedule", "config": {"cron": "@daily"}, "inputs": {}}
 
@@ -29,19 +29,19 @@ def _row(**more: Any) -> dict[str, Any]:
 
 def test_a_trigger_that_was_switched_off_is_written_back_as_off() -> None:
     document = {"name": "x", "triggers": [{**WRITTEN, "enabled": True}]}
-    shown = written_back(document, [_row(enabled=False)])
+    shown = merge_stored_triggers(document, [_row(enabled=False)])
     assert shown == {"name": "x", "triggers": [{**WRITTEN, "enabled": False}]}
     assert document["triggers"] == [{**WRITTEN, "enabled": True}]
 
 
 def test_no_token_or_moment_goes_along() -> None:
-    (shown,) = written_back({"triggers": [WRITTEN]}, [_row()])["triggers"]
+    (shown,) = merge_stored_triggers({"triggers": [WRITTEN]}, [_row()])["triggers"]
     assert shown.keys() == {"id", "type", "config", "inputs", "enabled"}
     assert shown["id"] == "morning"
 
 
 def test_a_definition_without_triggers_stays_as_it_is() -> None:
-    assert written_back({"name": "x"}, []) == {"name": "x"}
+    assert merge_stored_triggers({"name": "x"}, []) == {"name": "x"}
 
 
 def test_a_definition_agrees_with_its_rows_until_one_is_changed() -> None:

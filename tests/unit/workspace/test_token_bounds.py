@@ -10,11 +10,11 @@ import pytest
 
 from mainspring.contracts.capability import Annotations, Audience, Capability
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Denied, Invalid
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Invalid, PermissionDenied
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Permission, Role
-from mainspring.workspace.token_bounds import MOST_APPROVED, check_bounds, told_of
-from mainspring.workspace.tokens import Bounds, StoredToken
+from mainspring.workspace.token_bounds import MOST_APPROVED, check_bounds, describe_token
+from mainspring.workspace.tokens import StoredToken, TokenLimits
 
 NOW = datetime(2026, 5, 26, 8, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -42,22 +42,22 @@ KNOWN = {
 
 
 def _check(
-    bounds: Bounds,
+    bounds: TokenLimits,
     role: Role | None = Role.OWNER,
     *,
     administrator: bool = False,
     ends: datetime | None = None,
 ) -> None:
-    actor = Actor(new_id(), "member", new_id(), role=role, administrator=administrator)
+    actor = Actor(generate_id(), "member", generate_id(), role=role, administrator=administrator)
     check_bounds(bounds, actor, KNOWN, NOW, ends)
 
 
 def test_a_token_has_at_most_the_role_of_its_maker() -> None:
-    _check(Bounds(Role.EDITOR), Role.EDITOR)
-    _check(Bounds(Role.VIEWER), Role.EDITOR)
+    _check(TokenLimits(Role.EDITOR), Role.EDITOR)
+    _check(TokenLimits(Role.VIEWER), Role.EDITOR)
     for role in (Role.OPERATOR, None):
-        with pytest.raises(Denied) as refused:
-            _check(Bounds(Role.EDITOR), role)
+        with pytest.raises(PermissionDenied) as refused:
+            _check(TokenLimits(Role.EDITOR), role)
         assert refused.value.code == "role_too_small"
         assert refused.value.findings[0].pointer == "/role"
 
@@ -78,7 +78,7 @@ def test_a_token_has_at_most_the_role_of_its_maker() -> None:
 def test_a_token_names_only_what_it_can_call(
     name: str, role: Role, administrator: bool, code: str | None
 ) -> None:
-    bounds = Bounds(role, ("kv.get", name))
+    bounds = TokenLimits(role, ("kv.get", name))
     if code is None:
         _check(bounds, administrator=administrator)
         return
@@ -100,7 +100,7 @@ def test_a_token_names_only_what_it_can_call(
     ],
 )
 def test_a_token_ends_in_the_future(ends: datetime | None, code: str | None) -> None:
-    bounds = Bounds(expires_at=ends)
+    bounds = TokenLimits(expires_at=ends)
     if code is None:
         _check(bounds)
         return
@@ -110,25 +110,25 @@ def test_a_token_ends_in_the_future(ends: datetime | None, code: str | None) -> 
 
 
 def test_a_token_made_with_another_does_not_outlive_it() -> None:
-    _check(Bounds(expires_at=NOW + DAY), ends=NOW + DAY)
+    _check(TokenLimits(expires_at=NOW + DAY), ends=NOW + DAY)
     for late in (None, NOW + DAY + timedelta(seconds=1)):
-        with pytest.raises(Denied) as refused:
-            _check(Bounds(expires_at=late), ends=NOW + DAY)
+        with pytest.raises(PermissionDenied) as refused:
+            _check(TokenLimits(expires_at=late), ends=NOW + DAY)
         assert refused.value.code == "outlives"
         assert refused.value.findings[0].pointer == "/expires_at"
 
 
-APPROVING = Bounds(Role.EDITOR, expires_at=NOW + DAY, approves=(new_id(),))
+APPROVING = TokenLimits(Role.EDITOR, expires_at=NOW + DAY, approves=(generate_id(),))
 
 
 def _of(kind: Any, *, by_program: bool = False) -> Actor:
-    return Actor(new_id(), kind, new_id(), role=Role.OWNER, by_program=by_program)
+    return Actor(generate_id(), kind, generate_id(), role=Role.OWNER, by_program=by_program)
 
 
 @pytest.mark.parametrize("maker", [_of("client"), _of("run"), _of("member", by_program=True)])
 def test_only_a_person_makes_a_token_that_may_approve(maker: Actor) -> None:
-    check_bounds(Bounds(Role.EDITOR), maker, KNOWN, NOW, None)
-    with pytest.raises(Denied) as refused:
+    check_bounds(TokenLimits(Role.EDITOR), maker, KNOWN, NOW, None)
+    with pytest.raises(PermissionDenied) as refused:
         check_bounds(APPROVING, maker, KNOWN, NOW, None)
     assert refused.value.code == "person_needed"
     assert refused.value.findings[0].pointer == "/approves"
@@ -139,8 +139,8 @@ def test_only_a_person_makes_a_token_that_may_approve(maker: Actor) -> None:
     [
         ({}, None),
         ({"approves": ()}, ("/approves", "required")),
-        ({"approves": (new_id(),) * MOST_APPROVED}, None),
-        ({"approves": (new_id(),) * (MOST_APPROVED + 1)}, ("/approves", "length")),
+        ({"approves": (generate_id(),) * MOST_APPROVED}, None),
+        ({"approves": (generate_id(),) * (MOST_APPROVED + 1)}, ("/approves", "length")),
         ({"expires_at": None}, ("/expires_at", "expiry_required")),
         ({"role": Role.OPERATOR}, ("/role", "role_too_small")),
         ({"capabilities": ("kv.get",)}, ("/capabilities", "capability_missing")),
@@ -164,9 +164,23 @@ def test_a_token_approves_at_most_a_hundred_automations() -> None:
 
 
 def test_the_audit_log_says_what_a_token_approves() -> None:
-    one = new_id()
+    one = generate_id()
     stored = StoredToken(
-        new_id(), new_id(), new_id(), "x", "hint", Role.EDITOR, None, NOW, None, None, None, None
+        generate_id(),
+        generate_id(),
+        generate_id(),
+        "x",
+        "hint",
+        Role.EDITOR,
+        None,
+        NOW,
+        None,
+        None,
+        None,
+        None,
     )
-    assert told_of(stored) == {"role": "editor"}
-    assert told_of(replace(stored, approves=(one,))) == {"role": "editor", "approves": [str(one)]}
+    assert describe_token(stored) == {"role": "editor"}
+    assert describe_token(replace(stored, approves=(one,))) == {
+        "role": "editor",
+        "approves": [str(one)],
+    }

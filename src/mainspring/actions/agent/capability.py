@@ -6,39 +6,39 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from mainspring.actions.agent.loop import Ending, Loop
+from mainspring.actions.agent.loop import AgentLoop, AgentOutcome
 from mainspring.actions.agent.material import read_material
-from mainspring.actions.agent.sample import pretended
-from mainspring.actions.agent.schema import input_schema, output_schema
-from mainspring.actions.agent.transcript import Transcript, ending_of
-from mainspring.actions.agent.words import opening
+from mainspring.actions.agent.sample import build_sample_answer
+from mainspring.actions.agent.schema import build_agent_input_schema, build_agent_output_schema
+from mainspring.actions.agent.transcript import AgentTranscript, describe_ending
+from mainspring.actions.agent.words import build_first_message
 from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Fault, Problem, TimedOut, as_problem
+from mainspring.contracts.errors import DeadlineExceeded, InternalError, Problem, as_problem
 from mainspring.contracts.limits import Limits
 from mainspring.gate.context import GateContext
 
 
-def agent_capability(limits: Limits) -> Capability:
+def build_agent_capability(limits: Limits) -> Capability:
     """The capability, within the limits of this installation."""
 
     async def run(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(ctx, GateContext) or ctx.agency is None:
-            raise Fault("Only the gate can run an agent.", retryable=False)
+            raise InternalError("Only the gate can run an agent.", retryable=False)
         material = read_material(arguments, ctx.model, limits)
-        loop = Loop(ctx.agency, material, limits, Transcript(material))
+        loop = AgentLoop(ctx.agency, material, limits, AgentTranscript(material))
         try:
             ending = await loop.run()
         except asyncio.CancelledError:
-            stopped = TimedOut("It was stopped while it was at work.", code="agent_stopped")
-            await _kept(loop, ctx.key, ending_of(stopped), limits)
+            stopped = DeadlineExceeded("It was stopped while it was at work.", code="agent_stopped")
+            await _store_transcript(loop, ctx.key, describe_ending(stopped), limits)
             raise
         except Problem as problem:
-            await _kept(loop, ctx.key, ending_of(problem), limits)
+            await _store_transcript(loop, ctx.key, describe_ending(problem), limits)
             raise
         except Exception as error:
-            await _kept(loop, ctx.key, ending_of(as_problem(error)), limits)
+            await _store_transcript(loop, ctx.key, describe_ending(as_problem(error)), limits)
             raise
         return await _answer(loop, ctx.key, ending, limits)
 
@@ -50,8 +50,8 @@ def agent_capability(limits: Limits) -> Capability:
         "be done. Its tools are capabilities within the run's own grants; what writes outside "
         "waits for a person as always. After a crash it goes on where it was. Only runs may call "
         "it.",
-        input_schema=input_schema(),
-        output_schema=output_schema(),
+        input_schema=build_agent_input_schema(),
+        output_schema=build_agent_output_schema(),
         handler=run,
         annotations=Annotations(
             # What its tools do is theirs, and each is judged by itself: a trial asks too, and pays.
@@ -60,14 +60,16 @@ def agent_capability(limits: Limits) -> Capability:
             audience=Audience.RUNS,
             asks_models=True,
             secret_arguments=frozenset({"tools"}),
-            stub=lambda arguments: pretended(arguments, limits),
+            stub=lambda arguments: build_sample_answer(arguments, limits),
         ),
     )
 
 
-async def _answer(loop: Loop, key: str, ending: Ending, limits: Limits) -> dict[str, Any]:
+async def _answer(
+    loop: AgentLoop, key: str, ending: AgentOutcome, limits: Limits
+) -> dict[str, Any]:
     shown = {"kind": ending.kind, "text": ending.text, "output": ending.output}
-    artifact = await _kept(loop, key, shown, limits)
+    artifact = await _store_transcript(loop, key, shown, limits)
     said = loop.transcript
     return {
         "output": ending.output,
@@ -84,8 +86,8 @@ async def _answer(loop: Loop, key: str, ending: Ending, limits: Limits) -> dict[
     }
 
 
-async def _kept(
-    loop: Loop, key: str, ending: Mapping[str, Any], limits: Limits
+async def _store_transcript(
+    loop: AgentLoop, key: str, ending: Mapping[str, Any], limits: Limits
 ) -> dict[str, str] | None:
     """The transcript, whatever the end was; one that never began has none."""
     if not loop.messages:
@@ -93,7 +95,7 @@ async def _kept(
     whole = loop.transcript.whole(
         key,
         loop.system,
-        opening(loop.material, loop.marks),
+        build_first_message(loop.material, loop.marks),
         [handle.tool.id for handle in loop.desk.handles.values()],
         ending,
         loop.agency.spent,

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from mainspring.actions.agent.material import Shape
+from mainspring.actions.agent.material import OutputShape
 from mainspring.actions.agent.words import CANNOT, FINAL, NOTHING
-from mainspring.contracts.agency import Tool
+from mainspring.contracts.agency import AgentTool
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.model import ModelTool
-from mainspring.definition.json_schema.published import flat
-from mainspring.definition.tool_names import tool_name_for
+from mainspring.definition.json_schema.published import flatten_schema
+from mainspring.definition.tool_names import choose_tool_name
 from mainspring.definition.tool_patterns import is_pattern
 
 _DESCRIPTION: Final = 4_000
@@ -27,18 +27,18 @@ _REASON: Final[dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Handle:
+class ToolBinding:
     """One tool as it lies there."""
 
-    tool: Tool
+    tool: AgentTool
     fixed: Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class Desk:
+class AgentToolset:
     """What a model may ask for."""
 
-    handles: dict[str, Handle] = field(default_factory=dict)
+    handles: dict[str, ToolBinding] = field(default_factory=dict)
     tools: tuple[ModelTool, ...] = ()
 
     @property
@@ -46,25 +46,27 @@ class Desk:
         return [tool.name for tool in self.tools]
 
 
-def lay(tools: Sequence[Tool], fixed: Mapping[str, Mapping[str, Any]], shape: Shape | None) -> Desk:
+def build_toolset(
+    tools: Sequence[AgentTool], fixed: Mapping[str, Mapping[str, Any]], shape: OutputShape | None
+) -> AgentToolset:
     """Every tool under a name of its own, and the ways to end."""
-    desk = Desk()
+    desk = AgentToolset()
     taken = {FINAL, NOTHING, CANNOT}
     offered: list[ModelTool] = []
     for tool in tools:
         params = {} if is_pattern(tool.id) else fixed.get(tool.id, {})
         _check_secrets(tool, params)
-        name = tool_name_for(tool.id, taken)
+        name = choose_tool_name(tool.id, taken)
         taken.add(name)
-        desk.handles[name] = Handle(tool, params)
-        schema, rule = flat(tool.input_schema)
-        described = _described(tool, "" if params else rule)
-        offered.append(ModelTool(name, described, _without(schema, params)))
-    desk.tools = (*offered, *_endings(shape))
+        desk.handles[name] = ToolBinding(tool, params)
+        schema, rule = flatten_schema(tool.input_schema)
+        described = _describe_tool(tool, "" if params else rule)
+        offered.append(ModelTool(name, described, _remove_fixed(schema, params)))
+    desk.tools = (*offered, *_build_ending_tools(shape))
     return desk
 
 
-def _endings(shape: Shape | None) -> list[ModelTool]:
+def _build_ending_tools(shape: OutputShape | None) -> list[ModelTool]:
     ways = [
         ModelTool(NOTHING, "End the task because there is nothing to do.", _REASON),
         ModelTool(CANNOT, "End the task because it cannot be done.", _REASON),
@@ -75,13 +77,13 @@ def _endings(shape: Shape | None) -> list[ModelTool]:
     return [ModelTool(FINAL, "End the task with its answer.", schema), *ways]
 
 
-def _described(tool: Tool, rule: str) -> str:
+def _describe_tool(tool: AgentTool, rule: str) -> str:
     text = tool.description.strip()[:_DESCRIPTION] or tool.id
     text = f"{text}\n\n{rule}" if rule else text
     return f"{text}\n\nA person must agree before this is done." if tool.waits else text
 
 
-def _without(schema: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
+def _remove_fixed(schema: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
     """The schema without what is fixed, as a model is shown it."""
     shown = {key: value for key, value in schema.items() if key not in _EXAMPLES}
     properties = shown.get("properties", {})
@@ -91,7 +93,7 @@ def _without(schema: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, A
     return {"type": "object", **shown}
 
 
-def _check_secrets(tool: Tool, params: Mapping[str, Any]) -> None:
+def _check_secrets(tool: AgentTool, params: Mapping[str, Any]) -> None:
     needed = set(tool.input_schema.get("required", ())) & tool.secrets
     for name in sorted(needed - params.keys()):
         detail = f"{tool.id} needs the secret {name!r}, which a model can never give."

@@ -11,13 +11,13 @@ from mainspring.contracts.errors import Finding
 from mainspring.definition.tool_patterns import (
     BY_NAME,
     MOST_STARS,
-    fits,
-    fixed_params,
     is_pattern,
-    matching,
-    tool_name,
+    match_pattern,
+    matches_pattern,
+    read_fixed_params,
+    read_tool_name,
 )
-from mainspring.definition.words import did_you_mean, way_to
+from mainspring.definition.words import suggest_capability, suggest_nearest
 
 # Above it a pattern is most likely wider than its author means.
 MOST_TOOLS: Final = 40
@@ -25,7 +25,7 @@ MOST_TOOLS: Final = 40
 MOST_LISTED: Final = 100
 
 
-def config_findings(
+def validate_agent_config(
     config: Mapping[str, Any], capabilities: Mapping[str, Capability]
 ) -> Sequence[Finding]:
     """Judges each tool by its name, and by what is fixed for it."""
@@ -34,22 +34,22 @@ def config_findings(
     found: list[Finding] = []
     seen: set[str] = set()
     for place, entry in enumerate(entries):
-        name = tool_name(entry)
+        name = read_tool_name(entry)
         if name is None:
             continue
         at = f"/tools/{place}" + ("/tool" if isinstance(entry, Mapping) else "")
         if name in seen:
             found.append(Finding(at, f"The tool {name[:100]!r} is listed twice.", "tool_twice"))
         seen.add(name)
-        found += _of_tool(name, fixed_params(entry), at, f"/tools/{place}", capabilities)
+        found += _validate_tool(name, read_fixed_params(entry), at, f"/tools/{place}", capabilities)
     return found
 
 
-def config_doubts(
+def warn_about_agent_config(
     config: Mapping[str, Any], capabilities: Mapping[str, Capability]
 ) -> Sequence[Finding]:
     """What is allowed and seldom meant: an answer of any shape, and tools without number."""
-    found = [*_many_tools(config, capabilities)]
+    found = [*_warn_about_many_tools(config, capabilities)]
     if "output_schema" not in config:
         found.append(
             Finding(
@@ -63,15 +63,15 @@ def config_doubts(
     return found
 
 
-def _many_tools(
+def _warn_about_many_tools(
     config: Mapping[str, Any], capabilities: Mapping[str, Capability]
 ) -> Iterator[Finding]:
     given = config.get("tools")
     for place, entry in enumerate(given[:MOST_LISTED] if isinstance(given, list) else []):
-        name = tool_name(entry)
+        name = read_tool_name(entry)
         if name is None or not is_pattern(name):
             continue
-        many = sum(1 for _ in matching(name, capabilities))
+        many = sum(1 for _ in match_pattern(name, capabilities))
         if many > MOST_TOOLS:
             detail = (
                 f"{name[:100]!r} stands for {many} tools, and every turn pays for reading them."
@@ -79,7 +79,7 @@ def _many_tools(
             yield Finding(f"/tools/{place}", detail, "many_tools", "Name those that are needed.")
 
 
-def _of_tool(
+def _validate_tool(
     name: str,
     params: Mapping[str, Any],
     at: str,
@@ -94,34 +94,38 @@ def _of_tool(
         detail = f"{shown} has more than {MOST_STARS} stars."
         yield Finding(at, detail, "pattern_stars", "Say which tools are meant in fewer pieces.")
     elif is_pattern(name):
-        if not any(matching(name, capabilities)):
-            way = _named_alone(name, capabilities) or way_to(name, may)
+        if not any(match_pattern(name, capabilities)):
+            way = _match_unnamed(name, capabilities) or suggest_capability(name, may)
             yield Finding(at, f"No capability is called like {shown}.", "unknown_capability", way)
         if params:
             detail = "Arguments are fixed for one tool, and a pattern stands for several."
             yield Finding(f"{entry}/params", detail, "params_of_pattern", "Name the tool.")
     elif name not in capabilities:
         detail = f"There is no capability called {shown}."
-        yield Finding(at, detail, "unknown_capability", way_to(name, may))
+        yield Finding(at, detail, "unknown_capability", suggest_capability(name, may))
     elif not capabilities[name].grantable:
         yield Finding(at, f"{shown} can never be granted to an automation.", "never_granted")
     else:
-        yield from _of_params(capabilities[name], params, entry)
+        yield from _validate_params(capabilities[name], params, entry)
 
 
-def _named_alone(pattern: str, capabilities: Mapping[str, Capability]) -> str | None:
+def _match_unnamed(pattern: str, capabilities: Mapping[str, Capability]) -> str | None:
     """What a pattern would stand for, were it not for those that are to be named."""
-    found = sorted(name for name in BY_NAME & capabilities.keys() if fits(pattern, name))
+    found = sorted(name for name in BY_NAME & capabilities.keys() if matches_pattern(pattern, name))
     return f"No pattern stands for {', '.join(found)}: name it." if found else None
 
 
-def _of_params(capability: Capability, params: Mapping[str, Any], entry: str) -> Iterator[Finding]:
+def _validate_params(
+    capability: Capability, params: Mapping[str, Any], entry: str
+) -> Iterator[Finding]:
     known = capability.input_schema.get("properties", {})
     open_ended = capability.input_schema.get("additionalProperties", True) is not False
     for key in params:
         if key not in known and not open_ended:
             detail = f"{capability.id} has no argument called {key[:100]!r}."
-            yield Finding(f"{entry}/params", detail, "unknown_argument", did_you_mean(key, known))
+            yield Finding(
+                f"{entry}/params", detail, "unknown_argument", suggest_nearest(key, known)
+            )
     wanted = set(capability.input_schema.get("required", ()))
     for key in sorted((wanted & capability.annotations.only_secrets) - params.keys()):
         yield Finding(

@@ -14,16 +14,16 @@ from typing import Any, Final, Literal
 
 import orjson
 
-from mainspring.actions.agent.bounds import as_own, crossed, out_of_turns
-from mainspring.actions.agent.desk import Desk, lay
+from mainspring.actions.agent.bounds import as_own, check_limits, out_of_turns_error
+from mainspring.actions.agent.desk import AgentToolset, build_toolset
 from mainspring.actions.agent.keeping import (
-    cannot_be_kept,
-    in_short,
+    find_output_problems,
     must_be_object,
-    shortened,
+    shorten_call,
+    shorten_text,
 )
-from mainspring.actions.agent.material import VALUE, Material, Shape
-from mainspring.actions.agent.transcript import Transcript
+from mainspring.actions.agent.material import VALUE, AgentTask, OutputShape
+from mainspring.actions.agent.transcript import AgentTranscript
 from mainspring.actions.agent.words import (
     CANNOT,
     CUT_OFF,
@@ -34,19 +34,19 @@ from mainspring.actions.agent.words import (
     SILENCE,
     TOO_MANY,
     WAITS,
-    Marks,
-    not_offered,
-    opening,
-    spelled,
-    system_text,
-    told,
+    QuoteMarkers,
+    build_first_message,
+    build_system_prompt,
+    format_problem,
+    format_unknown_tool,
+    format_value,
 )
-from mainspring.contracts.agency import Agency, ToolAnswer
-from mainspring.contracts.errors import Clash, Finding, Invalid, OverBudget
+from mainspring.contracts.agency import AgentSession, ToolCallResult
+from mainspring.contracts.errors import BudgetExceeded, Conflict, Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, ToolCall, ToolResult
-from mainspring.contracts.outcome import Nothing
-from mainspring.definition.json_in_text import json_in
+from mainspring.contracts.outcome import NothingToDo
+from mainspring.definition.json_in_text import parse_json_text
 
 # How often in a row a model may be told to do better.
 MENDS: Final = 3
@@ -58,7 +58,7 @@ _NAME: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class AgentOutcome:
     """How an agent came to an end of its own."""
 
     kind: Literal["done", "nothing"]
@@ -67,7 +67,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ToolCallReply:
     """What came of one call, as the model is told it."""
 
     content: str
@@ -84,47 +84,47 @@ class Result:
 
 
 @dataclass(slots=True)
-class Loop:
+class AgentLoop:
     """One conversation."""
 
-    agency: Agency
-    material: Material
+    agency: AgentSession
+    material: AgentTask
     limits: Limits
-    transcript: Transcript
-    marks: Marks = field(default_factory=lambda: Marks("untrusted", 0))
-    desk: Desk = field(default_factory=Desk)
+    transcript: AgentTranscript
+    marks: QuoteMarkers = field(default_factory=lambda: QuoteMarkers("untrusted", 0))
+    desk: AgentToolset = field(default_factory=AgentToolset)
     messages: list[ModelMessage] = field(default_factory=list)
     # A hash of everything that led to the next question.
     chain: bytes = b""
     mends: int = 0
 
-    async def run(self) -> Ending:
+    async def run(self) -> AgentOutcome:
         """To its end: an answer, nothing to do, or a problem."""
         material = self.material
         mark = await self.agency.begin(material.digest)
-        self.marks = Marks(f"untrusted-{mark}", self.limits.agent_result_characters)
+        self.marks = QuoteMarkers(f"untrusted-{mark}", self.limits.agent_result_characters)
         tools = await self.agency.tools(list(material.tools))
-        self.desk = lay(tools, material.tools, material.shape)
-        self.messages = [ModelMessage("user", opening(material, self.marks))]
+        self.desk = build_toolset(tools, material.tools, material.shape)
+        self.messages = [ModelMessage("user", build_first_message(material, self.marks))]
         self.chain = material.digest
         for number in range(1, material.bounds.turns + 1):
             ending = await self._turn(number)
             if ending is not None:
-                await self.agency.say({"kind": "answer", "turn": number, **_shown(ending)})
+                await self.agency.say({"kind": "answer", "turn": number, **_format_outcome(ending)})
                 return ending
-        raise out_of_turns(material.bounds)
+        raise out_of_turns_error(material.bounds)
 
     @property
     def system(self) -> str:
-        return system_text(self.material, self.marks.mark)
+        return build_system_prompt(self.material, self.marks.mark)
 
-    async def _turn(self, number: int) -> Ending | None:
+    async def _turn(self, number: int) -> AgentOutcome | None:
         if not self.agency.recorded(number):
             self._check_bounds()
         reply = await self._asked(number)
         if reply.stop_reason in _REFUSED:
             said = f" It said: {reply.text[:500]}" if reply.text else ""
-            raise Clash(
+            raise Conflict(
                 f"The model's provider refused to go on with this task.{said}",
                 code="agent_refused",
                 suggestion="Say the task in another way, or name another model.",
@@ -142,11 +142,11 @@ class Loop:
             return ending
         words = SILENCE if shape is None else NO_ANSWER
         if shape is None and reply.text.strip():
-            wrong = cannot_be_kept({"text": reply.text}, self.limits)
+            wrong = find_output_problems({"text": reply.text}, self.limits)
             if not wrong:
-                return Ending("done", reply.text)
+                return AgentOutcome("done", reply.text)
             words = wrong[0].detail
-            reply = replace(reply, text=shortened(reply.text, self.limits))
+            reply = replace(reply, text=shorten_text(reply.text, self.limits))
         await self._tell(number, reply, [], words)
         self._mend("agent_answer", "It did not answer in the way it was asked to.")
         return None
@@ -164,7 +164,7 @@ class Loop:
         room = None if bounds.total_tokens is None else bounds.total_tokens - self.transcript.tokens
         try:
             turn = await self.agency.turn(number, request, self.chain, room)
-        except OverBudget as over:
+        except BudgetExceeded as over:
             raise as_own(over, bounds) from None
         self.transcript.hear(number, turn)
         reply = turn.reply
@@ -190,15 +190,15 @@ class Loop:
         shaped = self.material.shape is not None
         return reply.text if shaped or reply.calls or reply.stop_reason in _CUT else ""
 
-    async def _calls(self, number: int, reply: ModelReply) -> Ending | None:
+    async def _calls(self, number: int, reply: ModelReply) -> AgentOutcome | None:
         """Every call in its turn; what ends the task ends the turn as well."""
-        results: list[Result] = []
+        results: list[ToolCallReply] = []
         for place, call in enumerate(reply.calls, 1):
             if place > _CALLS_AT_ONCE:
                 results.append(self._refused(call, TOO_MANY.format(most=_CALLS_AT_ONCE)))
                 continue
             done = self._ended(call) if call.name in (FINAL, NOTHING, CANNOT) else None
-            if isinstance(done, Ending):
+            if isinstance(done, AgentOutcome):
                 return done
             results.append(done or await self._call(number, place, call))
         await self._tell(number, reply, results)
@@ -209,7 +209,7 @@ class Loop:
             self.mends = 0
         return None
 
-    def _ended(self, call: ToolCall) -> Ending | Result | None:
+    def _ended(self, call: ToolCall) -> AgentOutcome | ToolCallReply | None:
         """The end that a call asks for, or what is wrong with it."""
         given = call.arguments
         shape = self.material.shape
@@ -218,18 +218,18 @@ class Loop:
         reason = given.get("reason") if isinstance(given, Mapping) else None
         if not isinstance(reason, str) or not reason.strip():
             return self._refused(call, "Say why, in reason.", "/reason")
-        wrong = cannot_be_kept(Nothing(reason).as_value(), self.limits)
+        wrong = find_output_problems(NothingToDo(reason).as_value(), self.limits)
         if wrong:
             return self._refused(call, wrong[0].detail, "/reason")
         if call.name == NOTHING:
-            return Ending("nothing", reason)
-        raise Clash(
+            return AgentOutcome("nothing", reason)
+        raise Conflict(
             f"The agent could not do it: {reason[:1_000]}",
             code="agent_cannot",
             suggestion="Its transcript says what it tried.",
         )
 
-    def _answered(self, call: ToolCall, shape: Shape) -> Ending | Result:
+    def _answered(self, call: ToolCall, shape: OutputShape) -> AgentOutcome | ToolCallReply:
         given = call.arguments
         if not isinstance(given, Mapping):
             return self._refused(call, must_be_object("An answer is", self.limits))
@@ -237,33 +237,33 @@ class Loop:
         words = "This answer does not fit its schema:"
         if not findings:
             output, words = shape.value_of(given), "This answer cannot be kept:"
-            findings = cannot_be_kept(output, self.limits)
+            findings = find_output_problems(output, self.limits)
             if not findings:
-                return Ending("done", output=output)
-        text = told(Invalid(words, findings=findings))
+                return AgentOutcome("done", output=output)
+        text = format_problem(Invalid(words, findings=findings))
         self.transcript.called(call.name, None, given, text, failed=True)
-        return Result(text, failed=True, findings=tuple(findings))
+        return ToolCallReply(text, failed=True, findings=tuple(findings))
 
-    def _answered_in_text(self, text: str, shape: Shape) -> Ending | None:
+    def _answered_in_text(self, text: str, shape: OutputShape) -> AgentOutcome | None:
         """The answer of a model that wrote it as JSON instead of calling the tool."""
-        for value in json_in(text, self.limits):
+        for value in parse_json_text(text, self.limits):
             given = [value] if isinstance(value, dict) else []
             for one in [*given, {VALUE: value}] if shape.wrapped else given:
                 if not shape.validator.findings(one, ""):
                     output = shape.value_of(one)
-                    if not cannot_be_kept(output, self.limits):
-                        return Ending("done", output=output)
+                    if not find_output_problems(output, self.limits):
+                        return AgentOutcome("done", output=output)
         return None
 
-    def _refused(self, call: ToolCall, text: str, pointer: str = "") -> Result:
+    def _refused(self, call: ToolCall, text: str, pointer: str = "") -> ToolCallReply:
         """A call that goes no further, by a mistake of the model's own."""
         self.transcript.called(call.name, None, call.arguments, text, failed=True)
-        return Result(text, failed=True, findings=(Finding(pointer, text, "agent_call"),))
+        return ToolCallReply(text, failed=True, findings=(Finding(pointer, text, "agent_call"),))
 
-    async def _call(self, number: int, place: int, call: ToolCall) -> Result:
+    async def _call(self, number: int, place: int, call: ToolCall) -> ToolCallReply:
         handle = self.desk.handles.get(call.name)
         if handle is None:
-            return self._refused(call, not_offered(call.name, self.desk.names))
+            return self._refused(call, format_unknown_tool(call.name, self.desk.names))
         given = call.arguments
         if not isinstance(given, Mapping):
             return self._refused(call, must_be_object("The arguments of a tool are", self.limits))
@@ -271,12 +271,12 @@ class Loop:
         if extra:
             return self._refused(call, f"{call.name} has no argument called {extra[0]!r}.")
         if not self.agency.made(number, place):
-            return self._refused(call, not_offered(call.name, self.desk.names))
+            return self._refused(call, format_unknown_tool(call.name, self.desk.names))
         if not self.agency.recorded(number, place):
             self._check_bounds()
         tool = handle.tool.id
         at = {"turn": number, "place": place, "tool": tool}
-        await self.agency.say({"kind": "call", **at, "arguments": _brief(given)})
+        await self.agency.say({"kind": "call", **at, "arguments": _shorten_value(given)})
         answer = await self.agency.call(number, place, tool, {**given, **handle.fixed})
         result = self._result(tool, answer)
         self.transcript.called(
@@ -288,35 +288,37 @@ class Loop:
                 **at,
                 "outcome": answer.outcome,
                 "failed": result.failed,
-                "text": _brief(answer.value if answer.problem is None else told(answer.problem)),
+                "text": _shorten_value(
+                    answer.value if answer.problem is None else format_problem(answer.problem)
+                ),
                 "cost_usd": float(answer.cost),
                 "total_usd": float(self.agency.spent),
             }
         )
         return result
 
-    def _result(self, tool: str, answer: ToolAnswer) -> Result:
+    def _result(self, tool: str, answer: ToolCallResult) -> ToolCallReply:
         problem = answer.problem
         if problem is not None:
-            raw = told(problem)
+            raw = format_problem(problem)
             text = f"This did not work.\n{self.marks.around(tool, raw)}"
             wrong = isinstance(problem, Invalid)
             found = (Finding("", problem.detail, problem.code),)
-            return Result(text, failed=True, raw=raw, findings=found if wrong else ())
-        raw = spelled(answer.value)
+            return ToolCallReply(text, failed=True, raw=raw, findings=found if wrong else ())
+        raw = format_value(answer.value)
         quoted = self.marks.around(tool, raw)
-        return Result(f"{WAITS}\n{quoted}" if answer.outcome == "held" else quoted, raw=raw)
+        return ToolCallReply(f"{WAITS}\n{quoted}" if answer.outcome == "held" else quoted, raw=raw)
 
-    def _none_done(self, reply: ModelReply) -> list[Result]:
+    def _none_done(self, reply: ModelReply) -> list[ToolCallReply]:
         return [self._refused(call, CUT_OFF) for call in reply.calls]
 
     async def _tell(
-        self, number: int, reply: ModelReply, results: Sequence[Result], words: str = ""
+        self, number: int, reply: ModelReply, results: Sequence[ToolCallReply], words: str = ""
     ) -> None:
         """Adds the model's turn and ours to the conversation."""
         said = reply.text if reply.text or reply.calls else "…"
         calls = tuple(
-            in_short(call, self.limits) if result.refused else call
+            shorten_call(call, self.limits) if result.refused else call
             for call, result in zip(reply.calls, results, strict=True)
         )
         self.messages.append(ModelMessage("assistant", said, calls=calls, kept=reply.kept))
@@ -339,7 +341,7 @@ class Loop:
         turn = self.transcript.turns[-1]
         for call in turn["calls"]:
             if call["tool"] is None:
-                given, text = _brief(call["arguments"]), _brief(call["result"])
+                given, text = _shorten_value(call["arguments"]), _shorten_value(call["result"])
                 event = {"kind": "refused", "turn": number, "tool": call["name"][:_NAME]}
                 await self.agency.say({**event, "arguments": given, "text": text})
         if "told" in turn:
@@ -364,16 +366,22 @@ class Loop:
     def _check_bounds(self) -> None:
         """What is gone is gone before anything else is done."""
         agency, used = self.agency, self.transcript.tokens
-        gone = agency.used_up() or crossed(self.material.bounds, agency.spent, used, agency.seconds)
+        gone = agency.used_up() or check_limits(
+            self.material.bounds, agency.spent, used, agency.seconds
+        )
         if gone is not None:
             raise gone
 
 
-def _brief(value: Any) -> Any:
+def _shorten_value(value: Any) -> Any:
     """A value as the live view shows it."""
-    text = spelled(value)
+    text = format_value(value)
     return value if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"
 
 
-def _shown(ending: Ending) -> dict[str, Any]:
-    return {"how": ending.kind, "text": _brief(ending.text), "output": _brief(ending.output)}
+def _format_outcome(ending: AgentOutcome) -> dict[str, Any]:
+    return {
+        "how": ending.kind,
+        "text": _shorten_value(ending.text),
+        "output": _shorten_value(ending.output),
+    }

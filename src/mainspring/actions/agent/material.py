@@ -9,18 +9,18 @@ from typing import Any, Final
 
 import orjson
 
-from mainspring.actions.agent.bounds import Bounds, read_bounds
+from mainspring.actions.agent.bounds import AgentLimits, read_bounds
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import Validator, check_schema, compile_schema
-from mainspring.definition.tool_patterns import fixed_params, tool_name
+from mainspring.definition.tool_patterns import read_fixed_params, read_tool_name
 
 # The name under which an answer stands that is no object itself.
 VALUE: Final = "value"
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class OutputShape:
     """The shape that an answer must have, as a model is asked for it."""
 
     # What a tool takes is an object, so any other answer stands in one.
@@ -33,7 +33,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class AgentTask:
     """One task for an agent."""
 
     prompt: str
@@ -42,13 +42,13 @@ class Material:
     # Names and patterns, each with the arguments that are fixed for it.
     tools: Mapping[str, Mapping[str, Any]]
     model: str
-    shape: Shape | None
-    bounds: Bounds
+    shape: OutputShape | None
+    bounds: AgentLimits
     # By what it is told from other material; what it may use is no part of it.
     digest: bytes
 
 
-def read_material(arguments: Mapping[str, Any], usual_model: str, limits: Limits) -> Material:
+def read_material(arguments: Mapping[str, Any], usual_model: str, limits: Limits) -> AgentTask:
     """The task in the arguments of a call, whose shape is right."""
     documents = tuple(
         (str(one.get("title", "")), str(one["text"])) for one in arguments.get("documents", ())
@@ -56,13 +56,13 @@ def read_material(arguments: Mapping[str, Any], usual_model: str, limits: Limits
     schema = arguments.get("output_schema")
     prompt, system = arguments["prompt"], arguments.get("system", "")
     told = [prompt, system, documents, schema]
-    return Material(
+    return AgentTask(
         prompt=prompt,
         system=system,
         documents=documents,
-        tools=_tools(arguments.get("tools", [])),
+        tools=_read_tools(arguments.get("tools", [])),
         model=arguments.get("model", usual_model),
-        shape=None if schema is None else shape_of(schema, limits),
+        shape=None if schema is None else parse_output_shape(schema, limits),
         bounds=read_bounds(arguments),
         digest=hashlib.blake2b(
             orjson.dumps(told, option=orjson.OPT_SORT_KEYS), digest_size=16
@@ -70,11 +70,11 @@ def read_material(arguments: Mapping[str, Any], usual_model: str, limits: Limits
     )
 
 
-def shape_of(schema: Mapping[str, Any], limits: Limits) -> Shape:
+def parse_output_shape(schema: Mapping[str, Any], limits: Limits) -> OutputShape:
     """The shape of an answer, or a problem that says what is wrong with it."""
     findings = check_schema(schema, limits, "/output_schema")
     is_object = schema.get("type") == "object"
-    asked = schema if is_object or findings else _in_object(schema)
+    asked = schema if is_object or findings else _wrap_in_object(schema)
     # What is put into an object has its references from there.
     findings = findings or check_schema(asked, limits, "/output_schema")
     if findings:
@@ -84,10 +84,10 @@ def shape_of(schema: Mapping[str, Any], limits: Limits) -> Shape:
             findings=findings,
             suggestion="Let references lead to $defs, or make the answer an object.",
         )
-    return Shape(asked, compile_schema(asked, limits), not is_object)
+    return OutputShape(asked, compile_schema(asked, limits), not is_object)
 
 
-def _in_object(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _wrap_in_object(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema as one property of an object; what its references lead to stays at the root."""
     inner = {key: value for key, value in schema.items() if key not in ("$defs", "$schema", "$id")}
     made: dict[str, Any] = {
@@ -99,10 +99,10 @@ def _in_object(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {**made, "$defs": schema["$defs"]} if "$defs" in schema else made
 
 
-def _tools(entries: list[Any]) -> dict[str, Mapping[str, Any]]:
+def _read_tools(entries: list[Any]) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     for place, entry in enumerate(entries):
-        name, params = tool_name(entry) or "", fixed_params(entry)
+        name, params = read_tool_name(entry) or "", read_fixed_params(entry)
         if name in found:
             detail = f"The tool {name!r} is listed twice."
             raise Invalid(

@@ -13,7 +13,7 @@ from typing import Any, Final
 from mainspring.contracts.errors import Problem, TooLarge
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema, compile_schema
-from mainspring.definition.json_values import canonical
+from mainspring.definition.json_values import encode_canonical
 
 _REASON: Final = "No model is connected, so the agent was only pretended."
 _NO_SAMPLE: Final = f"{_REASON} No answer of the shape that is asked for could be made up."
@@ -31,10 +31,12 @@ _MOST_VALUES: Final = 5_000
 _BYTES_OF_A_VALUE: Final = 100
 
 
-def pretended(arguments: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+def build_sample_answer(arguments: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     """An answer that fits, or nothing to do where none can be made up."""
     schema = arguments.get("output_schema")
-    output, made = _fitting(schema, limits) if isinstance(schema, Mapping) else (None, True)
+    output, made = (
+        _find_fitting_sample(schema, limits) if isinstance(schema, Mapping) else (None, True)
+    )
     return {
         "output": output,
         "text": _REASON if made else _NO_SAMPLE,
@@ -46,25 +48,25 @@ def pretended(arguments: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     }
 
 
-def _fitting(schema: Mapping[str, Any], limits: Limits) -> tuple[Any, bool]:
+def _find_fitting_sample(schema: Mapping[str, Any], limits: Limits) -> tuple[Any, bool]:
     """A sample, and whether there is one."""
     if check_schema(schema, limits):
         return None, False
     try:
-        sample = sample_of(schema)
+        sample = build_sample(schema)
         fits = compile_schema(schema, limits).is_valid(sample)
     except Problem:
         return None, False
     return (sample, True) if fits else (None, False)
 
 
-def sample_of(schema: Any) -> Any:
+def build_sample(schema: Any) -> Any:
     """The first value that comes to mind, for a schema that is sound."""
-    return _Sampling(_MOST_VALUES).of(schema, 0)
+    return _SampleGenerator(_MOST_VALUES).of(schema, 0)
 
 
 @dataclass(slots=True)
-class _Sampling:
+class _SampleGenerator:
     """One sample while it is made."""
 
     left: int
@@ -73,7 +75,7 @@ class _Sampling:
         self._take()
         if not isinstance(schema, Mapping) or depth > _DEEPEST:
             return None
-        for value in _written(schema):
+        for value in _iterate_schema_values(schema):
             self._take(value)
             return value
         kind = schema.get("type")
@@ -92,12 +94,12 @@ class _Sampling:
 
     def _take(self, value: Any = None) -> None:
         """Room for one value more, or for one that is written out."""
-        self.left -= 1 + len(canonical(value)) // _BYTES_OF_A_VALUE
+        self.left -= 1 + len(encode_canonical(value)) // _BYTES_OF_A_VALUE
         if self.left < 0:
             raise TooLarge("No sample of this shape has room.", code="sample_too_large")
 
 
-def _written(schema: Mapping[str, Any]) -> Iterator[Any]:
+def _iterate_schema_values(schema: Mapping[str, Any]) -> Iterator[Any]:
     """The values that a schema names itself, the best first."""
     for key in ("examples", "enum"):
         if isinstance(schema.get(key), list) and schema[key]:

@@ -43,7 +43,7 @@ _ANTI_EXAMPLES: Final[list[dict[str, Any]]] = [
 ]
 
 
-def _task() -> dict[str, Any]:
+def _build_task_properties() -> dict[str, Any]:
     return {
         "prompt": {
             "type": "string",
@@ -72,7 +72,7 @@ def _task() -> dict[str, Any]:
                 },
             },
         },
-        "tools": _tools(),
+        "tools": _build_tools_property(),
         "model": {
             "type": "string",
             "minLength": 1,
@@ -84,11 +84,11 @@ def _task() -> dict[str, Any]:
             "description": "JSON Schema of the answer. One that does not fit is given back to the "
             "model, with what is wrong.",
         },
-        **_bounds(),
+        **_build_limit_properties(),
     }
 
 
-def _tools() -> dict[str, Any]:
+def _build_tools_property() -> dict[str, Any]:
     return {
         "type": "array",
         "maxItems": 100,
@@ -116,7 +116,7 @@ def _tools() -> dict[str, Any]:
     }
 
 
-def _bounds() -> dict[str, Any]:
+def _build_limit_properties() -> dict[str, Any]:
     return {
         "max_turns": {
             "type": "integer",
@@ -150,22 +150,22 @@ def _bounds() -> dict[str, Any]:
     }
 
 
-def input_schema() -> dict[str, Any]:
+def build_agent_input_schema() -> dict[str, Any]:
     """The arguments of agent.run."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "required": ["prompt"],
         "additionalProperties": False,
-        "properties": _task(),
+        "properties": _build_task_properties(),
         "examples": _EXAMPLES,
         "x-mainspring-anti-examples": _ANTI_EXAMPLES,
     }
 
 
-def config_schema() -> dict[str, Any]:
+def build_agent_config_schema() -> dict[str, Any]:
     """The config of agent_task: the same words; texts are filled in once, when it begins."""
-    task = _task()
+    task = _build_task_properties()
     # What is approved is approved as it stands.
     for name in ("output_schema", "max_turns", "max_tokens", "max_total_tokens", "max_seconds"):
         task[name][_SCOPE] = "none"
@@ -181,7 +181,7 @@ def config_schema() -> dict[str, Any]:
     }
 
 
-def output_schema() -> dict[str, Any]:
+def build_agent_output_schema() -> dict[str, Any]:
     """What agent.run answers."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

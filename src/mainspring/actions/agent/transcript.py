@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import orjson
 
-from mainspring.actions.agent.material import Material
-from mainspring.contracts.agency import ToolAnswer, Turn
+from mainspring.actions.agent.material import AgentTask
+from mainspring.contracts.agency import AgentTurn, ToolCallResult
 from mainspring.contracts.errors import Problem
 from mainspring.gate.turns import deeper
 
@@ -21,10 +21,10 @@ _DEEPEST: Final = 200
 
 
 @dataclass(slots=True)
-class Transcript:
+class AgentTranscript:
     """Written while the agent works."""
 
-    material: Material
+    material: AgentTask
     turns: list[dict[str, Any]] = field(default_factory=list)
     input_tokens: int = 0
     output_tokens: int = 0
@@ -34,7 +34,7 @@ class Transcript:
     def tokens(self) -> int:
         return self.input_tokens + self.output_tokens
 
-    def hear(self, number: int, turn: Turn) -> None:
+    def hear(self, number: int, turn: AgentTurn) -> None:
         """A model's turn."""
         reply = turn.reply
         self.input_tokens += reply.input_tokens
@@ -65,7 +65,7 @@ class Transcript:
         result: str,
         *,
         failed: bool,
-        answer: ToolAnswer | None = None,
+        answer: ToolCallResult | None = None,
     ) -> None:
         """A call of the last turn, and what the model was told of it."""
         entry = {
@@ -110,20 +110,24 @@ class Transcript:
         }
         if not deeper(made, _DEEPEST) and len(orjson.dumps(made, default=str)) <= most_bytes:
             return made
-        short: dict[str, Any] = _shortened(made, _DEEPEST)
+        short: dict[str, Any] = _truncate_value(made, _DEEPEST)
         return {**short, "shortened": True}
 
 
-def ending_of(problem: Problem) -> dict[str, Any]:
+def describe_ending(problem: Problem) -> dict[str, Any]:
     """How a conversation ended that came to no answer."""
     return {"kind": "failed", "problem": problem.as_dict()}
 
 
-def _shortened(value: Any, levels: int) -> Any:
+def _truncate_value(value: Any, levels: int) -> Any:
     if isinstance(value, str) and len(value) > _SHORT:
         return f"{value[:_SHORT]} … ({len(value) - _SHORT} characters left out)"
     if isinstance(value, Mapping | list) and levels == 0:
         return "…"
     if isinstance(value, Mapping):
-        return {key: _shortened(entry, levels - 1) for key, entry in value.items()}
-    return [_shortened(entry, levels - 1) for entry in value] if isinstance(value, list) else value
+        return {key: _truncate_value(entry, levels - 1) for key, entry in value.items()}
+    return (
+        [_truncate_value(entry, levels - 1) for entry in value]
+        if isinstance(value, list)
+        else value
+    )

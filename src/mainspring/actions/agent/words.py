@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import orjson
 
-from mainspring.actions.agent.material import Material
+from mainspring.actions.agent.material import AgentTask
 from mainspring.contracts.errors import Problem
 
 FINAL: Final = "final_answer"
@@ -42,7 +42,7 @@ _BY_TEXT: Final = "when you are done, answer with the text of your result and ca
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class QuoteMarkers:
     """Sets text from elsewhere apart, at most so much of it."""
 
     mark: str
@@ -62,14 +62,14 @@ class Marks:
         return text.replace(self.mark, "…")
 
 
-def system_text(material: Material, mark: str) -> str:
+def build_system_prompt(material: AgentTask, mark: str) -> str:
     """Ours first, then the author's."""
     ending = _BY_TEXT if material.shape is None else _BY_TOOL
     ours = _SYSTEM.format(mark=mark, ending=ending, nothing=NOTHING, cannot=CANNOT)
     return f"{ours}\n\n{material.system}" if material.system else ours
 
 
-def opening(material: Material, marks: Marks) -> str:
+def build_first_message(material: AgentTask, marks: QuoteMarkers) -> str:
     """The task, and the documents after it."""
     parts = [material.prompt]
     for place, (title, text) in enumerate(material.documents, 1):
@@ -77,12 +77,12 @@ def opening(material: Material, marks: Marks) -> str:
     return "\n\n".join(parts)
 
 
-def spelled(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as a model reads it."""
     return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
 
 
-def told(problem: Problem) -> str:
+def format_problem(problem: Problem) -> str:
     """A problem with all that helps to do better."""
     lines = [problem.detail]
     lines += [f"{one.pointer or '/'}: {one.detail}" for one in problem.findings[:10]]
@@ -91,7 +91,7 @@ def told(problem: Problem) -> str:
     return "\n".join(dict.fromkeys(lines))
 
 
-def not_offered(name: str, offered: Sequence[str]) -> str:
+def format_unknown_tool(name: str, offered: Sequence[str]) -> str:
     """The answer to a call of something that is not there."""
     there = ", ".join(offered)
     return f"There is no tool called {name[:100]!r} here; nothing was done. You have: {there}."

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mainspring.actions.script.judging import config_findings
-from mainspring.actions.script.schema import config_schema
-from mainspring.actions.script.workshop import Workshop
+from mainspring.actions.script.judging import validate_script_config
+from mainspring.actions.script.schema import build_script_config_schema
+from mainspring.actions.script.workshop import ScriptRunner
 from mainspring.contracts.action import Action
 from mainspring.contracts.context import StepContext
-from mainspring.contracts.errors import Fault
-from mainspring.definition.script import grants_of_script
+from mainspring.contracts.errors import InternalError
+from mainspring.definition.script import read_script_grants
 
 
-def script_action(workshop: Workshop | None = None) -> Action:
+def build_script_action(workshop: ScriptRunner | None = None) -> Action:
     """The action; without a workshop a definition can be judged by it and not run."""
 
     async def script(ctx: StepContext, config: Mapping[str, Any]) -> Any:
         if workshop is None:
-            raise Fault("No script can run here: this program only judges definitions.")
+            raise InternalError("No script can run here: this program only judges definitions.")
         return await workshop.run(ctx, config)
 
     return Action(
@@ -29,11 +29,11 @@ def script_action(workshop: Workshop | None = None) -> Action:
         "as methods of `brains`, within its grants, and what it returns is the step's output. "
         "After a crash it is started again and every call it has made is answered from the "
         "record.",
-        config_schema=config_schema(),
+        config_schema=build_script_config_schema(),
         output_schema=None,
         handler=script,
-        uses=grants_of_script,
-        check=config_findings,
+        uses=read_script_grants,
+        check=validate_script_config,
         resumes=True,
         reports_usage=True,
         seconds=5.0,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from mainspring.definition.script import woven
+from mainspring.definition.script import rewrite_script
 
 if TYPE_CHECKING:
     from mainspring.store.database import Database
@@ -31,25 +31,25 @@ _KEEP = """
 
 
 @dataclass(frozen=True, slots=True)
-class Build:
+class ScriptBuild:
     """What is run in place of a source."""
 
     js: str
     source_map: str | None = None
 
 
-Maker = Callable[[str], Awaitable[Build]]
+BuildScript = Callable[[str], Awaitable[ScriptBuild]]
 
 
-class Builds:
+class ScriptBuildCache:
     """The builds of this installation: remembered, kept in the table, or made."""
 
-    def __init__(self, database: Database | None, make: Maker) -> None:
+    def __init__(self, database: Database | None, make: BuildScript) -> None:
         self._database = database
         self._make = make
-        self._remembered: OrderedDict[bytes, Build] = OrderedDict()
+        self._remembered: OrderedDict[bytes, ScriptBuild] = OrderedDict()
 
-    async def of(self, workspace_id: UUID, source: str) -> Build:
+    async def of(self, workspace_id: UUID, source: str) -> ScriptBuild:
         """The build of a source; an ``Invalid`` when it is no TypeScript."""
         digest = hashlib.sha256(_EDITION + source.encode("utf-8", "surrogatepass")).digest()
         found = self._remembered.get(digest)
@@ -64,14 +64,14 @@ class Builds:
             self._remembered.popitem(last=False)
         return build
 
-    async def _kept(self, workspace_id: UUID, digest: bytes) -> Build | None:
+    async def _kept(self, workspace_id: UUID, digest: bytes) -> ScriptBuild | None:
         if self._database is None:
             return None
         row = await self._database.fetchrow(_FIND, workspace_id, digest)
-        return None if row is None else Build(row["js"], row["source_map"])
+        return None if row is None else ScriptBuild(row["js"], row["source_map"])
 
-    async def _made(self, workspace_id: UUID, digest: bytes, source: str) -> Build:
-        build = await self._make(await asyncio.to_thread(woven, source))
+    async def _made(self, workspace_id: UUID, digest: bytes, source: str) -> ScriptBuild:
+        build = await self._make(await asyncio.to_thread(rewrite_script, source))
         if self._database is not None:
             await self._database.execute(_KEEP, workspace_id, digest, build.js, build.source_map)
         return build

@@ -7,28 +7,28 @@ from typing import Any
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Finding
-from mainspring.definition.script import script_findings
-from mainspring.definition.words import way_to
+from mainspring.definition.script import find_script_problems
+from mainspring.definition.words import suggest_capability
 
 
-def config_findings(
+def validate_script_config(
     config: Mapping[str, Any], capabilities: Mapping[str, Capability]
 ) -> Sequence[Finding]:
     """Judges the source, and the grants by their names."""
     source, given = config.get("source"), config.get("grants")
     may = {name for name, one in capabilities.items() if one.grantable}
-    found = [] if not isinstance(given, list) else list(_of_grants(given, may, capabilities))
+    found = [] if not isinstance(given, list) else list(_validate_grants(given, may, capabilities))
     if isinstance(source, str) and source:
-        names = None if not isinstance(given, list) else _names(given)
-        found += script_findings(source, names, capabilities.keys(), may)
+        names = None if not isinstance(given, list) else _read_grant_names(given)
+        found += find_script_problems(source, names, capabilities.keys(), may)
     return found
 
 
-def _names(given: Sequence[Any]) -> set[str]:
+def _read_grant_names(given: Sequence[Any]) -> set[str]:
     return {str(entry["tool"]) for entry in given if isinstance(entry, Mapping) and "tool" in entry}
 
 
-def _of_grants(
+def _validate_grants(
     given: Sequence[Any], may: Collection[str], known: Collection[str]
 ) -> Iterator[Finding]:
     for place, entry in enumerate(given):
@@ -41,4 +41,4 @@ def _of_grants(
             yield Finding(at, detail, "never_granted")
         else:
             detail = f"There is no capability called {shown}."
-            yield Finding(at, detail, "unknown_capability", way_to(tool, sorted(may)))
+            yield Finding(at, detail, "unknown_capability", suggest_capability(tool, sorted(may)))

@@ -5,67 +5,73 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.actions.script.sandbox.caps import Caps
-from mainspring.contracts.errors import Exhausted, Fault, Invalid, Problem, TimedOut
+from mainspring.actions.script.sandbox.caps import ProcessLimits
+from mainspring.contracts.errors import (
+    DeadlineExceeded,
+    InternalError,
+    Invalid,
+    LimitExceeded,
+    Problem,
+)
 
 _LONGEST: Final = 600
-_FRAME_MB: Final = Caps().frame_bytes >> 20
+_FRAME_MB: Final = ProcessLimits().frame_bytes >> 20
 _LONGEST_NAME: Final = 100
 
 
-def thrown(failed: Mapping[str, Any]) -> Problem:
+def script_error(failed: Mapping[str, Any]) -> Problem:
     """The script threw, and nobody caught it: trying the same again ends the same way."""
     name, message = str(failed.get("name") or "Error"), str(failed.get("message") or "")
     name = name[:_LONGEST_NAME]
     return Invalid(
-        f"The script stopped: {name}: {message[:_LONGEST]}{_place(failed)}",
+        f"The script stopped: {name}: {message[:_LONGEST]}{_format_script_location(failed)}",
         code="script_failed",
         suggestion="Its output tells how far it came: `mainspring runs output`.",
     )
 
 
-def not_built(failed: Mapping[str, Any]) -> Problem:
+def build_error(failed: Mapping[str, Any]) -> Problem:
     """The source is no TypeScript."""
     message = str(failed.get("message") or "it cannot be read")
     return Invalid(
-        f"The script is not valid TypeScript: {message[:_LONGEST]}{_place(failed)}",
+        f"The script is not valid TypeScript: {message[:_LONGEST]}{_format_script_location(failed)}",  # noqa: E501
         code="script_syntax",
     )
 
 
-def ended(reason: str | None, exit_code: int, wall_seconds: float) -> Problem:
+def process_ended_error(reason: str | None, exit_code: int, wall_seconds: float) -> Problem:
     """The process is gone and has not said what became of the script."""
     match reason:
         case "wall":
-            return TimedOut(
+            return DeadlineExceeded(
                 f"The script ran for longer than its {wall_seconds:g} seconds and was killed.",
                 code="script_wall",
                 retryable=False,
                 suggestion="Raise wall_seconds, or do less in one run.",
             )
         case "cpu":
-            return Exhausted(
+            return LimitExceeded(
                 "The script used more processor time than it may and was killed.",
                 code="script_cpu",
                 retryable=False,
                 suggestion="Look for a loop that does not end.",
             )
         case "memory":
-            return Exhausted(
+            return LimitExceeded(
                 "The script used more memory than it may and was killed.",
                 code="script_memory",
                 retryable=False,
                 suggestion="Work on a part at a time, and let go of what is done.",
             )
         case "output":
-            return Exhausted(
+            return LimitExceeded(
                 "The script wrote far more output than is kept and was killed.",
                 code="script_output",
                 retryable=False,
                 suggestion="Log less, or save what is long as an artifact.",
             )
         case "answer":
-            return Exhausted(
+            return LimitExceeded(
                 f"The script answered or asked with more than {_FRAME_MB} MB at once and was "
                 "killed.",
                 code="script_answer",
@@ -79,12 +85,12 @@ def ended(reason: str | None, exit_code: int, wall_seconds: float) -> Problem:
                 suggestion="Use return instead of Deno.exit().",
             )
         case _:
-            return Fault(
+            return InternalError(
                 f"The script's process broke off with exit code {exit_code}.", code="script_crashed"
             )
 
 
-def _place(failed: Mapping[str, Any]) -> str:
+def _format_script_location(failed: Mapping[str, Any]) -> str:
     line, column = failed.get("line"), failed.get("column")
     if not isinstance(line, int):
         return ""

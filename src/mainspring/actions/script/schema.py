@@ -18,7 +18,7 @@ return { rows: board.data.datasets.default.rows.length };
 """
 
 
-def config_schema() -> dict[str, Any]:
+def build_script_config_schema() -> dict[str, Any]:
     """Its source and its grants are approved as they stand, so neither is a template."""
     return {
         "type": "object",

@@ -16,23 +16,23 @@ from typing import Any, Final
 
 import orjson
 
-from mainspring.actions.script.problems import ended, thrown
-from mainspring.actions.script.sandbox.process import Frame, Piece, SandboxProcess
-from mainspring.actions.script.usage import Gathered
-from mainspring.actions.script.voice import Voice
-from mainspring.contracts.context import Called, StepContext
-from mainspring.contracts.errors import Exhausted, Invalid, OverBudget, Problem
+from mainspring.actions.script.problems import process_ended_error, script_error
+from mainspring.actions.script.sandbox.process import Frame, OutputChunk, SandboxProcess
+from mainspring.actions.script.usage import UsageAccumulator
+from mainspring.actions.script.voice import OutputRecorder
+from mainspring.contracts.context import CallResult, StepContext
+from mainspring.contracts.errors import BudgetExceeded, Invalid, LimitExceeded, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import Usage
-from mainspring.contracts.secret import SpeltSecrets
+from mainspring.contracts.secret import ScriptSecrets
 from mainspring.definition.json_values import check_value
-from mainspring.gate.usage_markers import Marker, Marks
+from mainspring.gate.usage_markers import Marker, UsageMarkerParser
 
 # Answers one message of MCP: token, method, headers and body in; status, headers, body out.
-Speak = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+AnswerMcp = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 
 # Around what takes as long as other scripts do; an ``Exhausted`` when too many wait already.
-Resting = Callable[[SandboxProcess], AbstractAsyncContextManager[None]]
+ReleaseSlot = Callable[[SandboxProcess], AbstractAsyncContextManager[None]]
 
 # What waits for runs, which may need the place that the script has.
 _WAITS: Final = frozenset({"run_automation_once"})
@@ -47,18 +47,18 @@ _SAID_OF_MARKS: Final = 3
 
 
 @dataclass(slots=True)
-class Talk:
+class ScriptConversation:
     """One script, from its first line to its last."""
 
     ctx: StepContext
     process: SandboxProcess
-    voice: Voice
+    voice: OutputRecorder
     wall_seconds: float
     # The secrets that the approved source spells.
-    secrets: SpeltSecrets = field(default_factory=SpeltSecrets)
-    speak: Speak | None = None
+    secrets: ScriptSecrets = field(default_factory=ScriptSecrets)
+    speak: AnswerMcp | None = None
     limits: Limits = field(default_factory=Limits)
-    resting: Resting | None = None
+    resting: ReleaseSlot | None = None
     # What the run cannot go on after; the process is ended and this is what became of it.
     _fatal: BaseException | None = None
     # What calls were refused with, newest last.
@@ -66,8 +66,8 @@ class Talk:
     # Whether the script has said its last word.
     _over: bool = False
     _held_bytes: int = 0
-    _marks: Marks = field(default_factory=Marks)
-    _usage: Gathered = field(default_factory=Gathered)
+    _marks: UsageMarkerParser = field(default_factory=UsageMarkerParser)
+    _usage: UsageAccumulator = field(default_factory=UsageAccumulator)
     _ignored: int = 0
     _bookings: set[asyncio.Task[None]] = field(default_factory=set)
     _booking: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -86,7 +86,7 @@ class Talk:
                     last, self._over = said.body, True
                 else:
                     self._held_bytes += said.size
-                    _begin(self._answer(said), asked)
+                    _start_task(self._answer(said), asked)
                     await self._catch_up(asked)
             if last is not None and "done" in last:
                 await self._finish(asked)
@@ -104,7 +104,7 @@ class Talk:
         if last is not None:
             raise self._failure(last["failed"])
         end = await self.process.ended()
-        raise ended(end.reason, end.exit_code, self.wall_seconds)
+        raise process_ended_error(end.reason, end.exit_code, self.wall_seconds)
 
     async def _finish(self, asked: set[asyncio.Task[None]]) -> None:
         """What a script asked for and did not wait for is done all the same, and told of."""
@@ -113,9 +113,9 @@ class Talk:
                 while asked:
                     await asyncio.wait(set(asked))
         except TimeoutError:
-            raise ended("wall", 0, self.wall_seconds) from None
+            raise process_ended_error("wall", 0, self.wall_seconds) from None
 
-    def _hear(self, said: Piece) -> None:
+    def _hear(self, said: OutputChunk) -> None:
         """Keeps what it printed, and counts what it says of models of its own."""
         if said.stream == "stderr":
             self.voice.hear("err", said.text)
@@ -134,7 +134,7 @@ class Talk:
         if rest:
             found.append(self._usage.rest())
         if books := [usage for usage in found if usage is not None]:
-            _begin(self._book(books), self._bookings)
+            _start_task(self._book(books), self._bookings)
 
     async def _book(self, found: Sequence[Usage]) -> None:
         try:
@@ -189,14 +189,14 @@ class Talk:
                 raise Invalid("Arguments are an object.", code="arguments")
             check_value(arguments, self.limits)
         except Invalid as unfit:
-            called = Called(self.ctx.clock.now(), problem=unfit)
+            called = CallResult(self.ctx.clock.now(), problem=unfit)
         else:
             called = await self._called(capability, arguments)
         await self._check_purse(look=False)
         answer: dict[str, Any] = {"answer": number, "at": round(called.at.timestamp() * 1000)}
         if called.problem is None:
             answer["value"] = called.value
-        elif isinstance(called.problem, OverBudget):
+        elif isinstance(called.problem, BudgetExceeded):
             raise called.problem
         else:
             self._problems.append(called.problem)
@@ -207,14 +207,14 @@ class Talk:
             answer["problem"] = called.problem.as_dict()
         await self.process.send(answer)
 
-    async def _called(self, capability: str, arguments: Mapping[str, Any]) -> Called:
+    async def _called(self, capability: str, arguments: Mapping[str, Any]) -> CallResult:
         try:
             async with self._rest(capability):
                 return await self.ctx.called(capability, arguments, secrets=self.secrets)
-        except Exhausted as full:
+        except LimitExceeded as full:
             if full.code != _FULL:
                 raise
-            return Called(self.ctx.clock.now(), problem=full)
+            return CallResult(self.ctx.clock.now(), problem=full)
 
     def _rest(self, capability: str) -> AbstractAsyncContextManager[None]:
         if self.resting is None or capability not in _WAITS:
@@ -225,9 +225,9 @@ class Talk:
         if self.speak is None:
             return {"status": 503, "headers": {}, "body": ""}
         try:
-            async with self._rest(_tool_of(said)):
+            async with self._rest(_get_called_tool(said)):
                 return await self.speak(said)
-        except Exhausted as full:
+        except LimitExceeded as full:
             if full.code != _FULL:
                 raise
             body = orjson.dumps(full.as_dict()).decode()
@@ -255,10 +255,10 @@ class Talk:
         for refused in self._problems:
             if refused.as_dict() == told.get("problem"):
                 return refused
-        return thrown(told)
+        return script_error(told)
 
 
-def _tool_of(said: Mapping[str, Any]) -> str:
+def _get_called_tool(said: Mapping[str, Any]) -> str:
     """The tool that a message of MCP calls; empty when it calls none."""
     try:
         message = orjson.loads(str(said.get("body") or ""))
@@ -268,7 +268,7 @@ def _tool_of(said: Mapping[str, Any]) -> str:
     return str(params.get("name") or "") if isinstance(params, dict) else ""
 
 
-def _begin(work: Coroutine[Any, Any, None], asked: set[asyncio.Task[None]]) -> None:
+def _start_task(work: Coroutine[Any, Any, None], asked: set[asyncio.Task[None]]) -> None:
     task = asyncio.create_task(work)
     asked.add(task)
     task.add_done_callback(asked.discard)

@@ -19,7 +19,7 @@ _PART: Final = 10
 _SEVERAL: Final = "several"
 
 
-class Gathered:
+class UsageAccumulator:
     """The usage of one try, on its way to the ledger."""
 
     def __init__(self) -> None:
@@ -29,12 +29,12 @@ class Gathered:
 
     def add(self, usage: Usage) -> Usage | None:
         """Takes one mark; answers what is to be booked now."""
-        if not _tokens(usage) and not usage.cost_usd:
+        if not _count_tokens(usage) and not usage.cost_usd:
             return None
-        self._held = usage if self._held is None else _sum(self._held, usage)
+        self._held = usage if self._held is None else _add_usage(self._held, usage)
         enough = (
             self._booked < _ONE_BY_ONE
-            or (0 < _tokens(self._held) * _PART >= self._tokens)
+            or (0 < _count_tokens(self._held) * _PART >= self._tokens)
             or (0 < self._held.cost_usd * _PART >= self._cost)
         )
         return self.rest() if enough else None
@@ -44,16 +44,16 @@ class Gathered:
         held, self._held = self._held, None
         if held is not None:
             self._booked += 1
-            self._tokens += _tokens(held)
+            self._tokens += _count_tokens(held)
             self._cost += held.cost_usd
         return held
 
 
-def _tokens(usage: Usage) -> int:
+def _count_tokens(usage: Usage) -> int:
     return usage.input_tokens + usage.output_tokens
 
 
-def _sum(one: Usage, other: Usage) -> Usage:
+def _add_usage(one: Usage, other: Usage) -> Usage:
     return Usage(
         one.model if one.model == other.model else _SEVERAL,
         one.input_tokens + other.input_tokens,

@@ -6,7 +6,7 @@ import asyncio
 from itertools import groupby
 from typing import Final
 
-from mainspring.contracts.context import StepContext, Stream
+from mainspring.contracts.context import OutputStream, StepContext
 
 # A line that is written appears this much later at most.
 _SOON: Final = 0.1
@@ -20,7 +20,7 @@ _PIECE: Final = 16_384
 _CUT: Final = "\n… the rest of what the script said was not kept: it is more than {most} bytes.\n"
 
 
-class Voice:
+class OutputRecorder:
     """Gathers the output of one script and hands it on in pieces.
 
     Lines stay whole, so that what must not be shown can be found in them. Each stream has
@@ -30,14 +30,14 @@ class Voice:
     def __init__(self, ctx: StepContext, most_bytes: int) -> None:
         self._ctx = ctx
         self._most = most_bytes
-        self._waiting: list[tuple[Stream, str]] = []
-        self._kept: dict[Stream, int] = {"out": 0, "err": 0}
-        self._cut: set[Stream] = set()
+        self._waiting: list[tuple[OutputStream, str]] = []
+        self._kept: dict[OutputStream, int] = {"out": 0, "err": 0}
+        self._cut: set[OutputStream] = set()
         self._pieces = 0
         self._later: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
 
-    def hear(self, stream: Stream, text: str) -> None:
+    def hear(self, stream: OutputStream, text: str) -> None:
         """Takes some text; it is written with what comes right after it."""
         if stream in self._cut or not text:
             return
@@ -66,16 +66,16 @@ class Voice:
     async def _write(self) -> None:
         async with self._turn:
             waiting, self._waiting = self._waiting, []
-            joined = _joined(waiting)
+            joined = _join_chunks(waiting)
             if len(joined) > (_CHANGES if self._pieces < _PLENTY else 2):
-                joined = _joined(sorted(joined, key=lambda piece: piece[0] != "out"))
+                joined = _join_chunks(sorted(joined, key=lambda piece: piece[0] != "out"))
             for stream, text in joined:
                 for start in range(0, len(text), _PIECE):
                     self._pieces += 1
                     await self._ctx.say(stream, text[start : start + _PIECE])
 
 
-def _joined(pieces: list[tuple[Stream, str]]) -> list[tuple[Stream, str]]:
+def _join_chunks(pieces: list[tuple[OutputStream, str]]) -> list[tuple[OutputStream, str]]:
     """Neighbours of one stream as one text."""
     return [
         (stream, "".join(text for _, text in said))

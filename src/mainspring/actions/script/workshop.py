@@ -15,20 +15,20 @@ from uuid import UUID
 
 import orjson
 
-from mainspring.actions.script.builds import Build, Builds
-from mainspring.actions.script.problems import ended, not_built
-from mainspring.actions.script.sandbox.caps import Caps
-from mainspring.actions.script.sandbox.pool import Sandboxes
+from mainspring.actions.script.builds import ScriptBuild, ScriptBuildCache
+from mainspring.actions.script.problems import build_error, process_ended_error
+from mainspring.actions.script.sandbox.caps import ProcessLimits
+from mainspring.actions.script.sandbox.pool import SandboxPool
 from mainspring.actions.script.sandbox.process import Frame, SandboxProcess
-from mainspring.actions.script.sandbox.walls import Walls
+from mainspring.actions.script.sandbox.walls import Isolation
 from mainspring.actions.script.schema import DEFAULT_WALL
-from mainspring.actions.script.talk import Speak, Talk
-from mainspring.actions.script.voice import Voice
+from mainspring.actions.script.talk import AnswerMcp, ScriptConversation
+from mainspring.actions.script.voice import OutputRecorder
 from mainspring.contracts.context import StepContext
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.secret import SpeltSecrets
+from mainspring.contracts.secret import ScriptSecrets
 from mainspring.definition.script import mark_of
-from mainspring.definition.secret_use import secret_places
+from mainspring.definition.secret_use import locate_script_secrets
 
 if TYPE_CHECKING:
     from mainspring.store.database import Database
@@ -38,7 +38,7 @@ _BUILD_SECONDS: Final = 10.0
 _MCP: Final = "/mcp"
 
 
-class Workshop:
+class ScriptRunner:
     """Builds and runs scripts, each in a process that is used once."""
 
     def __init__(
@@ -47,13 +47,13 @@ class Workshop:
         self._limits = limits
         self._address = address
         self._warm = warm
-        self._builds = Builds(database, self._built)
+        self._builds = ScriptBuildCache(database, self._built)
         self._stack = AsyncExitStack()
-        self._opening: asyncio.Task[Sandboxes] | None = None
+        self._opening: asyncio.Task[SandboxPool] | None = None
         # How many scripts run at once; none: as many as the machine's cores carry.
         self.most: int | None = None
         # How a script's own MCP client is answered; the surfaces hand it in.
-        self.speak: Speak | None = None
+        self.speak: AnswerMcp | None = None
 
     async def run(self, ctx: StepContext, config: Mapping[str, Any]) -> Any:
         """Runs a script to its end; what it returned."""
@@ -62,11 +62,11 @@ class Workshop:
         build, start = await asyncio.gather(
             self._builds.of(ctx.actor.workspace_id, source), ctx.start()
         )
-        voice = Voice(ctx, self._limits.script_output_bytes)
-        caps = Caps(wall, round(wall), self._limits.script_memory_mb)
+        voice = OutputRecorder(ctx, self._limits.script_output_bytes)
+        caps = ProcessLimits(wall, round(wall), self._limits.script_memory_mb)
         names = sorted({grant.capability for grant in ctx.grants})
         # Nobody who sends data to this try can know the mark of its secrets.
-        spelt = SpeltSecrets(secret_places(source), secrets.token_hex(16))
+        spelt = ScriptSecrets(locate_script_secrets(source), secrets.token_hex(16))
         first = {
             "kind": "run",
             "nonce": secrets.token_hex(16),
@@ -77,11 +77,11 @@ class Workshop:
             "names": names,
             "trigger": ctx.facts.get("trigger"),
             "input": config.get("input", ctx.facts.get("inputs")),
-            "run": _told(ctx),
+            "run": _build_run_info(ctx),
         }
         sandboxes = await self._open()
         async with sandboxes.taken(caps) as process:
-            talk = Talk(
+            talk = ScriptConversation(
                 ctx,
                 process,
                 voice,
@@ -103,11 +103,11 @@ class Workshop:
             raise problem
         return value
 
-    async def build(self, workspace_id: UUID, source: str) -> Build:
+    async def build(self, workspace_id: UUID, source: str) -> ScriptBuild:
         """Builds a source ahead of its first run, so that its author learns what is wrong."""
         return await self._builds.of(workspace_id, source)
 
-    async def walls(self) -> Walls:
+    async def walls(self) -> Isolation:
         """What holds scripts on this machine."""
         return await (await self._open()).walls()
 
@@ -117,30 +117,30 @@ class Workshop:
             await asyncio.gather(self._opening, return_exceptions=True)
         await self._stack.aclose()
 
-    async def _open(self) -> Sandboxes:
+    async def _open(self) -> SandboxPool:
         if self._opening is None or (self._opening.done() and self._opening.exception()):
             self._opening = asyncio.create_task(self._opened())
         return await asyncio.shield(self._opening)
 
-    async def _opened(self) -> Sandboxes:
-        return await self._stack.enter_async_context(Sandboxes(warm=self._warm, most=self.most))
+    async def _opened(self) -> SandboxPool:
+        return await self._stack.enter_async_context(SandboxPool(warm=self._warm, most=self.most))
 
-    async def _built(self, source: str) -> Build:
+    async def _built(self, source: str) -> ScriptBuild:
         sandboxes = await self._open()
-        async with sandboxes.taken(Caps(_BUILD_SECONDS, round(_BUILD_SECONDS))) as process:
+        async with sandboxes.taken(ProcessLimits(_BUILD_SECONDS, round(_BUILD_SECONDS))) as process:
             await process.send({"kind": "build", "nonce": secrets.token_hex(16), "source": source})
             async for said in process:
                 if not isinstance(said, Frame):
                     continue
                 if "built" in said.body:
-                    return Build(said.body["built"]["js"], said.body["built"].get("map"))
+                    return ScriptBuild(said.body["built"]["js"], said.body["built"].get("map"))
                 if "failed" in said.body:
-                    raise not_built(said.body["failed"])
+                    raise build_error(said.body["failed"])
             end = await process.ended()
-            raise ended(end.reason, end.exit_code, _BUILD_SECONDS)
+            raise process_ended_error(end.reason, end.exit_code, _BUILD_SECONDS)
 
 
-def _told(ctx: StepContext) -> dict[str, Any]:
+def _build_run_info(ctx: StepContext) -> dict[str, Any]:
     """What a script may know about its own run."""
     facts = ctx.facts.get("run") or {}
     return {

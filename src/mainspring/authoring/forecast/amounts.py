@@ -18,31 +18,31 @@ _CENT: Final = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class CostRange:
     """From what it may come to when little happens to what it may come to at most."""
 
     low: Decimal = ZERO
     usual: Decimal = ZERO
     high: Decimal = ZERO
 
-    def capped(self, *caps: Decimal) -> Span:
+    def capped(self, *caps: Decimal) -> CostRange:
         """The same below these caps, in order."""
         top = max(min(self.high, *caps), ZERO)
         usual = min(self.usual, top)
-        return Span(min(self.low, usual), usual, top)
+        return CostRange(min(self.low, usual), usual, top)
 
-    def times(self, low: Decimal, usual: Decimal, high: Decimal) -> Span:
+    def times(self, low: Decimal, usual: Decimal, high: Decimal) -> CostRange:
         made = (self.low * low, self.usual * usual, self.high * high)
-        return Span(*(min(one, MONEY_CEILING) for one in made))
+        return CostRange(*(min(one, MONEY_CEILING) for one in made))
 
     def as_dict(self) -> dict[str, str]:
         return {"low": plain(self.low), "usual": plain(self.usual), "high": plain(self.high)}
 
 
-def added(spans: Iterable[Span]) -> Span:
+def sum_ranges(spans: Iterable[CostRange]) -> CostRange:
     """What several come to together."""
     all_of_them = tuple(spans)
-    return Span(
+    return CostRange(
         sum((one.low for one in all_of_them), ZERO),
         sum((one.usual for one in all_of_them), ZERO),
         sum((one.high for one in all_of_them), ZERO),
@@ -55,7 +55,7 @@ def plain(amount: Decimal) -> str:
     return show_money(_PLACES if amount > 0 and not rounded else rounded)
 
 
-def said(amount: Decimal, rounding: str = ROUND_HALF_UP) -> str:
+def format_usd(amount: Decimal, rounding: str = ROUND_HALF_UP) -> str:
     """As a person says it: cents, or two digits of what is less than ten cents."""
     if not amount:
         return "$0"
@@ -72,9 +72,9 @@ def said(amount: Decimal, rounding: str = ROUND_HALF_UP) -> str:
 
 def at_most(amount: Decimal) -> str:
     """A bound, which may not become smaller by being said in few digits."""
-    return said(amount, ROUND_CEILING)
+    return format_usd(amount, ROUND_CEILING)
 
 
 def at_least(amount: Decimal) -> str:
     """The lower end of a range, which may not become larger by being said."""
-    return "$0" if amount < _PLACES else said(amount, ROUND_FLOOR)
+    return "$0" if amount < _PLACES else format_usd(amount, ROUND_FLOOR)

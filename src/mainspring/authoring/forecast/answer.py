@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from mainspring.authoring.forecast.amounts import Span, at_least, at_most, plain, said
+from mainspring.authoring.forecast.amounts import CostRange, at_least, at_most, format_usd, plain
 from mainspring.authoring.forecast.costs import RunCost, StepCost
-from mainspring.authoring.forecast.rates import DAYS, Rate
-from mainspring.authoring.forecast.reading import Bounds
+from mainspring.authoring.forecast.rates import DAYS, RunRate
+from mainspring.authoring.forecast.reading import ExecutionBounds
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class ForecastCaps:
     """What it can never spend more than."""
 
     run: Decimal
@@ -37,13 +37,13 @@ class Caps:
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class CostForecast:
     """What an automation will cost, and what that rests on."""
 
-    rate: Rate
+    rate: RunRate
     run: RunCost
-    month: Span
-    caps: Caps
+    month: CostRange
+    caps: ForecastCaps
     steps: tuple[StepCost, ...]
     notes: tuple[str, ...]
     sentence: str
@@ -61,7 +61,7 @@ class Forecast:
         }
 
 
-def caps_of(bounds: Bounds, rate: Rate) -> Caps:
+def caps_of(bounds: ExecutionBounds, rate: RunRate) -> ForecastCaps:
     """The caps, and what they come to in thirty days.
 
     Only the moments of a schedule are known beforehand, so only they bound a month by its runs.
@@ -71,37 +71,39 @@ def caps_of(bounds: Bounds, rate: Rate) -> Caps:
     month = bounds.day_usd * DAYS
     scheduled = bounds.run_usd * rate.high
     if rate.basis == "schedule" and rate.high and scheduled < month:
-        return Caps(bounds.run_usd, bounds.day_usd, scheduled, by_schedule=True)
-    return Caps(bounds.run_usd, bounds.day_usd, month)
+        return ForecastCaps(bounds.run_usd, bounds.day_usd, scheduled, by_schedule=True)
+    return ForecastCaps(bounds.run_usd, bounds.day_usd, month)
 
 
-def made_of(
-    rate: Rate,
+def build_forecast(
+    rate: RunRate,
     run: RunCost,
     steps: Sequence[StepCost],
-    caps: Caps,
+    caps: ForecastCaps,
     notes: Sequence[str],
     space_day_usd: Decimal | None = None,
-) -> Forecast:
+) -> CostForecast:
     """Puts the parts together; a month never costs more than its caps."""
     month = _month(rate, run, caps)
     told = [*notes, *_notes(rate, run, caps, space_day_usd)]
     sentence = _sentence(rate, run, month, caps)
-    return Forecast(rate, run, month, caps, tuple(steps), tuple(told), sentence)
+    return CostForecast(rate, run, month, caps, tuple(steps), tuple(told), sentence)
 
 
-def _month(rate: Rate, run: RunCost, caps: Caps) -> Span:
+def _month(rate: RunRate, run: RunCost, caps: ForecastCaps) -> CostRange:
     if run.basis == "free":
-        return Span()
+        return CostRange()
     if rate.open_ended and not rate.usual:
         # How often is anybody's guess, so the least is one run and the most its caps.
-        return Span(run.span.low, run.span.usual, caps.month).capped(caps.month)
+        return CostRange(run.span.low, run.span.usual, caps.month).capped(caps.month)
     made = run.of_many(rate.low, rate.usual, rate.high)
     high = caps.month if rate.open_ended else made.high
-    return Span(made.low, made.usual, high).capped(caps.month)
+    return CostRange(made.low, made.usual, high).capped(caps.month)
 
 
-def _notes(rate: Rate, run: RunCost, caps: Caps, space_day_usd: Decimal | None) -> list[str]:
+def _notes(
+    rate: RunRate, run: RunCost, caps: ForecastCaps, space_day_usd: Decimal | None
+) -> list[str]:
     found = []
     if rate.open_ended and rate.usual:
         runs = "1 run is" if rate.usual == 1 else f"{rate.usual:,} runs are"
@@ -110,26 +112,26 @@ def _notes(rate: Rate, run: RunCost, caps: Caps, space_day_usd: Decimal | None) 
         wanted = run.span.usual * rate.usual
         if wanted > caps.month:
             found.append(
-                f"Its runs would usually cost {said(wanted)} in {DAYS} days, which is more than "
+                f"Its runs would usually cost {format_usd(wanted)} in {DAYS} days, which is more than "  # noqa: E501
                 "its caps allow, so some of them would end early or not begin."
             )
         elif run.span.usual >= caps.run > 0:
             found.append(
-                f"A run would usually cost as much as its cap of {said(caps.run)}, so it may end "
+                f"A run would usually cost as much as its cap of {format_usd(caps.run)}, so it may end "  # noqa: E501
                 "before it is done."
             )
         if space_day_usd is not None and space_day_usd <= caps.day:
             found.append(
-                f"The whole workspace may spend {said(space_day_usd)} a day, which others share."
+                f"The whole workspace may spend {format_usd(space_day_usd)} a day, which others share."  # noqa: E501
             )
     return found
 
 
-def _sentence(rate: Rate, run: RunCost, month: Span, caps: Caps) -> str:
+def _sentence(rate: RunRate, run: RunCost, month: CostRange, caps: ForecastCaps) -> str:
     if run.basis == "free":
         return run.why
     open_price = run.basis == "unknown" and not run.span.usual
-    each, within = f"{said(run.span.usual)} a run", f" in {DAYS} days"
+    each, within = f"{format_usd(run.span.usual)} a run", f" in {DAYS} days"
     if not rate.high and not rate.open_ended:
         cost = "what a run costs is not known before it runs" if open_price else f"about {each}"
         return f"Not due in the next {DAYS} days; {cost}, at most {at_most(caps.run)} by its cap."
@@ -145,4 +147,4 @@ def _sentence(rate: Rate, run: RunCost, month: Span, caps: Caps) -> str:
     runs = "1 run" if rate.usual == 1 else f"{rate.usual:,} runs"
     ends = f", between {at_least(month.low)} and {at_most(month.high)}"
     between = "" if month.low == month.high else ends
-    return f"About {said(month.usual)} a month{between} ({each}, {runs}), {caps.said()}."
+    return f"About {format_usd(month.usual)} a month{between} ({each}, {runs}), {caps.said()}."

@@ -12,10 +12,10 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, Final
 
-from mainspring.actions.agent.bounds import DEFAULT_TOKENS, DEFAULT_TURNS, Bounds
-from mainspring.actions.agent.material import Material
+from mainspring.actions.agent.bounds import DEFAULT_TOKENS, DEFAULT_TURNS, AgentLimits
+from mainspring.actions.agent.material import AgentTask
 from mainspring.actions.agent.schema import MOST_TOKENS, MOST_TURNS
-from mainspring.actions.agent.words import system_text
+from mainspring.actions.agent.words import build_system_prompt
 from mainspring.authoring.forecast.reading import entries, money, text, whole
 from mainspring.authoring.forecast.typical import (
     ANSWER_TOKENS,
@@ -33,8 +33,8 @@ from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.model import ModelMessage, ModelRequest, Price
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.tool_patterns import is_pattern, matching, tool_name
-from mainspring.gate.ask import spelled
+from mainspring.definition.tool_patterns import is_pattern, match_pattern, read_tool_name
+from mainspring.gate.ask import canonical_json
 from mainspring.gate.llm_complete_schema import DEFAULT_TOKENS as ANSWER_DEFAULT
 from mainspring.gate.llm_complete_schema import MOST_TOKENS as ANSWER_MOST
 from mainspring.gate.usage_meter import reads_at_most
@@ -45,12 +45,12 @@ _MOST_TOOLS: Final = 100
 _MOST_PATTERNS: Final = 10
 _MARK: Final = "untrusted-0123456789abcdef"
 _UNSHOWN: Final = frozenset({"examples", "x-mainspring-anti-examples", "$schema"})
-_NOBODY: Final = Material("", "", (), {}, "", None, Bounds(1, 1, None, None, None), b"")
-_OURS: Final = len(system_text(_NOBODY, _MARK)) // TOKEN_CHARACTERS.value
+_NOBODY: Final = AgentTask("", "", (), {}, "", None, AgentLimits(1, 1, None, None, None), b"")
+_OURS: Final = len(build_system_prompt(_NOBODY, _MARK)) // TOKEN_CHARACTERS.value
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenEstimate:
     """What is read and what is written, in one ask or over a whole conversation."""
 
     read: int
@@ -61,21 +61,21 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ModelUseEstimate:
     """What a step asks of a model."""
 
     # As the ledger knows it.
     caller: str
     # Empty: the usual one. None: an expression decides.
     model: str | None
-    low: Tokens
-    usual: Tokens
-    most: Tokens
+    low: TokenEstimate
+    usual: TokenEstimate
+    most: TokenEstimate
     # Turns that the usual is reckoned with.
     turns: int = 1
     max_usd: Decimal | None = None
     # What the first ask alone can take, for which money is set aside before it is made.
-    first: Tokens = Tokens(0, 0)
+    first: TokenEstimate = TokenEstimate(0, 0)
 
     def bound(self, price: Price) -> Decimal:
         """The most that its tokens can cost, however they are read and written."""
@@ -86,7 +86,7 @@ class Asking:
 
 def asking_of(
     capability: str, config: Mapping[str, Any], usual_model: str, room: int, words: Vocabulary
-) -> Asking:
+) -> ModelUseEstimate:
     """What a call of a capability that asks models will take, with these unfinished arguments."""
     given = config.get("model")
     model: str | None = given if isinstance(given, str) and given else usual_model
@@ -96,7 +96,9 @@ def asking_of(
     return _answer(capability, config, model, room)
 
 
-def _answer(capability: str, config: Mapping[str, Any], model: str | None, room: int) -> Asking:
+def _answer(
+    capability: str, config: Mapping[str, Any], model: str | None, room: int
+) -> ModelUseEstimate:
     said = [text(one.get("content")) for one in entries(config.get("messages"))]
     texts = [text(config.get("prompt")), text(config.get("system")), *said]
     least, usually, open_ended = _read(texts)
@@ -105,18 +107,20 @@ def _answer(capability: str, config: Mapping[str, Any], model: str | None, room:
     sends = ModelRequest("", tuple(ModelMessage("user", one) for one in texts if one))
     most = room if open_ended else min(reads_at_most(sends), room)
     written = min(longest, room)
-    return Asking(
+    return ModelUseEstimate(
         caller=capability,
         model=model,
-        low=Tokens(least + around, min(SHORT_ANSWER_TOKENS.value, longest)),
-        usual=Tokens(usually + around, min(ANSWER_TOKENS.value, longest)),
-        most=Tokens(min(most, max(room - written, 0)), written),
+        low=TokenEstimate(least + around, min(SHORT_ANSWER_TOKENS.value, longest)),
+        usual=TokenEstimate(usually + around, min(ANSWER_TOKENS.value, longest)),
+        most=TokenEstimate(min(most, max(room - written, 0)), written),
         max_usd=money(config.get("max_usd")),
-        first=Tokens(reads_at_most(sends), longest),
+        first=TokenEstimate(reads_at_most(sends), longest),
     )
 
 
-def _agent(config: Mapping[str, Any], model: str | None, room: int, words: Vocabulary) -> Asking:
+def _agent(
+    config: Mapping[str, Any], model: str | None, room: int, words: Vocabulary
+) -> ModelUseEstimate:
     documents = [text(one.get("text")) for one in entries(config.get("documents"))]
     texts = [text(config.get("prompt")), text(config.get("system"))]
     least, usually, _ = _read(texts)
@@ -133,15 +137,15 @@ def _agent(config: Mapping[str, Any], model: str | None, room: int, words: Vocab
     written = min(allowed * longest, room)
     sends = ModelRequest("", tuple(ModelMessage("user", one) for one in (*texts, *documents)))
     at_most = reads_at_most(sends) + fixed * TOKEN_CHARACTERS.value
-    return Asking(
+    return ModelUseEstimate(
         caller=AGENT_RUN,
         model=model,
-        low=Tokens(fixed + least + small, min(SHORT_ANSWER_TOKENS.value, longest)),
-        usual=Tokens(first * turns + grows, call * (turns - 1) + answer),
-        most=Tokens(room - written, written),
+        low=TokenEstimate(fixed + least + small, min(SHORT_ANSWER_TOKENS.value, longest)),
+        usual=TokenEstimate(first * turns + grows, call * (turns - 1) + answer),
+        most=TokenEstimate(room - written, written),
         turns=turns,
         max_usd=money(config.get("max_usd")),
-        first=Tokens(at_most, longest),
+        first=TokenEstimate(at_most, longest),
     )
 
 
@@ -165,10 +169,10 @@ def _read(texts: list[str], alone: int = EXPRESSION_TOKENS.value) -> tuple[int, 
 
 def _offered(given: Any, capabilities: Mapping[str, Capability]) -> Iterator[int]:
     """The tokens of each tool that a model is told of, in every turn."""
-    named = map(tool_name, (given if isinstance(given, list) else [])[:_MOST_TOOLS])
+    named = map(read_tool_name, (given if isinstance(given, list) else [])[:_MOST_TOOLS])
     names = list(dict.fromkeys(name for name in named if name))
     patterns = [name for name in names if is_pattern(name)][:_MOST_PATTERNS]
-    meant = (name for pattern in patterns for name in matching(pattern, capabilities))
+    meant = (name for pattern in patterns for name in match_pattern(pattern, capabilities))
     found = dict.fromkeys([*(name for name in names if not is_pattern(name)), *meant])
     for name in islice(found, _MOST_TOOLS):
         known = capabilities.get(name)
@@ -183,6 +187,6 @@ def _shape(schema: Any) -> int:
 def _size(schema: Mapping[str, Any]) -> int:
     shown = {key: value for key, value in schema.items() if key not in _UNSHOWN}
     try:
-        return len(spelled(shown))
+        return len(canonical_json(shown))
     except (TypeError, ValueError, RecursionError):
         return 0

@@ -17,15 +17,15 @@ from mainspring.authoring.forecast.amounts import (
     BASES,
     ZERO,
     Basis,
-    Span,
-    added,
+    CostRange,
     at_most,
+    format_usd,
     plain,
-    said,
+    sum_ranges,
 )
-from mainspring.authoring.forecast.asks import Asking, Tokens, asking_of
-from mainspring.authoring.forecast.places import Place
-from mainspring.authoring.forecast.reading import Bounds
+from mainspring.authoring.forecast.asks import ModelUseEstimate, TokenEstimate, asking_of
+from mainspring.authoring.forecast.places import StepFrequency
+from mainspring.authoring.forecast.reading import ExecutionBounds
 from mainspring.authoring.forecast.typical import (
     ANSWER_TOKENS,
     FEWEST,
@@ -43,13 +43,13 @@ _FREE: Final = "It calls nothing that costs money."
 _NOTHING: Final = "It costs nothing: no step asks a model or calls anything that costs money."
 # A script may have a model of its own, which nobody here can see.
 _MARKS: Final = " What a script reports itself comes on top."
-_TYPICAL_ASK: Final = Tokens(SCRIPT_ASK_TOKENS.value, ANSWER_TOKENS.value)
+_TYPICAL_ASK: Final = TokenEstimate(SCRIPT_ASK_TOKENS.value, ANSWER_TOKENS.value)
 # Others' conversations are not this one: it may well take twice as much as the longest of them.
 _MARGIN: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class PastConversation:
     """A conversation that this workspace has had with a model: what each ask read and wrote."""
 
     caller: str
@@ -61,7 +61,7 @@ class Talk:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CostEvidence:
     """What has been looked up: prices by the name that was asked for, and what happened before."""
 
     prices: Mapping[str, Price] = field(default_factory=dict)
@@ -69,9 +69,9 @@ class Known:
     unpriced: Mapping[str, str] = field(default_factory=dict)
     # The names under which the ledger may know a model.
     called: Mapping[str, str] = field(default_factory=dict)
-    talks: Sequence[Talk] = ()
+    talks: Sequence[PastConversation] = ()
 
-    def like(self, asking: Asking) -> list[Talk]:
+    def like(self, asking: ModelUseEstimate) -> list[PastConversation]:
         """Conversations of the same kind with the same model."""
         name = self.called.get(asking.model or "", asking.model or "")
         return [
@@ -84,7 +84,7 @@ class StepCost:
     """What one step costs in one run."""
 
     step_id: str
-    span: Span
+    span: CostRange
     basis: Basis
     why: str
     note: str = ""
@@ -100,38 +100,41 @@ class StepCost:
 
 
 @dataclass(frozen=True, slots=True)
-class Paying:
+class PricedStep:
     """A step that may cost money: it asks a model, calls something with a price, or may do so."""
 
-    place: Place
-    asking: Asking | None = None
+    place: StepFrequency
+    asking: ModelUseEstimate | None = None
     priced: Capability | None = None
 
 
 def paying_of(
-    places: Iterable[Place], bounds: Bounds, words: Vocabulary, grants: Sequence[Grant]
-) -> list[Paying | Place]:
+    places: Iterable[StepFrequency],
+    bounds: ExecutionBounds,
+    words: Vocabulary,
+    grants: Sequence[Grant],
+) -> list[PricedStep | StepFrequency]:
     """Each step, marked if it may cost money."""
     return [_sorted(place, bounds, words, grants) for place in places]
 
 
 def _sorted(
-    place: Place, bounds: Bounds, words: Vocabulary, grants: Sequence[Grant]
-) -> Paying | Place:
+    place: StepFrequency, bounds: ExecutionBounds, words: Vocabulary, grants: Sequence[Grant]
+) -> PricedStep | StepFrequency:
     called = words.capabilities.get(AGENT_RUN if place.action == AGENT_TASK else place.action)
     if called is not None:
         if called.annotations.asks_models:
             asking = asking_of(called.id, place.config, bounds.model, bounds.tokens, words)
-            return Paying(place, asking=asking)
-        return Paying(place, priced=called) if called.may_cost else place
+            return PricedStep(place, asking=asking)
+        return PricedStep(place, priced=called) if called.may_cost else place
     if place.action not in words.actions:
-        return Paying(place)
+        return PricedStep(place)
     used = _used(place, words, grants)
     costly = any(name in words.capabilities and words.capabilities[name].may_cost for name in used)
-    return Paying(place) if costly else place
+    return PricedStep(place) if costly else place
 
 
-def _used(place: Place, words: Vocabulary, grants: Sequence[Grant]) -> list[str]:
+def _used(place: StepFrequency, words: Vocabulary, grants: Sequence[Grant]) -> list[str]:
     """What an action may call; one that cannot say so may call whatever is granted."""
     try:
         return [grant.capability for grant in words.actions[place.action].uses(place.config)]
@@ -139,11 +142,16 @@ def _used(place: Place, words: Vocabulary, grants: Sequence[Grant]) -> list[str]
         return [grant.capability for grant in grants]
 
 
-def cost_of(step: Paying | Place, bounds: Bounds, words: Vocabulary, known: Known) -> StepCost:
+def cost_of(
+    step: PricedStep | StepFrequency,
+    bounds: ExecutionBounds,
+    words: Vocabulary,
+    known: CostEvidence,
+) -> StepCost:
     """What one step costs in a run, below every cap that holds for it."""
-    if isinstance(step, Place):
+    if isinstance(step, StepFrequency):
         return StepCost(
-            step.step_id, Span(), "free", _FREE + (_MARKS if step.action == _SCRIPT else "")
+            step.step_id, CostRange(), "free", _FREE + (_MARKS if step.action == _SCRIPT else "")
         )
     place = step.place
     if step.asking is not None:
@@ -160,13 +168,15 @@ def cost_of(step: Paying | Place, bounds: Bounds, words: Vocabulary, known: Know
     )
 
 
-def _often(place: Place) -> str:
+def _often(place: StepFrequency) -> str:
     if not place.items_open:
         return ""
     return f" How many items there are is only known in the run; {ITEMS.value} are reckoned with."
 
 
-def _asked(place: Place, asking: Asking, known: Known, bounds: Bounds) -> StepCost:
+def _asked(
+    place: StepFrequency, asking: ModelUseEstimate, known: CostEvidence, bounds: ExecutionBounds
+) -> StepCost:
     if asking.model is None:
         return _open(place, bounds, "Which model it asks is only decided in the run.")
     price = known.prices.get(asking.model)
@@ -179,13 +189,13 @@ def _asked(place: Place, asking: Asking, known: Known, bounds: Bounds) -> StepCo
     if len(talks) >= FEWEST:
         costs = [talk.cost(price) for talk in talks]
         high = min(max(costs) * _MARGIN, bound)
-        span = Span(min(costs), mean(costs), high).capped(bound)
+        span = CostRange(min(costs), mean(costs), high).capped(bound)
         why = (
             f"After {len(costs)} conversations of this workspace with the same model, which "
-            f"would come to {said(mean(costs))} each on average at today's price."
+            f"would come to {format_usd(mean(costs))} each on average at today's price."
         )
         return StepCost(place.step_id, span, "similar", why, note)
-    span = Span(asking.low.cost(price), asking.usual.cost(price), bound).capped(bound)
+    span = CostRange(asking.low.cost(price), asking.usual.cost(price), bound).capped(bound)
     turns = f" in {asking.turns} turns" if asking.turns > 1 else ""
     why = (
         f"Too little like it has run here to go by: about {asking.usual.read} tokens to read and "
@@ -194,7 +204,9 @@ def _asked(place: Place, asking: Asking, known: Known, bounds: Bounds) -> StepCo
     return StepCost(place.step_id, span, "bounded", why, note)
 
 
-def _too_dear(place: Place, asking: Asking, price: Price, bounds: Bounds) -> str:
+def _too_dear(
+    place: StepFrequency, asking: ModelUseEstimate, price: Price, bounds: ExecutionBounds
+) -> str:
     """Money is set aside for the most that an ask can cost; without it nothing is asked."""
     caps = [bounds.most_usd, *place.caps]
     # With a cap of its own a call is cut to what that affords.
@@ -202,12 +214,12 @@ def _too_dear(place: Place, asking: Asking, price: Price, bounds: Bounds) -> str
     if most <= min(caps):
         return ""
     return (
-        f"One ask of step {place.step_id!r} can cost {said(most)}, which is more than its cap of "
-        f"{said(min(caps))} allows, so it would be refused."
+        f"One ask of step {place.step_id!r} can cost {format_usd(most)}, which is more than its cap of "  # noqa: E501
+        f"{format_usd(min(caps))} allows, so it would be refused."
     )
 
 
-def _priced(place: Place, capability: Capability, bounds: Bounds) -> StepCost:
+def _priced(place: StepFrequency, capability: Capability, bounds: ExecutionBounds) -> StepCost:
     price = capability.annotations.price
     try:
         most = None if price is None else price(place.config)
@@ -215,20 +227,20 @@ def _priced(place: Place, capability: Capability, bounds: Bounds) -> StepCost:
         most = None
     if most is None or not most.is_finite() or most < 0:
         return _open(place, bounds, "What a call costs follows from what is still open.")
-    span = Span(most, most, most)
+    span = CostRange(most, most, most)
     return StepCost(place.step_id, span, "bounded", f"A call costs at most {at_most(most)}.")
 
 
-def _program(place: Place, bounds: Bounds, known: Known) -> StepCost:
+def _program(place: StepFrequency, bounds: ExecutionBounds, known: CostEvidence) -> StepCost:
     """A script may ask a model as often as it likes; its caps alone hold it back."""
     price = known.prices.get(bounds.model)
     usual = ZERO if price is None else _TYPICAL_ASK.cost(price)
     why = "It may ask a model as often as it likes; one ask is reckoned with."
-    return StepCost(place.step_id, Span(ZERO, usual, bounds.most_usd), "unknown", why)
+    return StepCost(place.step_id, CostRange(ZERO, usual, bounds.most_usd), "unknown", why)
 
 
-def _open(place: Place, bounds: Bounds, why: str) -> StepCost:
-    return StepCost(place.step_id, Span(ZERO, ZERO, bounds.most_usd), "unknown", why)
+def _open(place: StepFrequency, bounds: ExecutionBounds, why: str) -> StepCost:
+    return StepCost(place.step_id, CostRange(ZERO, ZERO, bounds.most_usd), "unknown", why)
 
 
 def same_model(one: str, other: str) -> bool:
@@ -244,14 +256,14 @@ def same_model(one: str, other: str) -> bool:
 class RunCost:
     """What one run costs."""
 
-    span: Span
+    span: CostRange
     basis: Basis
     why: str
     # Of measured runs: how far they lie from their average, and how many they are.
     spread: Decimal = ZERO
     measured: int = 0
 
-    def of_many(self, low: int, usual: int, high: int) -> Span:
+    def of_many(self, low: int, usual: int, high: int) -> CostRange:
         """What so many runs cost together.
 
         Where runs were measured, cheap ones and dear ones even out; the fewer were measured,
@@ -261,7 +273,7 @@ class RunCost:
         widest = one.times(Decimal(low), Decimal(usual), Decimal(high))
         if not self.measured:
             return widest
-        return Span(
+        return CostRange(
             max(widest.low, low * (one.usual - self._off(low))),
             widest.usual,
             min(widest.high, high * (one.usual + self._off(high))),
@@ -275,14 +287,14 @@ class RunCost:
 
 
 def cost_of_run(
-    steps: Sequence[StepCost], bounds: Bounds, *, may_do_nothing: bool = False
+    steps: Sequence[StepCost], bounds: ExecutionBounds, *, may_do_nothing: bool = False
 ) -> RunCost:
     """All steps together, as sure as the least sure of them."""
     paid = [step for step in steps if step.basis != "free"]
-    span = added(step.span for step in paid).capped(bounds.most_usd)
+    span = sum_ranges(step.span for step in paid).capped(bounds.most_usd)
     if not paid:
         marks = any(step.why.endswith(_MARKS) for step in steps)
-        return RunCost(Span(), "free", _NOTHING + (_MARKS if marks else ""))
+        return RunCost(CostRange(), "free", _NOTHING + (_MARKS if marks else ""))
     basis = max((step.basis for step in paid), key=BASES.index)
     if may_do_nothing:
         why = f"{_WHYS[basis]} Every step has a condition, so a run may cost nothing."

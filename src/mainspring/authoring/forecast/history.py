@@ -13,9 +13,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.authoring.forecast.costs import Talk
+from mainspring.authoring.forecast.costs import PastConversation
 from mainspring.contracts.agency import AGENT_RUN
-from mainspring.contracts.ids import floor_id
+from mainspring.contracts.ids import get_lowest_id_at
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -82,7 +82,7 @@ _TALKS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class WorkspaceBudget:
     """The workspace itself."""
 
     created_at: datetime
@@ -90,7 +90,7 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EventHistory:
     """Events of one type, and since when all of them are here."""
 
     since: datetime
@@ -107,21 +107,29 @@ class PastRun:
     document: Mapping[str, Any] | None
 
 
-async def read_space(tx: Transaction, workspace_id: UUID, now: datetime) -> Space:
+async def read_workspace_budget(
+    tx: Transaction, workspace_id: UUID, now: datetime
+) -> WorkspaceBudget:
     row = await tx.fetchrow(_SPACE, workspace_id)
-    return Space(now) if row is None else Space(row["created_at"], row["cost_cap_daily_usd"])
+    return (
+        WorkspaceBudget(now)
+        if row is None
+        else WorkspaceBudget(row["created_at"], row["cost_cap_daily_usd"])
+    )
 
 
-async def read_told(tx: Transaction, workspace_id: UUID, event_type: str, since: datetime) -> Told:
+async def read_event_history(
+    tx: Transaction, workspace_id: UUID, event_type: str, since: datetime
+) -> EventHistory:
     """The newest events of a type, as far back as they are kept and looked through."""
-    bounds = (workspace_id, floor_id(since), _EVENTS)
+    bounds = (workspace_id, get_lowest_id_at(since), _EVENTS)
     reach = await tx.fetchrow(_REACH, *bounds)
     rows = await tx.fetch(_TOLD, *bounds, event_type, _EVENT_BYTES)
     if reach["looked_at"] >= _EVENTS:
         since = max(since, reach["since"])
     if rows and len(rows) < rows[0]["told"]:
         since = max(since, rows[-1]["created_at"])
-    return Told(since, [(row["created_at"], row["payload"]) for row in rows])
+    return EventHistory(since, [(row["created_at"], row["payload"]) for row in rows])
 
 
 async def read_starts(
@@ -130,7 +138,9 @@ async def read_starts(
     """Since when an automation can have been started in one way, and when it was."""
     begun = await tx.fetchrow(_BEGUN, workspace_id, automation_id)
     since = now - LOOK_BACK if begun is None else max(begun["created_at"], now - LOOK_BACK)
-    rows = await tx.fetch(_RUN_DAYS, workspace_id, automation_id, floor_id(since), kind, _EVENTS)
+    rows = await tx.fetch(
+        _RUN_DAYS, workspace_id, automation_id, get_lowest_id_at(since), kind, _EVENTS
+    )
     if len(rows) >= _EVENTS:
         since = rows[-1]["created_at"]
     return since, [row["created_at"] for row in rows]
@@ -160,7 +170,7 @@ async def read_step_costs(
 
 async def read_talks(
     tx: Transaction, workspace_id: UUID, callers: Sequence[str], now: datetime
-) -> list[Talk]:
+) -> list[PastConversation]:
     """The workspace's newest conversations with models."""
     rows = await tx.fetch(_TALKS, workspace_id, now - LOOK_BACK, list(callers), _ASKS)
     talks: dict[tuple[Any, ...], list[tuple[int, int, int]]] = {}
@@ -171,4 +181,4 @@ async def read_talks(
             place = (row["id"],)
         ask = (row["input_tokens"], row["output_tokens"], row["cached_tokens"])
         talks.setdefault((row["caller"], row["model"], *place), []).append(ask)
-    return [Talk(key[0], key[1], tuple(asks)) for key, asks in talks.items()]
+    return [PastConversation(key[0], key[1], tuple(asks)) for key, asks in talks.items()]

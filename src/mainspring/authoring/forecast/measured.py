@@ -16,11 +16,11 @@ from uuid import UUID
 
 import orjson
 
-from mainspring.authoring.forecast.amounts import ZERO, Span, at_least, at_most, said
-from mainspring.authoring.forecast.costs import Paying, RunCost, StepCost
+from mainspring.authoring.forecast.amounts import ZERO, CostRange, at_least, at_most, format_usd
+from mainspring.authoring.forecast.costs import PricedStep, RunCost, StepCost
 from mainspring.authoring.forecast.history import PastRun
-from mainspring.authoring.forecast.places import Place
-from mainspring.authoring.forecast.reading import Bounds
+from mainspring.authoring.forecast.places import StepFrequency
+from mainspring.authoring.forecast.reading import ExecutionBounds
 from mainspring.authoring.forecast.typical import FEWEST
 
 # From here on a single run far out says less than the rest of them.
@@ -31,14 +31,14 @@ _FAR: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class CostShape:
     """What costs money in a definition: in full, in short, and the tokens that it would take."""
 
     whole: tuple[tuple[Any, ...], ...]
     brief: tuple[tuple[Any, ...], ...]
     tokens: tuple[int, ...]
 
-    def like(self, other: Shape) -> bool:
+    def like(self, other: CostShape) -> bool:
         """Whether the same models are asked at the same places for about as much."""
         pairs = zip(self.tokens, other.tokens, strict=False)
         return self.brief == other.brief and all(
@@ -47,7 +47,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredRuns:
     """Past runs that tell what the next one costs."""
 
     runs: Sequence[PastRun]
@@ -64,11 +64,11 @@ class Measured:
         return any(run.cost_usd for run in self.runs)
 
 
-def shape_of(steps: Sequence[Paying | Place], bounds: Bounds) -> Shape:
+def shape_of(steps: Sequence[PricedStep | StepFrequency], bounds: ExecutionBounds) -> CostShape:
     """What of a plan costs money, so that two definitions can be compared."""
     whole, brief, tokens = [], [], []
     for step in steps:
-        if isinstance(step, Place):
+        if isinstance(step, StepFrequency):
             continue
         place, model = step.place, bounds.model
         if step.asking is not None:
@@ -77,7 +77,7 @@ def shape_of(steps: Sequence[Paying | Place], bounds: Bounds) -> Shape:
         short = (place.action, model, place.items_open, place.conditional)
         brief.append(short)
         whole.append((*short, place.step_id, _spelled(place.config)))
-    return Shape(tuple(whole), tuple(brief), tuple(tokens))
+    return CostShape(tuple(whole), tuple(brief), tuple(tokens))
 
 
 def _spelled(config: Mapping[str, Any]) -> bytes:
@@ -88,10 +88,10 @@ def _spelled(config: Mapping[str, Any]) -> bytes:
 
 
 def choose(
-    runs: Sequence[PastRun], shape: Shape, shaped: Callable[[Mapping[str, Any]], Shape]
-) -> Measured | None:
+    runs: Sequence[PastRun], shape: CostShape, shaped: Callable[[Mapping[str, Any]], CostShape]
+) -> MeasuredRuns | None:
     """The runs that count; None if they are too few."""
-    shapes: dict[int, Shape] = {}
+    shapes: dict[int, CostShape] = {}
     same, alike = [], []
     for run in runs:
         if run.document is None:
@@ -104,21 +104,21 @@ def choose(
             if theirs.whole == shape.whole:
                 same.append(run)
     if len(same) >= FEWEST:
-        return Measured(same, nearly=False)
-    found = Measured(alike, nearly=len(alike) > len(same))
+        return MeasuredRuns(same, nearly=False)
+    found = MeasuredRuns(alike, nearly=len(alike) > len(same))
     # One run that cost money is enough to know that a plan which seems free is not.
     enough = len(alike) >= FEWEST or (not shape.brief and found.cost_money)
     return found if enough else None
 
 
-def span_of(costs: Sequence[Decimal]) -> Span:
+def span_of(costs: Sequence[Decimal]) -> CostRange:
     """From the cheapest to the dearest but a few; a month of runs adds up to their average."""
     ranked, usual = sorted(costs), mean(costs)
     cut = len(ranked) // _MANY
-    return Span(min(ranked[cut], usual), usual, max(ranked[len(ranked) - 1 - cut], usual))
+    return CostRange(min(ranked[cut], usual), usual, max(ranked[len(ranked) - 1 - cut], usual))
 
 
-def cost_of_runs(measured: Measured, bounds: Bounds) -> RunCost:
+def cost_of_runs(measured: MeasuredRuns, bounds: ExecutionBounds) -> RunCost:
     """What a run costs, after those that there were; what they cost is told as it was."""
     costs = [run.cost_usd for run in measured.runs]
     whole = span_of(costs)
@@ -135,15 +135,15 @@ def _told(costs: Sequence[Decimal], *, nearly: bool) -> str:
     """What runs really cost, all of them."""
     steps = "the same or nearly the same" if nearly else "the same"
     if len(costs) == 1:
-        return f"Its last live run with {steps} paid steps cost {said(costs[0])}."
+        return f"Its last live run with {steps} paid steps cost {format_usd(costs[0])}."
     return (
-        f"Its last {len(costs)} live runs with {steps} paid steps cost {said(mean(costs))} on "
+        f"Its last {len(costs)} live runs with {steps} paid steps cost {format_usd(mean(costs))} on "  # noqa: E501
         f"average, from {at_least(min(costs))} to {at_most(max(costs))}."
     )
 
 
-def measured_step(
-    step: StepCost, spent: Mapping[UUID, Decimal], measured: Measured, bounds: Bounds
+def measure_step(
+    step: StepCost, spent: Mapping[UUID, Decimal], measured: MeasuredRuns, bounds: ExecutionBounds
 ) -> StepCost:
     """A step as its own asks of models were on the books; what was not booked stays as it was."""
     if not spent:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, Final
 
-from mainspring.authoring.forecast.reading import Bounds, entries, money, text, whole
+from mainspring.authoring.forecast.reading import ExecutionBounds, entries, money, text, whole
 from mainspring.authoring.forecast.typical import ITEMS
 from mainspring.authoring.places import mapping
 from mainspring.contracts.limits import Limits
@@ -25,7 +25,7 @@ _ZERO: Final = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StepFrequency:
     """One step that does something itself."""
 
     step_id: str
@@ -43,12 +43,12 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class _StepFrequencyWalk:
     words: Vocabulary
     limits: Limits
     retries: int
 
-    def steps(self, given: Any, around: Place, depth: int = 0) -> Iterator[Place]:
+    def steps(self, given: Any, around: StepFrequency, depth: int = 0) -> Iterator[StepFrequency]:
         for entry in entries(given)[: self.limits.steps]:
             place = self._place(entry, around)
             nested = self._nested(place.action)
@@ -59,7 +59,7 @@ class _Walk:
                 inside = self._loop(place)
                 yield from self.steps(place.config.get(nested), inside, depth + 1)
 
-    def _place(self, entry: Mapping[str, Any], around: Place) -> Place:
+    def _place(self, entry: Mapping[str, Any], around: StepFrequency) -> StepFrequency:
         cap = money(entry.get("budget_cap_usd"))
         may_skip = bool(entry.get("when"))
         return replace(
@@ -76,7 +76,7 @@ class _Walk:
         known = self.words.actions.get(action)
         return None if known is None else known.nested
 
-    def _loop(self, place: Place) -> Place:
+    def _loop(self, place: StepFrequency) -> StepFrequency:
         items = place.config.get("items")
         if isinstance(items, list | tuple):
             many = Decimal(min(len(items), self.limits.for_each_items))
@@ -92,14 +92,14 @@ class _Walk:
         )
 
 
-def places_of(
-    document: Mapping[str, Any], bounds: Bounds, words: Vocabulary, limits: Limits
-) -> list[Place]:
+def count_step_frequencies(
+    document: Mapping[str, Any], bounds: ExecutionBounds, words: Vocabulary, limits: Limits
+) -> list[StepFrequency]:
     """Every step that does something itself, nested ones included, in order."""
-    walk = _Walk(words, limits, bounds.retries)
-    failed = Place("", "", {}, low=_ZERO, usual=_ZERO)
+    walk = _StepFrequencyWalk(words, limits, bounds.retries)
+    failed = StepFrequency("", "", {}, low=_ZERO, usual=_ZERO)
     after = mapping(document.get("execution")).get("on_failure")
-    found = [*islice(walk.steps(document.get("plan"), Place("", "", {})), limits.steps)]
+    found = [*islice(walk.steps(document.get("plan"), StepFrequency("", "", {})), limits.steps)]
     return [*found, *islice(walk.steps(after, failed), limits.steps)]
 
 

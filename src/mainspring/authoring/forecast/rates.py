@@ -32,7 +32,7 @@ _MINUTE: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class RunRate:
     """Runs in thirty days."""
 
     low: int
@@ -53,12 +53,12 @@ class Rate:
         }
 
 
-def unknown(why: str) -> Rate:
+def unknown(why: str) -> RunRate:
     """Nobody knows how often."""
-    return Rate(0, 0, 0, "unknown", why, open_ended=True)
+    return RunRate(0, 0, 0, "unknown", why, open_ended=True)
 
 
-def by_schedule(config: Mapping[str, Any], now: datetime) -> Rate:
+def by_schedule(config: Mapping[str, Any], now: datetime) -> RunRate:
     """The moments of a schedule in the thirty days from now."""
     written, zone = text(config.get("cron")), text(config.get("timezone"))
     if not written or not zone:
@@ -70,10 +70,12 @@ def by_schedule(config: Mapping[str, Any], now: datetime) -> Rate:
     except (Invalid, ZoneInfoNotFoundError, ValueError, OSError):
         return unknown("Its schedule cannot be read.")
     why = f"{describe(cron)} ({zone}): {_times(moments)} in the next {DAYS} days."
-    return Rate(moments, moments, moments, "schedule", why)
+    return RunRate(moments, moments, moments, "schedule", why)
 
 
-def seen(moments: Sequence[datetime], since: datetime, now: datetime, what: str) -> Rate:
+def rate_from_history(
+    moments: Sequence[datetime], since: datetime, now: datetime, what: str
+) -> RunRate:
     """A rate after the moments of a stretch that was really watched, and no longer one."""
     watched = max(now - since, timedelta())
     if watched >= _DAY:
@@ -87,18 +89,18 @@ def seen(moments: Sequence[datetime], since: datetime, now: datetime, what: str)
     return replace(by_count([times], what), why=why, open_ended=True)
 
 
-def by_count(counts: Sequence[int], what: str) -> Rate:
+def by_count(counts: Sequence[int], what: str) -> RunRate:
     """A rate seen on some days, one count for each of them; days differ, so months do."""
     days, total = len(counts), sum(counts)
     told = f"{what} {_times(total)} in the last {_some_days(days)}"
     if not total:
         most = ceil(_UNSEEN * DAYS / days)
-        return Rate(0, 0, most, "observed", f"{told}; that it is rare does not mean never.")
+        return RunRate(0, 0, most, "observed", f"{told}; that it is rare does not mean never.")
     usual = fmean(counts)
     # Counts of rare events vary by their root, however even a few days looked.
     varies = max(pstdev(counts), sqrt(usual)) * DAYS * sqrt(1 / DAYS + 1 / days)
     low, high = floor(usual * DAYS - 2 * varies), ceil(usual * DAYS + 2 * varies)
-    return Rate(max(low, 0), round(usual * DAYS), high, "observed", f"{told}.")
+    return RunRate(max(low, 0), round(usual * DAYS), high, "observed", f"{told}.")
 
 
 def daily(moments: Sequence[datetime], since: datetime, now: datetime) -> list[int]:
@@ -111,10 +113,10 @@ def daily(moments: Sequence[datetime], since: datetime, now: datetime) -> list[i
     return counts
 
 
-def together(rates: Sequence[Rate]) -> Rate:
+def together(rates: Sequence[RunRate]) -> RunRate:
     """Several triggers each start runs of their own; the least sure of them says how sure it is."""
     if not rates:
-        return Rate(
+        return RunRate(
             0,
             0,
             0,
@@ -124,7 +126,7 @@ def together(rates: Sequence[Rate]) -> Rate:
         )
     order: tuple[RateBasis, ...] = ("schedule", "observed", "by_hand", "unknown")
     basis = max((rate.basis for rate in rates), key=order.index)
-    return Rate(
+    return RunRate(
         low=sum(rate.low for rate in rates),
         usual=sum(rate.usual for rate in rates),
         high=sum(rate.high for rate in rates),
@@ -134,7 +136,7 @@ def together(rates: Sequence[Rate]) -> Rate:
     )
 
 
-def _whys(rates: Sequence[Rate]) -> list[str]:
+def _whys(rates: Sequence[RunRate]) -> list[str]:
     """What each trigger rests on; equal ones are said once, and that there are several."""
     counted = Counter((rate.why, rate.basis == "unknown") for rate in rates)
     return [

@@ -50,7 +50,7 @@ def money(value: Any) -> Decimal | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ExecutionBounds:
     """What every run of the definition is held to, and the model that it asks."""
 
     run_usd: Decimal
@@ -65,14 +65,14 @@ class Bounds:
         return min(self.run_usd, self.day_usd)
 
 
-def bounds_of(document: Mapping[str, Any], space_day_usd: Decimal | None = None) -> Bounds:
+def bounds_of(document: Mapping[str, Any], space_day_usd: Decimal | None = None) -> ExecutionBounds:
     """The bounds of a definition; a workspace may allow less in a day than its automation."""
     given, usual = mapping(document.get("execution")), _EXECUTION
     run, day = money(given.get("budget_cap_usd")), money(given.get("cost_cap_daily_usd"))
     run = usual.budget_cap_usd if run is None else run
     day = usual.cost_cap_daily_usd if day is None else day
     day = day if space_day_usd is None else min(day, space_day_usd)
-    return Bounds(
+    return ExecutionBounds(
         run_usd=run,
         day_usd=day,
         tokens=whole(given.get("max_llm_tokens"), usual.max_llm_tokens, 0, _MOST_TOKENS),

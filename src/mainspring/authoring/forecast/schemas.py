@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mainspring.authoring.forecast.amounts import BASES
-from mainspring.contracts.object_schema import plain_object
+from mainspring.contracts.object_schema import build_object_part
 
 _USD: Final[dict[str, Any]] = {
     "type": "string",
@@ -17,9 +17,9 @@ _SENTENCE: Final[dict[str, Any]] = {"type": "string"}
 _RANGE: Final[dict[str, Any]] = {"low": _USD, "usual": _USD, "high": _USD}
 
 FORECAST_SCHEMA: Final[dict[str, Any]] = {
-    **plain_object(
+    **build_object_part(
         {
-            "runs_per_month": plain_object(
+            "runs_per_month": build_object_part(
                 {
                     "low": _RUNS,
                     "usual": _RUNS,
@@ -28,11 +28,11 @@ FORECAST_SCHEMA: Final[dict[str, Any]] = {
                     "why": _SENTENCE,
                 }
             ),
-            "usd_per_run": plain_object(
+            "usd_per_run": build_object_part(
                 {**_RANGE, "basis": {"enum": list(BASES)}, "why": _SENTENCE}
             ),
-            "usd_per_month": plain_object(_RANGE),
-            "caps": plain_object(
+            "usd_per_month": build_object_part(_RANGE),
+            "caps": build_object_part(
                 {
                     "usd_per_run": _USD,
                     "usd_per_day": _USD,
@@ -46,7 +46,7 @@ FORECAST_SCHEMA: Final[dict[str, Any]] = {
             ),
             "steps": {
                 "type": "array",
-                "items": plain_object(
+                "items": build_object_part(
                     {
                         "step_id": {"type": "string"},
                         "usual": _USD,

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, Literal
 
-from mainspring.authoring.resources import Resources
-from mainspring.authoring.shapes import Flag, Sketch
+from mainspring.authoring.resources import WorkspaceResources
+from mainspring.authoring.shapes import ProposalSketch, ReviewFlag
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.validate import Report
+from mainspring.definition.validate import ValidationReport
 
 # Asks a model once, metered. It may have an attribute ``spent``: what all its asks came to.
 Ask = Callable[[ModelRequest], Awaitable[ModelReply]]
-Judge = Callable[[Any], Awaitable[Report]]
+Judge = Callable[[Any], Awaitable[ValidationReport]]
 
 MOST_ROUNDS: Final = 3
 MOST_ASKS: Final = 12
@@ -30,14 +30,14 @@ _CONTROL: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class GenerationContext:
     """The parts around one conversation."""
 
     ask: Ask
     # Empty: the model that is asked when nobody names one.
     model: str
     words: Vocabulary
-    resources: Resources
+    resources: WorkspaceResources
     # The one validator, as it judges in this workspace.
     judge: Judge
     # What all asks through ``ask`` may cost, those before this conversation included.
@@ -54,7 +54,7 @@ class Desk:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class RequestTurn:
     """What was said before: the person's words, or what was proposed then."""
 
     by: Literal["person", "proposal"]
@@ -62,11 +62,11 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
+class GenerationResult:
     """What came of asking a model for a definition."""
 
     # None: there is no definition that could be shown, and the note says why.
-    sketch: Sketch | None
+    sketch: ProposalSketch | None
     # How many definitions were handed in, and what was wrong with those that were refused.
     rounds: int
     refused: tuple[str, ...]
@@ -79,7 +79,7 @@ class ModelReview:
     """A second opinion. It helps whoever decides and decides nothing itself."""
 
     summary: str = ""
-    flags: tuple[Flag, ...] = ()
+    flags: tuple[ReviewFlag, ...] = ()
     model: str = ""
     # Why there is no review, as a sentence; empty: there is one.
     problem: str = ""

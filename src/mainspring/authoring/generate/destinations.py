@@ -15,10 +15,10 @@ from typing import Any, Final
 from mainspring.authoring.places import NOT_THERE, texts, value_at
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.hosts import literal_site
-from mainspring.definition.pointers import under
+from mainspring.definition.hosts import parse_template_host
+from mainspring.definition.pointers import join_pointer
 from mainspring.definition.templates import has_syntax, parse_template
-from mainspring.definition.templates.plainness import texts_between
+from mainspring.definition.templates.plainness import split_plain_template
 
 Heard = Callable[[str], bool]
 
@@ -47,7 +47,7 @@ def kind_of(pointer: str, key: str, text: str) -> str | None:
     if key in _ADDRESSES:
         return "address"
     # A host that stands there plainly is for the reader to see, and is remarked on.
-    if key == "url" and has_syntax(text) and literal_site(text) is None:
+    if key == "url" and has_syntax(text) and parse_template_host(text) is None:
         return "host"
     return None
 
@@ -63,17 +63,17 @@ def is_given(kind: str, text: str, heard: Heard) -> bool:
     except Invalid:
         # The validator tells what is wrong with it, and in better words.
         return True
-    around = texts_between(text)
+    around = split_plain_template(text)
     if around is None:
         return False
     shown = _HOLE.join(around)
     if kind == "host":
         found = _AUTHORITY.match(shown)
         shown = found[1] if found is not None else shown.partition("/")[0]
-    return all(_is_said(part.strip(_AROUND), heard) for part in shown.split(_HOLE))
+    return all(_is_mentioned(part.strip(_AROUND), heard) for part in shown.split(_HOLE))
 
 
-def _is_said(name: str, heard: Heard) -> bool:
+def _is_mentioned(name: str, heard: Heard) -> bool:
     return not name or heard(name)
 
 
@@ -82,7 +82,7 @@ def _without_heard(text: str, heard: Heard) -> str:
     return ADDRESS.sub(lambda found: "" if heard(found[0]) else found[0], text)
 
 
-def laid_down(document: Mapping[str, Any], text: str) -> Iterator[tuple[str, str]]:
+def find_literal_texts(document: Mapping[str, Any], text: str) -> Iterator[tuple[str, str]]:
     """The texts of the document itself that a template hands on, with their pointers.
 
     A default of an input, a value of a trigger, what a step is told to make and the items of a
@@ -102,10 +102,10 @@ def laid_down(document: Mapping[str, Any], text: str) -> Iterator[tuple[str, str
 def _laid_at(document: Mapping[str, Any], path: Sequence[str]) -> Iterator[str]:
     root, *keys = path
     if root == "inputs" and keys:
-        yield under("/inputs/schema/properties", keys[0], "default")
+        yield join_pointer("/inputs/schema/properties", keys[0], "default")
         triggers = document.get("triggers")
         for place, _ in enumerate(triggers if isinstance(triggers, list) else ()):
-            yield under("/triggers", place, "inputs", keys[0])
+            yield join_pointer("/triggers", place, "inputs", keys[0])
         return
     if root == "steps" and keys:
         root, *keys = keys
@@ -115,10 +115,13 @@ def _laid_at(document: Mapping[str, Any], path: Sequence[str]) -> Iterator[str]:
         if not isinstance(config, Mapping):
             continue
         if step.get("action") == "transform_data" and step.get("step_id") == root:
-            whole, exact = under(at, "config", "output"), under(at, "config", "output", *keys)
+            whole, exact = (
+                join_pointer(at, "config", "output"),
+                join_pointer(at, "config", "output", *keys),
+            )
             yield whole if value_at(document, exact) is NOT_THERE else exact
         if step.get("action") == "for_each" and config.get("as", "item") == root:
-            yield under(at, "config", "items")
+            yield join_pointer(at, "config", "items")
 
 
 def _steps(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -129,7 +132,7 @@ def _steps(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]
         at, steps = waiting.pop()
         for place, step in enumerate(steps if isinstance(steps, list) else ()):
             if isinstance(step, Mapping):
-                here = under(at, place)
+                here = join_pointer(at, place)
                 yield here, step
-                inner = under(here, "config", "steps")
+                inner = join_pointer(here, "config", "steps")
                 waiting.append((inner, value_at(document, inner)))

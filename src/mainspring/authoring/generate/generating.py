@@ -11,24 +11,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from mainspring.actions.agent.words import Marks, not_offered
+from mainspring.actions.agent.words import QuoteMarkers, format_unknown_tool
 from mainspring.authoring.generate import looking
 from mainspring.authoring.generate.desk import (
     CUT,
     MOST_ASKS,
     MOST_ROUNDS,
     REFUSED,
-    Desk,
-    Generated,
-    Turn,
+    GenerationContext,
+    GenerationResult,
+    RequestTurn,
     tidy,
 )
-from mainspring.authoring.generate.handing import HAND_IN, TOOL, Hands, handed_in_text
-from mainspring.authoring.generate.looking import Looking, Told
-from mainspring.authoring.generate.names import Known
-from mainspring.authoring.generate.prompts import opening, spelled, system_text
+from mainspring.authoring.generate.handing import (
+    HAND_IN,
+    TOOL,
+    SubmissionReviewer,
+    parse_text_submission,
+)
+from mainspring.authoring.generate.looking import LookupResult, ModelLookup
+from mainspring.authoring.generate.names import KnownNames
+from mainspring.authoring.generate.prompts import dump_json, opening, system_text
 from mainspring.authoring.generate.timing import read_schedule
-from mainspring.authoring.shapes import Sketch, Wish
+from mainspring.authoring.shapes import AutomationRequest, ProposalSketch
 from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, ToolCall, ToolResult
 
 TOOLS: Final = (*looking.TOOLS, TOOL)
@@ -61,13 +66,13 @@ _TOO_MANY: Final = f"Only the first {_MOST_CALLS} calls of one turn are answered
 
 
 @dataclass(slots=True)
-class Talk:
+class GenerationConversation:
     """One conversation."""
 
-    desk: Desk
-    hands: Hands
-    looking: Looking
-    marks: Marks
+    desk: GenerationContext
+    hands: SubmissionReviewer
+    looking: ModelLookup
+    marks: QuoteMarkers
     system: str
     messages: list[ModelMessage]
     model: str
@@ -77,9 +82,9 @@ class Talk:
     # What there is to say when the conversation ends without a definition.
     gave_up: str = ""
 
-    async def run(self) -> Generated:
+    async def run(self) -> GenerationResult:
         for number in range(1, MOST_ASKS + 1):
-            if self._used_up():
+            if self._is_exhausted():
                 return self._nothing()
             reply = await self._asked(number)
             sketch = await self._heard(reply)
@@ -92,7 +97,7 @@ class Talk:
         )
         return self._nothing()
 
-    def _used_up(self) -> bool:
+    def _is_exhausted(self) -> bool:
         if self.desk.clock.monotonic() >= self.end:
             self.gave_up = "The time for it was over before the model came to a definition."
         elif self.desk.left <= 0:
@@ -118,24 +123,24 @@ class Talk:
         self.model = tidy(reply.model, _NAME) or self.model
         return reply
 
-    async def _heard(self, reply: ModelReply) -> Sketch | None:
+    async def _heard(self, reply: ModelReply) -> ProposalSketch | None:
         """What a reply comes to; without a sketch the conversation goes on or is given up."""
         if reply.stop_reason in REFUSED:
             self.gave_up = "The model's provider refused to work on this request."
             return None
         cut = reply.stop_reason in CUT
-        written = None if cut or reply.calls else handed_in_text(reply.text)
+        written = None if cut or reply.calls else parse_text_submission(reply.text)
         if written is not None:
             self.idle = 0
             found = await self._handed_in(written)
-            if isinstance(found, Sketch):
+            if isinstance(found, ProposalSketch):
                 return found
             self._tell(reply, [], found.content)
             return None
         if cut or not reply.calls:
             self.idle += 1
             words = _CUT_OFF if cut else _NO_TOOL
-            results = [Told(words, failed=True) for _ in reply.calls]
+            results = [LookupResult(words, failed=True) for _ in reply.calls]
             self._tell(replace(reply, kept="") if cut else reply, results, words)
             if self.idle >= _MOST_IDLE:
                 why = "was cut off each time" if cut else "answered with text and no definition"
@@ -144,30 +149,30 @@ class Talk:
         self.idle = 0
         return await self._calls(reply)
 
-    async def _calls(self, reply: ModelReply) -> Sketch | None:
-        results: list[Told] = []
+    async def _calls(self, reply: ModelReply) -> ProposalSketch | None:
+        results: list[LookupResult] = []
         judged = False
         for place, call in enumerate(reply.calls):
             if place >= _MOST_CALLS:
-                results.append(Told(_TOO_MANY, failed=True))
+                results.append(LookupResult(_TOO_MANY, failed=True))
             elif call.name != HAND_IN:
                 results.append(self._looked_up(call))
             elif judged:
-                results.append(Told(_ONCE, failed=True))
+                results.append(LookupResult(_ONCE, failed=True))
             else:
                 judged = True
                 found = await self._handed_in(call)
-                if isinstance(found, Sketch):
+                if isinstance(found, ProposalSketch):
                     return found
                 results.append(found)
         self._tell(reply, results)
         return None
 
-    def _looked_up(self, call: ToolCall) -> Told:
+    def _looked_up(self, call: ToolCall) -> LookupResult:
         found = self.looking.answer(call.name, call.arguments)
-        return found or Told(not_offered(call.name, _NAMES), failed=True)
+        return found or LookupResult(format_unknown_tool(call.name, _NAMES), failed=True)
 
-    async def _handed_in(self, call: ToolCall) -> Sketch | Told:
+    async def _handed_in(self, call: ToolCall) -> ProposalSketch | LookupResult:
         verdict = await self.hands.take(call.arguments)
         if verdict.sketch is not None:
             return verdict.sketch
@@ -177,9 +182,9 @@ class Talk:
                 f"The model handed in {MOST_ROUNDS} definitions, and none of them could be taken."
             )
         head = _MEND.format(number=len(self.refused), most=MOST_ROUNDS)
-        return Told(f"{head}\n{self.marks.around('verdict', verdict.told)}", failed=True)
+        return LookupResult(f"{head}\n{self.marks.around('verdict', verdict.told)}", failed=True)
 
-    def _tell(self, reply: ModelReply, results: Sequence[Told], words: str = "") -> None:
+    def _tell(self, reply: ModelReply, results: Sequence[LookupResult], words: str = "") -> None:
         """Adds the model's turn and ours to the conversation."""
         said = reply.text if reply.text or reply.calls else "…"
         self.messages.append(
@@ -191,31 +196,33 @@ class Talk:
         )
         self.messages.append(ModelMessage("user", "" if told else words, results=told))
 
-    def _done(self, sketch: Sketch) -> Generated:
+    def _done(self, sketch: ProposalSketch) -> GenerationResult:
         rounds = len(self.refused) + 1
         note = "A model wrote this" + (
             "." if rounds == 1 else f", after {rounds - 1} of its definitions had to be mended."
         )
-        return Generated(sketch, rounds, tuple(self.refused), self.model, note)
+        return GenerationResult(sketch, rounds, tuple(self.refused), self.model, note)
 
-    def _nothing(self) -> Generated:
+    def _nothing(self) -> GenerationResult:
         refused = tuple(self.refused)
-        return Generated(None, len(refused), refused, self.model, self.gave_up)
+        return GenerationResult(None, len(refused), refused, self.model, self.gave_up)
 
 
-async def generate(desk: Desk, wish: Wish, talk: Sequence[Turn] = ()) -> Generated:
+async def generate(
+    desk: GenerationContext, wish: AutomationRequest, talk: Sequence[RequestTurn] = ()
+) -> GenerationResult:
     """A definition for a wish, as a model writes it, or why there is none."""
     model = tidy(desk.model, _NAME)
-    if wish.before is not None and len(spelled(wish.before)) > _LONGEST:
-        return Generated(None, 0, (), model, _TOO_LONG)
-    marks = Marks(f"data-{secrets.token_hex(8)}", _SHOWN)
+    if wish.before is not None and len(dump_json(wish.before)) > _LONGEST:
+        return GenerationResult(None, 0, (), model, _TOO_LONG)
+    marks = QuoteMarkers(f"data-{secrets.token_hex(8)}", _SHOWN)
     read = read_schedule(wish)
-    known = Known.of(wish, talk, desk.resources, desk.words)
+    known = KnownNames.of(wish, talk, desk.resources, desk.words)
     begun = opening(wish, talk, read, marks)
-    return await Talk(
+    return await GenerationConversation(
         desk=desk,
-        hands=Hands(desk, wish, read, known),
-        looking=Looking(desk.resources, desk.words, marks),
+        hands=SubmissionReviewer(desk, wish, read, known),
+        looking=ModelLookup(desk.resources, desk.words, marks),
         marks=marks,
         system=system_text(desk.words, marks.mark),
         messages=[ModelMessage("user", begun)],

@@ -12,21 +12,21 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from mainspring.authoring.generate.desk import MOST_ROUNDS, Desk, tidy
-from mainspring.authoring.generate.names import Known, invented, remarks
+from mainspring.authoring.generate.desk import MOST_ROUNDS, GenerationContext, tidy
+from mainspring.authoring.generate.names import KnownNames, find_invented_names, remarks
 from mainspring.authoring.generate.questions import MOST, free, take
-from mainspring.authoring.generate.tidying import tidied
-from mainspring.authoring.generate.timing import settle
-from mainspring.authoring.phrases.answers import Answer
+from mainspring.authoring.generate.tidying import normalize_definition
+from mainspring.authoring.generate.timing import reconcile_triggers
+from mainspring.authoring.phrases.answers import ScheduleAnswer
 from mainspring.authoring.places import NOT_THERE, is_within, parent_of, value_at
-from mainspring.authoring.shapes import Question, Sketch, Wish
+from mainspring.authoring.shapes import AutomationRequest, ProposalQuestion, ProposalSketch
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelTool, ToolCall
-from mainspring.definition.json_in_text import json_in
+from mainspring.definition.json_in_text import parse_json_text
 from mainspring.definition.json_text import read_json
 from mainspring.definition.json_values import check_value
-from mainspring.definition.validate import Report
+from mainspring.definition.validate import ValidationReport
 
 HAND_IN: Final = "hand_in"
 _MOST_TOLD: Final = 20
@@ -35,7 +35,7 @@ _NOTE: Final = 300
 _SUMMARY: Final = 500
 # Codes of a config that lacks one key or another.
 _LACKS: Final = frozenset({"required", "any_of", "one_of"})
-_TEXT: Final[dict[str, Any]] = {"type": "string", "minLength": 1}
+_TEXT_SCHEMA: Final[dict[str, Any]] = {"type": "string", "minLength": 1}
 
 TOOL: Final = ModelTool(
     HAND_IN,
@@ -57,11 +57,14 @@ TOOL: Final = ModelTool(
                     "additionalProperties": False,
                     "properties": {
                         "pointer": {
-                            **_TEXT,
+                            **_TEXT_SCHEMA,
                             "description": "Where the answer is put, as a JSON pointer into the "
                             "definition, such as /plan/2/config/channel.",
                         },
-                        "question": {**_TEXT, "description": "In plain words, for the person."},
+                        "question": {
+                            **_TEXT_SCHEMA,
+                            "description": "In plain words, for the person.",
+                        },
                         "choices": {
                             "type": "array",
                             "items": {"type": ["string", "number", "boolean"]},
@@ -72,7 +75,7 @@ TOOL: Final = ModelTool(
             "notes": {
                 "type": "array",
                 "maxItems": _MOST_NOTES,
-                "items": _TEXT,
+                "items": _TEXT_SCHEMA,
                 "description": "What you had to assume, and what of the request has no place.",
             },
         },
@@ -80,9 +83,9 @@ TOOL: Final = ModelTool(
 )
 
 
-def handed_in_text(text: str) -> ToolCall | None:
+def parse_text_submission(text: str) -> ToolCall | None:
     """The hand-in of a model that wrote the JSON instead of calling the tool."""
-    for value in json_in(text, Limits()):
+    for value in parse_json_text(text, Limits()):
         if isinstance(value, dict) and "definition" in value:
             return ToolCall("", HAND_IN, value)
         if isinstance(value, dict) and "plan" in value:
@@ -91,10 +94,10 @@ def handed_in_text(text: str) -> ToolCall | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class SubmissionVerdict:
     """A sketch, or what is wrong with what was handed in."""
 
-    sketch: Sketch | None = None
+    sketch: ProposalSketch | None = None
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -118,11 +121,11 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _Submission:
     """What was handed in, brought into form."""
 
     document: dict[str, Any]
-    questions: list[Question]
+    questions: list[ProposalQuestion]
     notes: list[str]
     wrong: list[Finding]
     # What the model would have granted.
@@ -130,44 +133,48 @@ class _Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
+class SubmissionReviewer:
     """Takes what is handed in for one wish."""
 
-    desk: Desk
-    wish: Wish
-    read: Answer
-    known: Known
+    desk: GenerationContext
+    wish: AutomationRequest
+    read: ScheduleAnswer
+    known: KnownNames
 
-    async def take(self, arguments: Mapping[str, Any] | str) -> Verdict:
+    async def take(self, arguments: Mapping[str, Any] | str) -> SubmissionVerdict:
         """The verdict on one hand-in."""
         # A definition of a megabyte takes its time to walk.
         made = await asyncio.to_thread(self._made, arguments)
-        if isinstance(made, Verdict):
+        if isinstance(made, SubmissionVerdict):
             return made
         document, found = await self._judged(made)
         wrong = (*made.wrong, *found)
         if wrong:
-            return Verdict(findings=wrong)
+            return SubmissionVerdict(findings=wrong)
         told = [*made.notes, *await asyncio.to_thread(remarks, document, self.known)]
         if "grants" in (self.wish.before or {}) and "grants" not in document:
             told.append("Its grants were written down; now they follow from the plan.")
-        return Verdict(Sketch(document, tuple(made.questions), tuple(dict.fromkeys(told))))
+        return SubmissionVerdict(
+            ProposalSketch(document, tuple(made.questions), tuple(dict.fromkeys(told)))
+        )
 
-    def _made(self, arguments: Mapping[str, Any] | str) -> _Made | Verdict:
+    def _made(self, arguments: Mapping[str, Any] | str) -> _Submission | SubmissionVerdict:
         """What was handed in as it would be shown, and what is wrong with it before judging."""
         try:
             given = _read(arguments)
             check_value(given, Limits())
         except Invalid as problem:
-            return Verdict(findings=problem.findings)
+            return SubmissionVerdict(findings=problem.findings)
         definition = given["definition"]
-        document, notes = tidied(definition, self.wish)
+        document, notes = normalize_definition(definition, self.wish)
         asked, wrong = take(document, given.get("questions"), self.known)
-        timed = settle(document, self.wish, self.read, self.desk.words, self.desk.resources)
+        timed = reconcile_triggers(
+            document, self.wish, self.read, self.desk.words, self.desk.resources
+        )
         if timed.changed:
             document["triggers"] = timed.triggers
-        wrong += invented(document, self.known)
-        return _Made(
+        wrong += find_invented_names(document, self.known)
+        return _Submission(
             document,
             _joined(asked, timed.questions, timed.follow),
             [*_notes(given.get("notes")), *timed.notes, *notes],
@@ -175,7 +182,7 @@ class Hands:
             definition.get("grants"),
         )
 
-    async def _judged(self, made: _Made) -> tuple[dict[str, Any], list[Finding]]:
+    async def _judged(self, made: _Submission) -> tuple[dict[str, Any], list[Finding]]:
         """The document with the fewest grants that carry it, and what is still wrong with it."""
         document, questions = made.document, made.questions
         before = (self.wish.before or {}).get("grants")
@@ -188,10 +195,10 @@ class Hands:
             found = [
                 one
                 for one in report.findings
-                if not _excused(one, questions) and not self._was_open(one, document)
+                if not _is_excused(one, questions) and not self._was_open(one, document)
             ]
             if least is None or len(found) < len(least):
-                best, least = _used_only(tried, report), found
+                best, least = _drop_unused_grants(tried, report), found
             if not found:
                 break
         return best, least or []
@@ -221,7 +228,7 @@ def _read(arguments: Mapping[str, Any] | str) -> dict[str, Any]:
     return given
 
 
-def _used_only(document: dict[str, Any], report: Report) -> dict[str, Any]:
+def _drop_unused_grants(document: dict[str, Any], report: ValidationReport) -> dict[str, Any]:
     """Without the grants that no step needs."""
     unused = {one.pointer for one in report.warnings if one.code == "unused_grant"}
     if not unused:
@@ -232,7 +239,9 @@ def _used_only(document: dict[str, Any], report: Report) -> dict[str, Any]:
     return {**document, "grants": grants}
 
 
-def _joined(asked: Sequence[Question], rules: Sequence[Question], follow: Any) -> list[Question]:
+def _joined(
+    asked: Sequence[ProposalQuestion], rules: Sequence[ProposalQuestion], follow: Any
+) -> list[ProposalQuestion]:
     """The rules' questions, and those of the model that they do not ask already."""
     made = list(rules)
     for one in asked:
@@ -243,11 +252,11 @@ def _joined(asked: Sequence[Question], rules: Sequence[Question], follow: Any) -
     return made
 
 
-def _covers(question: Question, pointer: str) -> bool:
+def _covers(question: ProposalQuestion, pointer: str) -> bool:
     return any(is_within(pointer, place) for place in (question.pointer, *question.others))
 
 
-def _excused(finding: Finding, questions: Sequence[Question]) -> bool:
+def _is_excused(finding: Finding, questions: Sequence[ProposalQuestion]) -> bool:
     """Whether an answer that is still to come will mend it."""
     for question in questions:
         for place in (question.pointer, *question.others):

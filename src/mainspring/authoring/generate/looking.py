@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.actions.agent.words import Marks
+from mainspring.actions.agent.words import QuoteMarkers
 from mainspring.authoring.generate import outline
 from mainspring.authoring.generate.desk import tidy
-from mainspring.authoring.generate.prompts import spelled
-from mainspring.authoring.resources import Resources
+from mainspring.authoring.generate.prompts import dump_json
+from mainspring.authoring.resources import WorkspaceResources
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.model import ModelTool
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.words import way_to
+from mainspring.definition.words import suggest_capability
 
 LIST, FIND, DESCRIBE = "list_resources", "find_capabilities", "describe_capability"
 _MOST_FOUND: Final = 20
@@ -38,7 +38,7 @@ def _takes(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _boards(resources: Resources, words: Vocabulary) -> Any:
+def _boards(resources: WorkspaceResources, words: Vocabulary) -> Any:
     del words
     return [
         {
@@ -57,7 +57,7 @@ def _boards(resources: Resources, words: Vocabulary) -> Any:
     ]
 
 
-def _event_types(resources: Resources, words: Vocabulary) -> Any:
+def _event_types(resources: WorkspaceResources, words: Vocabulary) -> Any:
     ours = [
         {"type": one.type, "is": one.description, "fields": list(fields_of(one.payload_schema))}
         for one in words.events.values()
@@ -71,7 +71,7 @@ def fields_of(schema: Mapping[str, Any]) -> list[str]:
     return list(properties) if isinstance(properties, Mapping) else []
 
 
-_KINDS: Final[Mapping[str, Callable[[Resources, Vocabulary], Any]]] = {
+_KINDS: Final[Mapping[str, Callable[[WorkspaceResources, Vocabulary], Any]]] = {
     "boards": _boards,
     "page_types": lambda resources, words: list(resources.page_types),
     "event_types": _event_types,
@@ -101,7 +101,7 @@ TOOLS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LookupResult:
     """The answer to a call."""
 
     content: str
@@ -109,51 +109,55 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
+class ModelLookup:
     """Answers what a model looks up."""
 
-    resources: Resources
+    resources: WorkspaceResources
     words: Vocabulary
-    marks: Marks
+    marks: QuoteMarkers
 
-    def answer(self, name: str, arguments: Mapping[str, Any] | str) -> Told | None:
+    def answer(self, name: str, arguments: Mapping[str, Any] | str) -> LookupResult | None:
         """What a call finds; None: it is no call to look something up."""
         key = {LIST: "kind", FIND: "words", DESCRIBE: "name"}.get(name)
         if key is None:
             return None
         given = arguments.get(key) if isinstance(arguments, Mapping) else None
         if not isinstance(given, str) or not given.strip():
-            return Told(f"{name} takes one text, {key}.", failed=True)
+            return LookupResult(f"{name} takes one text, {key}.", failed=True)
         if name == LIST:
             return self._listed(given)
-        return self._found(given) if name == FIND else self._described(given)
+        return self._found(given) if name == FIND else self._describe_name(given)
 
-    def _listed(self, kind: str) -> Told:
+    def _listed(self, kind: str) -> LookupResult:
         if kind not in _KINDS:
             there = ", ".join(_KINDS)
-            return Told(f"There is no kind called {kind[:100]!r}. There are: {there}.", failed=True)
+            return LookupResult(
+                f"There is no kind called {kind[:100]!r}. There are: {there}.", failed=True
+            )
         found = _KINDS[kind](self.resources, self.words)
         if not found:
-            return Told(f"There are no {kind.replace('_', ' ')} here.")
-        return Told(self.marks.around(kind, spelled(found)))
+            return LookupResult(f"There are no {kind.replace('_', ' ')} here.")
+        return LookupResult(self.marks.around(kind, dump_json(found)))
 
-    def _found(self, words: str) -> Told:
+    def _found(self, words: str) -> LookupResult:
         found = find(words, self.words)
         if not found:
-            return Told("Nothing was found. Try other words, or do without it.")
+            return LookupResult("Nothing was found. Try other words, or do without it.")
         lines = (f"{one.id} [{outline.reach(one)}] {tidy(one.label, _LABEL)}" for one in found)
-        return Told(self.marks.around("capabilities", "\n".join(lines)))
+        return LookupResult(self.marks.around("capabilities", "\n".join(lines)))
 
-    def _described(self, name: str) -> Told:
+    def _describe_name(self, name: str) -> LookupResult:
         known = self.words.capabilities.get(name)
         if known is None or not known.grantable:
             if name in self.words.actions:
-                return Told(f"{name} is an action, and its config is described above.")
+                return LookupResult(f"{name} is an action, and its config is described above.")
             names = [one.id for one in self.words.capabilities.values() if one.grantable]
-            way = way_to(name, names) or f"{FIND} finds what there is."
+            way = suggest_capability(name, names) or f"{FIND} finds what there is."
             told = f"There is no capability called {name[:100]!r}.\n"
-            return Told(told + self.marks.around("names", way), failed=True)
-        return Told(self.marks.around(known.id, outline.described(known)[:_DETAIL]))
+            return LookupResult(told + self.marks.around("names", way), failed=True)
+        return LookupResult(
+            self.marks.around(known.id, outline.describe_capability(known)[:_DETAIL])
+        )
 
 
 def find(words: str, vocabulary: Vocabulary) -> list[Capability]:

@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from mainspring.authoring.generate.desk import Turn, tidy
+from mainspring.authoring.generate.desk import RequestTurn, tidy
 from mainspring.authoring.generate.destinations import (
     ADDRESS,
     MADE_ADDRESS,
+    find_literal_texts,
     is_given,
     kind_of,
-    laid_down,
 )
-from mainspring.authoring.generate.prompts import spelled
+from mainspring.authoring.generate.prompts import dump_json
 from mainspring.authoring.places import parent_of, texts, value_at
-from mainspring.authoring.resources import Resources
-from mainspring.authoring.shapes import Wish
+from mainspring.authoring.resources import WorkspaceResources
+from mainspring.authoring.shapes import AutomationRequest
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.secret_use import secret_places
+from mainspring.definition.secret_use import locate_script_secrets
 from mainspring.definition.templates import has_syntax, parse_template
 
 _ASK: Final = "Use one that list_resources tells, or leave the value out and ask for it."
@@ -43,21 +43,27 @@ _TOO_MANY: Final = f"There are more than {_MOST_BUILT} destinations with templat
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownNames:
     """What a definition may speak of here."""
 
     # Everything that a person has said or has saved before, in one case.
     said: str
-    resources: Resources
+    resources: WorkspaceResources
     words: Vocabulary
     # Every text of the definition of before, as it stands there.
     kept: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, wish: Wish, talk: Sequence[Turn], resources: Resources, words: Vocabulary) -> Known:
+    def of(
+        cls,
+        wish: AutomationRequest,
+        talk: Sequence[RequestTurn],
+        resources: WorkspaceResources,
+        words: Vocabulary,
+    ) -> KnownNames:
         said = [wish.text, *(turn.text for turn in talk if turn.by == "person")]
         if wish.before is not None:
-            said.append(spelled(wish.before))
+            said.append(dump_json(wish.before))
         kept = frozenset(text for _, _, text in texts(wish.before or {}))
         return cls("\n".join(said).casefold(), resources, words, kept)
 
@@ -74,12 +80,12 @@ class Known:
         return not has_syntax(value) and (not named or self.heard(value.strip("#")))
 
 
-def invented(document: Mapping[str, Any], known: Known) -> Iterator[Finding]:
+def find_invented_names(document: Mapping[str, Any], known: KnownNames) -> Iterator[Finding]:
     """The names in a document that nobody has given; where there are very many, the first."""
-    return islice(_invented(document, known), _MOST_FOUND)
+    return islice(_find_invented(document, known), _MOST_FOUND)
 
 
-def _invented(document: Mapping[str, Any], known: Known) -> Iterator[Finding]:
+def _find_invented(document: Mapping[str, Any], known: KnownNames) -> Iterator[Finding]:
     built = 0
     for pointer, key, text in texts(document):
         for name in sorted(_secrets_in(document, pointer, key, text)):
@@ -103,7 +109,7 @@ def _invented(document: Mapping[str, Any], known: Known) -> Iterator[Finding]:
 def _secrets_in(document: Mapping[str, Any], pointer: str, key: str, text: str) -> Iterable[str]:
     """The secrets that a text uses, as those who fill them in read it."""
     if key == "source" and _caller(document, parent_of(parent_of(pointer))) == "script":
-        return {one.name for one in secret_places(text)}
+        return {one.name for one in locate_script_secrets(text)}
     if "secrets" not in text or not has_syntax(text):
         return ()
     try:
@@ -118,19 +124,19 @@ def _addresses(text: str) -> list[str]:
 
 
 def _led_elsewhere(
-    document: Mapping[str, Any], pointer: str, kind: str, text: str, known: Known
+    document: Mapping[str, Any], pointer: str, kind: str, text: str, known: KnownNames
 ) -> Iterator[Finding]:
     """A destination that is made of more than what was said and what the run knows."""
     if not is_given(kind, text, known.heard):
         detail = f"The {kind} {tidy(text, _SHOWN)!r} is built out of what nobody has said."
         yield Finding(pointer, detail, f"invented_{kind}", _BARE)
     elif has_syntax(text):
-        for at, one in laid_down(document, text):
+        for at, one in find_literal_texts(document, text):
             if one not in known.kept and not _is_known(kind, one, known):
                 yield _unknown(at, kind, one)
 
 
-def _is_known(kind: str, text: str, known: Known) -> bool:
+def _is_known(kind: str, text: str, known: KnownNames) -> bool:
     """Whether a text that becomes a destination names one that somebody gave."""
     if has_syntax(text) or kind == "address":
         return is_given(kind, text, known.heard)
@@ -158,12 +164,12 @@ def _caller(document: Mapping[str, Any], pointer: str) -> Any:
     return (owner.get("action") or owner.get("tool")) if isinstance(owner, Mapping) else None
 
 
-def _is_event(name: str, known: Known) -> bool:
+def _is_event(name: str, known: KnownNames) -> bool:
     own = known.resources.event_types or {}
     return name in known.words.events or name in own or known.heard(name)
 
 
-_CHECKS: Final[Mapping[str, Callable[[str, Known], bool]]] = {
+_CHECKS: Final[Mapping[str, Callable[[str, KnownNames], bool]]] = {
     "board": lambda name, known: (
         any(board.id == name for board in known.resources.boards) or known.heard(name)
     ),
@@ -182,12 +188,12 @@ def _unknown(pointer: str, kind: str, name: str) -> Finding:
     return Finding(pointer, detail, f"invented_{what.replace(' ', '_')}", _ASK)
 
 
-def remarks(document: Mapping[str, Any], known: Known) -> list[str]:
+def remarks(document: Mapping[str, Any], known: KnownNames) -> list[str]:
     """Names that may well be meant, and that a person should look at."""
     return list(dict.fromkeys(_remarks(document, known)))[:_MOST_NOTES]
 
 
-def _remarks(document: Mapping[str, Any], known: Known) -> Iterator[str]:
+def _remarks(document: Mapping[str, Any], known: KnownNames) -> Iterator[str]:
     for pointer, key, text in texts(document):
         for host in _HOST.findall(text):
             if not known.heard(host):

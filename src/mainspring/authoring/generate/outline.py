@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.schema import definition_schema
+from mainspring.definition.schema import build_definition_schema
 from mainspring.definition.templates import FILTERS, TESTS
 from mainspring.definition.templates.filters import REQUIRED
 
@@ -28,7 +28,7 @@ _TYPES: Final = {"integer": "integer", "number": "number", "boolean": "boolean",
 _FILTER: Final = "#/$defs/filter"
 
 
-class Outline:
+class SchemaOutline:
     """One schema with the definitions it leans on."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
@@ -135,7 +135,7 @@ def _value(value: Any) -> str:
 
 def block(title: str, schema: Mapping[str, Any], said: str = "") -> str:
     """One object with a key a line."""
-    lines = [f"  {line}" for line in Outline(schema).keys(schema)]
+    lines = [f"  {line}" for line in SchemaOutline(schema).keys(schema)]
     head = f"{title} {{" + (f"  // {said}" if said else "")
     return "\n".join([head, *lines, "}" + _either(schema)])
 
@@ -143,7 +143,7 @@ def block(title: str, schema: Mapping[str, Any], said: str = "") -> str:
 @lru_cache(maxsize=1)
 def envelope() -> str:
     """A definition, without the parts that are not the model's to write."""
-    schema = definition_schema()
+    schema = build_definition_schema()
     parts = schema["$defs"]
     shown = [
         block(name, _trimmed(parts[name])) for name in ("Trigger", "Step", "Execution", "Writes")
@@ -232,7 +232,7 @@ def aliases(words: Vocabulary) -> list[str]:
     return sorted({name.partition(".")[0] for name in outside})
 
 
-def described(capability: Capability) -> str:
+def describe_capability(capability: Capability) -> str:
     """One capability, whole."""
     parts = [
         f"{capability.id} [{reach(capability)}]",
@@ -260,7 +260,7 @@ def filters() -> str:
 
 
 def _gives(schema: Mapping[str, Any]) -> str:
-    return f"gives {Outline(schema).spell(schema, 1)}"
+    return f"gives {SchemaOutline(schema).spell(schema, 1)}"
 
 
 def _one_line(text: str) -> str:

@@ -10,12 +10,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from mainspring.actions.agent.words import Marks
+from mainspring.actions.agent.words import QuoteMarkers
 from mainspring.authoring.generate import outline
-from mainspring.authoring.generate.desk import MOST_ROUNDS, Turn
+from mainspring.authoring.generate.desk import MOST_ROUNDS, RequestTurn
 from mainspring.authoring.generate.shots import SHOTS
-from mainspring.authoring.phrases.answers import Answer
-from mainspring.authoring.shapes import Wish
+from mainspring.authoring.phrases.answers import ScheduleAnswer
+from mainspring.authoring.shapes import AutomationRequest
 from mainspring.contracts.registry import Vocabulary
 
 _MOST_TALK: Final = 20
@@ -139,17 +139,19 @@ def system_text(words: Vocabulary, mark: str) -> str:
 
 
 def _shot(request: str, shows: str, handed_in: Mapping[str, Any]) -> str:
-    return f"Request: {request}\nGood because: {shows}\nhand_in: {spelled(handed_in)}"
+    return f"Request: {request}\nGood because: {shows}\nhand_in: {dump_json(handed_in)}"
 
 
-def opening(wish: Wish, talk: Sequence[Turn], read: Answer, marks: Marks) -> str:
+def opening(
+    wish: AutomationRequest, talk: Sequence[RequestTurn], read: ScheduleAnswer, marks: QuoteMarkers
+) -> str:
     """The wish and what it is to be read with."""
     zone = wish.timezone or "not known"
     parts = [f"It is {wish.now.isoformat(timespec='minutes')}. The person's time zone: {zone}."]
     if wish.before is not None:
         parts += [
             "This definition exists and is to be changed:",
-            marks.around("definition", spelled(wish.before)),
+            marks.around("definition", dump_json(wish.before)),
             _CHANGE,
         ]
     for turn in talk[-_MOST_TALK:]:
@@ -159,7 +161,7 @@ def opening(wish: Wish, talk: Sequence[Turn], read: Answer, marks: Marks) -> str
     return "\n\n".join(parts)
 
 
-def _schedule(read: Answer, marks: Marks) -> str:
+def _schedule(read: ScheduleAnswer, marks: QuoteMarkers) -> str:
     if not (read.readings or read.clarifications or read.refusals):
         return "The rules found no schedule in the request."
     told = {
@@ -172,7 +174,7 @@ def _schedule(read: Answer, marks: Marks) -> str:
         ],
         "not_possible": [{"words": one.span.words, "reason": one.reason} for one in read.refusals],
     }
-    return f"What the rules read about when:\n{marks.around('schedule', spelled(told))}"
+    return f"What the rules read about when:\n{marks.around('schedule', dump_json(told))}"
 
 
 def review_system(mark: str) -> str:
@@ -184,19 +186,19 @@ def review_opening(
     request: str,
     explained: Sequence[str],
     facts: Sequence[str],
-    marks: Marks,
+    marks: QuoteMarkers,
 ) -> str:
     """A definition with what is known of it."""
     return "\n\n".join(
         [
             marks.around("request", request),
-            marks.around("definition", spelled(document)),
+            marks.around("definition", dump_json(document)),
             marks.around("what each part does, by rules", "\n".join(explained)),
             marks.around("facts", "\n".join(facts)),
         ]
     )
 
 
-def spelled(value: Any) -> str:
+def dump_json(value: Any) -> str:
     """A value as JSON; what JSON cannot say is told as text."""
     return json.dumps(value, ensure_ascii=False, default=str)

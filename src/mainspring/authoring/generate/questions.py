@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from mainspring.authoring.config_places import schema_at
 from mainspring.authoring.generate.desk import tidy
-from mainspring.authoring.generate.names import Known
+from mainspring.authoring.generate.names import KnownNames
 from mainspring.authoring.places import NOT_THERE, parent_of, value_at
-from mainspring.authoring.shapes import Choice, Question
+from mainspring.authoring.shapes import ProposalQuestion, QuestionChoice
 from mainspring.contracts.errors import Finding, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
-from mainspring.definition.pointers import parts_of, under
+from mainspring.definition.pointers import join_pointer, split_pointer
 
 MOST: Final = 10
 _MOST_CHOICES: Final = 12
@@ -42,14 +42,14 @@ _WAY_OUT: Final = "Point at a value inside a config, such as /plan/0/config/chan
 
 
 def take(
-    document: dict[str, Any], asked: Any, known: Known
-) -> tuple[list[Question], list[Finding]]:
+    document: dict[str, Any], asked: Any, known: KnownNames
+) -> tuple[list[ProposalQuestion], list[Finding]]:
     """The questions, with the values they ask for taken out of the document, and what is wrong."""
     if asked is None:
         return [], []
     if not isinstance(asked, list) or len(asked) > MOST:
         return [], [Finding("/questions", f"Questions are a list of at most {MOST}.", "questions")]
-    made: dict[str, Question] = {}
+    made: dict[str, ProposalQuestion] = {}
     wrong: list[Finding] = []
     for place, one in enumerate(asked):
         found = _one(document, one, known)
@@ -62,7 +62,7 @@ def take(
     return list(made.values()), wrong
 
 
-def _one(document: dict[str, Any], one: Any, known: Known) -> Question | str:
+def _one(document: dict[str, Any], one: Any, known: KnownNames) -> ProposalQuestion | str:
     given = one if isinstance(one, Mapping) else {}
     text, pointer = tidy(given.get("question"), _LONGEST), given.get("pointer")
     if not text or not isinstance(pointer, str):
@@ -93,7 +93,7 @@ def _place(document: dict[str, Any], pointer: str) -> str | None:
 
 def _decides(document: Mapping[str, Any], pointer: str) -> bool:
     """Whether what stands there says what an automation may do, rather than what it does."""
-    *above, last = parts_of(pointer)
+    *above, last = split_pointer(pointer)
     if last in _NEVER or "grants" in above or "tools" in above:
         return True
     owner = value_at(document, parent_of(parent_of(pointer)))
@@ -107,24 +107,24 @@ def _take_out(document: dict[str, Any], pointer: str) -> None:
         if isinstance(owner, dict):
             owner["config"] = {}
     elif isinstance(above, dict):
-        above.pop(parts_of(pointer)[-1], None)
+        above.pop(split_pointer(pointer)[-1], None)
 
 
 def _question(
-    document: Mapping[str, Any], pointer: str, text: str, known: Known, choices: Any
-) -> Question:
+    document: Mapping[str, Any], pointer: str, text: str, known: KnownNames, choices: Any
+) -> ProposalQuestion:
     """A question for the value at a pointer, with the answers that are known."""
     schema = schema_at(document, pointer, known.words)
     shape = {"type": "string", "minLength": 1} if schema is None else schema
     offered = _there(pointer, known, document) or _offered(choices, shape, known)
-    return Question(_name(document, pointer), "value", pointer, text, shape, tuple(offered))
+    return ProposalQuestion(_name(document, pointer), "value", pointer, text, shape, tuple(offered))
 
 
 def _name(document: Mapping[str, Any], pointer: str) -> str:
     """A name that stays while the step does, wherever that moves: post-channel."""
-    parts = parts_of(pointer)
+    parts = split_pointer(pointer)
     for place in range(len(parts) - 1, 0, -1):
-        owner = value_at(document, under("", *parts[:place]))
+        owner = value_at(document, join_pointer("", *parts[:place]))
         named = owner.get("step_id") or owner.get("type") if isinstance(owner, Mapping) else None
         if isinstance(named, str):
             return _slug(f"{named} {' '.join(parts[place:])}".replace("config", "", 1))
@@ -141,22 +141,26 @@ def free(name: str, taken: Collection[str]) -> str:
     return name if name not in taken else next(one for one in numbered if one not in taken)
 
 
-def _there(pointer: str, known: Known, document: Mapping[str, Any]) -> list[Choice]:
+def _there(pointer: str, known: KnownNames, document: Mapping[str, Any]) -> list[QuestionChoice]:
     """What the workspace itself has for such a place."""
-    key, resources = parts_of(pointer)[-1], known.resources
+    key, resources = split_pointer(pointer)[-1], known.resources
     if key == "board_id":
-        return [Choice(tidy(one.name, _LABEL), one.id) for one in resources.boards[:_MOST_CHOICES]]
+        return [
+            QuestionChoice(tidy(one.name, _LABEL), one.id)
+            for one in resources.boards[:_MOST_CHOICES]
+        ]
     owner = value_at(document, parent_of(parent_of(pointer)))
     action = owner.get("action") if isinstance(owner, Mapping) else None
     called = known.words.capabilities.get(action) if isinstance(action, str) else None
     if called is not None and key in called.annotations.secret_arguments:
         return [
-            Choice(name, f"{{{{ secrets.{name} }}}}") for name in resources.secrets[:_MOST_CHOICES]
+            QuestionChoice(name, f"{{{{ secrets.{name} }}}}")
+            for name in resources.secrets[:_MOST_CHOICES]
         ]
     return []
 
 
-def _offered(choices: Any, schema: Mapping[str, Any], known: Known) -> list[Choice]:
+def _offered(choices: Any, schema: Mapping[str, Any], known: KnownNames) -> list[QuestionChoice]:
     """What the model would offer, as far as it fits and names nothing that is not there."""
     given: Sequence[Any] = choices if isinstance(choices, list) else ()
     fits = _fitting(schema)
@@ -168,7 +172,7 @@ def _offered(choices: Any, schema: Mapping[str, Any], known: Known) -> list[Choi
             value != tidy(value, _LONGEST_CHOICE) or not known.is_choice(value)
         ):
             continue
-        made.append(Choice(_label(str(value)), value))
+        made.append(QuestionChoice(_label(str(value)), value))
     return made
 
 

@@ -6,15 +6,15 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from mainspring.actions.agent.words import Marks
-from mainspring.authoring.generate.desk import CUT, REFUSED, Desk, ModelReview, tidy
+from mainspring.actions.agent.words import QuoteMarkers
+from mainspring.authoring.generate.desk import CUT, REFUSED, GenerationContext, ModelReview, tidy
 from mainspring.authoring.generate.prompts import review_opening, review_system
 from mainspring.authoring.places import NOT_THERE, value_at
-from mainspring.authoring.shapes import Flag, Level
+from mainspring.authoring.shapes import Level, ReviewFlag
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, ModelTool, ToolResult
-from mainspring.definition.json_in_text import json_in
+from mainspring.definition.json_in_text import parse_json_text
 
 REVIEW: Final = "review"
 SUMMARY: Final = 1_200
@@ -59,14 +59,14 @@ TOOL: Final = ModelTool(
 
 
 async def ask_reviewer(
-    desk: Desk,
+    desk: GenerationContext,
     document: Mapping[str, Any],
     request: str,
     explained: Sequence[str],
     facts: Sequence[str],
 ) -> ModelReview:
     """What a model says of a definition; where it could not, the reason is in ``problem``."""
-    marks = Marks(f"data-{secrets.token_hex(8)}", _SHOWN)
+    marks = QuoteMarkers(f"data-{secrets.token_hex(8)}", _SHOWN)
     begun = review_opening(document, request, explained, facts, marks)
     messages = [ModelMessage("user", begun)]
     end = desk.clock.monotonic() + desk.seconds
@@ -88,7 +88,9 @@ async def ask_reviewer(
     return ModelReview(problem="The reviewer gave no review that could be read.")
 
 
-def _request(desk: Desk, messages: Sequence[ModelMessage], system: str) -> ModelRequest:
+def _request(
+    desk: GenerationContext, messages: Sequence[ModelMessage], system: str
+) -> ModelRequest:
     return ModelRequest(
         model=desk.model,
         messages=tuple(messages),
@@ -114,7 +116,7 @@ def _read(reply: ModelReply, document: Mapping[str, Any]) -> ModelReview | None:
     if reply.stop_reason in CUT:
         return None
     called = [call.arguments for call in reply.calls if call.name == REVIEW]
-    given: Sequence[Any] = called if reply.calls else json_in(reply.text, Limits())
+    given: Sequence[Any] = called if reply.calls else parse_json_text(reply.text, Limits())
     for one in given:
         summary = tidy(one.get("summary"), SUMMARY) if isinstance(one, Mapping) else ""
         if summary:
@@ -123,9 +125,9 @@ def _read(reply: ModelReply, document: Mapping[str, Any]) -> ModelReview | None:
     return None
 
 
-def _flags(given: Any, document: Mapping[str, Any]) -> tuple[Flag, ...]:
+def _flags(given: Any, document: Mapping[str, Any]) -> tuple[ReviewFlag, ...]:
     """Those that speak of a place that there is."""
-    made: dict[tuple[str, str], Flag] = {}
+    made: dict[tuple[str, str], ReviewFlag] = {}
     for one in given if isinstance(given, list) else ():
         if not isinstance(one, Mapping) or len(made) >= MOST_FLAGS:
             continue
@@ -135,5 +137,5 @@ def _flags(given: Any, document: Mapping[str, Any]) -> tuple[Flag, ...]:
         if value_at(document, pointer) is NOT_THERE:
             continue
         level: Level = "warning" if one.get("level") == "warning" else "note"
-        made.setdefault((pointer, text), Flag(pointer, "reviewer", text, level, "model"))
+        made.setdefault((pointer, text), ReviewFlag(pointer, "reviewer", text, level, "model"))
     return tuple(made.values())

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 
 @dataclass(frozen=True, slots=True)
-class Shot:
+class FewShotExample:
     """A request and a good answer to it, with what makes it good."""
 
     request: str
@@ -15,7 +15,7 @@ class Shot:
     handed_in: dict[str, Any]
 
 
-_DIGEST: Final = Shot(
+_DIGEST: Final = FewShotExample(
     "every weekday at 9 Berlin time summarise new competitor pages and post five bullets to "
     "#standup",
     "A plain step reads, the agent thinks once with one tool, a plain step acts; nothing runs "
@@ -96,7 +96,7 @@ _DIGEST: Final = Shot(
         "notes": ["Pages of the type competitor are taken for competitor pages."],
     },
 )
-_BUILD: Final = Shot(
+_BUILD: Final = FewShotExample(
     "when our CI calls, leave me a message if the build on main failed",
     "No agent: nothing here has to be thought about. The body of the call becomes inputs.",
     {
@@ -131,7 +131,7 @@ _BUILD: Final = Shot(
         "notes": ["The call is taken to have branch and status at the top of its body."],
     },
 )
-_INVOICES: Final = Shot(
+_INVOICES: Final = FewShotExample(
     "whenever an invoice comes in, note vendor, amount and due date on the Invoices board",
     "The text of the page is a document for the agent, so that it is data and no order; the agent "
     "has no tools. list_resources told the id of the board and its columns.",

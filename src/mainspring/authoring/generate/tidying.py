@@ -7,27 +7,29 @@ from copy import deepcopy
 from typing import Any, Final
 
 from mainspring.authoring.generate.desk import tidy
-from mainspring.authoring.own_notices import proposed_approval, walk_steps
-from mainspring.authoring.shapes import Wish
+from mainspring.authoring.own_notices import propose_approval, walk_steps
+from mainspring.authoring.shapes import AutomationRequest
 from mainspring.authoring.sketch.texts import loose
 from mainspring.definition.model import CURRENT_VERSION
 
 _NAME: Final = 200
-_TEXT: Final = 4_000
+_MOST_TEXT: Final = 4_000
 _DRAFT: Final = "always_draft"
 _POLICY: Final = "write_policy"
 
 
-def tidied(given: Mapping[str, Any], wish: Wish) -> tuple[dict[str, Any], list[str]]:
+def normalize_definition(
+    given: Mapping[str, Any], wish: AutomationRequest
+) -> tuple[dict[str, Any], list[str]]:
     """The definition with our parts in it and without its grants, and what had to be put right."""
     before = wish.before or {}
     document = {**deepcopy(dict(given)), "schema_version": CURRENT_VERSION}
     document.pop("grants", None)
-    for name, most in (("name", _NAME), ("goal", _TEXT)):
+    for name, most in (("name", _NAME), ("goal", _MOST_TEXT)):
         if isinstance(document.get(name), str):
             document[name] = tidy(document[name], most)
     kept = before.get("intent")
-    document["intent"] = kept if isinstance(kept, str) and kept else loose(wish.text)[:_TEXT]
+    document["intent"] = kept if isinstance(kept, str) and kept else loose(wish.text)[:_MOST_TEXT]
     _as_before(document, before, "metadata")
     if wish.before is None:
         document["metadata"] = {"created_from_nl": True}
@@ -70,7 +72,7 @@ def _set_approvals(document: dict[str, Any], before: Mapping[str, Any]) -> list[
         wanted = step.pop("approval", None)
         was = known.get(step.get("step_id"), {})
         kept = was.get("approval") if was.get("action") == step.get("action") else None
-        mode = kept if kept is not None else proposed_approval(step)
+        mode = kept if kept is not None else propose_approval(step)
         if mode is not None:
             step["approval"] = deepcopy(mode)
         changed |= wanted is not None and wanted != mode

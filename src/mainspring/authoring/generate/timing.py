@@ -17,18 +17,18 @@ from itertools import groupby, islice, takewhile
 from typing import Any, Final
 
 from mainspring.authoring.generate.desk import tidy
-from mainspring.authoring.phrases.answers import Answer, Reading
+from mainspring.authoring.phrases.answers import ScheduleAnswer, ScheduleReading
 from mainspring.authoring.phrases.echo import say_schedule
-from mainspring.authoring.phrases.reading import read_words
-from mainspring.authoring.phrases.weeks import moments_of
+from mainspring.authoring.phrases.reading import parse_schedules
+from mainspring.authoring.phrases.weeks import iterate_fire_times
 from mainspring.authoring.phrases.zones import is_zone
-from mainspring.authoring.resources import Resources
-from mainspring.authoring.shapes import Choice, Question, Wish
+from mainspring.authoring.resources import WorkspaceResources
+from mainspring.authoring.shapes import AutomationRequest, ProposalQuestion, QuestionChoice
 from mainspring.authoring.sketch.moments import WHEN_SCHEMA, add_schedules
-from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.authoring.sketch.workbench import SketchBuilder
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.pointers import parts_of, under
+from mainspring.definition.pointers import join_pointer, split_pointer
 
 MOMENTS: Final = 50
 _HORIZON: Final = timedelta(days=5 * 366)
@@ -49,11 +49,11 @@ Times = tuple[str, str]
 
 
 @dataclass(slots=True)
-class Timed:
+class ReconciledTriggers:
     """The triggers after both readings were compared."""
 
     triggers: list[Any]
-    questions: tuple[Question, ...] = ()
+    questions: tuple[ProposalQuestion, ...] = ()
     notes: list[str] = field(default_factory=list)
     # Where each trigger of the model's stands now; those that are gone are not in it.
     moved: dict[int, int] = field(default_factory=dict)
@@ -62,28 +62,32 @@ class Timed:
 
     def follow(self, pointer: str) -> str | None:
         """A pointer into what the model wrote, as it is now; None: there is no such place."""
-        parts = parts_of(pointer)
+        parts = split_pointer(pointer)
         if parts[:1] != ["triggers"] or len(parts) < 2 or not parts[1].isdecimal():
             return pointer
         place = self.moved.get(int(parts[1]))
-        return None if place is None else under("/triggers", place, *parts[2:])
+        return None if place is None else join_pointer("/triggers", place, *parts[2:])
 
 
-def read_schedule(wish: Wish) -> Answer:
+def read_schedule(wish: AutomationRequest) -> ScheduleAnswer:
     """What the rules make of the words; a definition that is changed brings its own zone."""
     zones = {zone for _, zone in _times(wish.before.get("triggers"))} if wish.before else set()
     own = zones.pop() if len(zones) == 1 else None
     # It need not be sound: what is no zone is passed over.
-    return read_words(wish.text, wish.now, own if own and is_zone(own) else wish.timezone)
+    return parse_schedules(wish.text, wish.now, own if own and is_zone(own) else wish.timezone)
 
 
-def settle(
-    document: Mapping[str, Any], wish: Wish, read: Answer, words: Vocabulary, resources: Resources
-) -> Timed:
+def reconcile_triggers(
+    document: Mapping[str, Any],
+    wish: AutomationRequest,
+    read: ScheduleAnswer,
+    words: Vocabulary,
+    resources: WorkspaceResources,
+) -> ReconciledTriggers:
     """The triggers of a document, with a question where the two readings differ."""
     given = document.get("triggers")
     triggers = list(given) if isinstance(given, list) else []
-    kept = Timed(triggers, moved={place: place for place in range(len(triggers))})
+    kept = ReconciledTriggers(triggers, moved={place: place for place in range(len(triggers))})
     asks = bool(read.clarifications or read.refusals)
     sound = given is None or (isinstance(given, list) and all(map(_is_sound, given)))
     if not sound or not (read.readings or asks):
@@ -103,7 +107,7 @@ def settle(
         )
         return kept
     mine = [time for place in fresh for time in _times([triggers[place]])]
-    if not asks and same_moments(mine, _read_times(read), wish.now):
+    if not asks and is_same_schedule(mine, _read_times(read), wish.now):
         return kept
     if mine and not asks and all(map(_can_be_read, mine)):
         return _either(kept, fresh, mine, read, words, resources)
@@ -111,23 +115,28 @@ def settle(
 
 
 def _changed(
-    kept: Timed, fresh: list[int], wish: Wish, read: Answer, words: Vocabulary, resources: Resources
-) -> Timed:
+    kept: ReconciledTriggers,
+    fresh: list[int],
+    wish: AutomationRequest,
+    read: ScheduleAnswer,
+    words: Vocabulary,
+    resources: WorkspaceResources,
+) -> ReconciledTriggers:
     """Of a definition that is changed, only what is new in it is compared."""
     zones = [one for one in read.clarifications if one.kind == "time_zone"]
     asks = bool(read.clarifications or read.refusals)
-    clear = len(read.readings) == 1 and not asks and not _guessed(read.readings[0])
+    clear = len(read.readings) == 1 and not asks and not _is_guessed(read.readings[0])
     if len(fresh) == 1 and len(read.readings) + len(zones) == 1 and (clear or zones):
         mine = _times([kept.triggers[fresh[0]]])
-        differ = zones or not same_moments(mine, _read_times(read), wish.now)
+        differ = zones or not is_same_schedule(mine, _read_times(read), wish.now)
         if differ and not _TAKES_BACK.search(wish.text):
             if mine and not zones and all(map(_can_be_read, mine)):
                 return _either(kept, fresh, mine, read, words, resources)
             return _by_rules(kept, fresh, read, words, resources, {}, wish.now)
     wanted = _read_times(read)
-    if clear and not same_moments(_times(kept.triggers), wanted, wish.now):
+    if clear and not is_same_schedule(_times(kept.triggers), wanted, wish.now):
         mine = [time for place in fresh for time in _times([kept.triggers[place]])]
-        if not same_moments(mine, wanted, wish.now):
+        if not is_same_schedule(mine, wanted, wish.now):
             kept.notes.append(
                 f"The words speak of {read.readings[0].sentence}; look whether the triggers say "
                 "what is meant."
@@ -135,7 +144,7 @@ def _changed(
     return kept
 
 
-def _guessed(reading: Reading) -> bool:
+def _is_guessed(reading: ScheduleReading) -> bool:
     """Whether more than the zone had to be assumed; the definition may have said it better."""
     return any(not _of_zone(one) for one in reading.assumptions)
 
@@ -145,16 +154,16 @@ def _of_zone(assumption: str) -> bool:
 
 
 def _either(
-    kept: Timed,
+    kept: ReconciledTriggers,
     fresh: list[int],
     mine: Sequence[Times],
-    read: Answer,
+    read: ScheduleAnswer,
     words: Vocabulary,
-    resources: Resources,
-) -> Timed:
+    resources: WorkspaceResources,
+) -> ReconciledTriggers:
     """A question in the place of the schedules, with both readings as answers."""
     rest = [place for place in range(len(kept.triggers)) if place not in fresh]
-    bench = Workbench(words, resources, triggers=[kept.triggers[place] for place in rest])
+    bench = SketchBuilder(words, resources, triggers=[kept.triggers[place] for place in rest])
     ours = _read_times(read)
     said = "; ".join(one.sentence for one in read.readings)
     theirs = _said(mine)
@@ -164,13 +173,13 @@ def _either(
         why = f"{why} The rules had to assume {'; '.join(supposed)}."
     bench.ask(
         "when",
-        under("/triggers", len(rest)),
+        join_pointer("/triggers", len(rest)),
         "When should it happen?",
         kind="schedule",
         schema=WHEN_SCHEMA,
         choices=(
-            Choice(said, _value(ours), _extras(kept, fresh, len(ours), len(rest))),
-            Choice(
+            QuestionChoice(said, _value(ours), _extras(kept, fresh, len(ours), len(rest))),
+            QuestionChoice(
                 f"{theirs}, as the model read it",
                 _value(mine),
                 _extras(kept, fresh, len(mine), len(rest)),
@@ -179,19 +188,23 @@ def _either(
         why=why,
     )
     moved = {place: new for new, place in enumerate(rest)}
-    return Timed(bench.triggers, tuple(bench.questions), [], moved, changed=True)
+    return ReconciledTriggers(bench.triggers, tuple(bench.questions), [], moved, changed=True)
 
 
-def _extras(kept: Timed, fresh: list[int], count: int, at: int) -> tuple[tuple[str, Any], ...]:
+def _extras(
+    kept: ReconciledTriggers, fresh: list[int], count: int, at: int
+) -> tuple[tuple[str, Any], ...]:
     """All else that the model said of its schedules, for triggers that an answer makes."""
     found: list[tuple[str, Any]] = []
     for place in range(count):
         own = kept.triggers[fresh[min(place, len(fresh) - 1)]]
         more = {name: own[name] for name in own.keys() - {"id", "type", "config"}}
-        found += [(under("/triggers", at + place, name), more[name]) for name in sorted(more)]
+        found += [
+            (join_pointer("/triggers", at + place, name), more[name]) for name in sorted(more)
+        ]
         config = {**_config(own)}
         found += [
-            (under("/triggers", at + place, "config", name), config[name])
+            (join_pointer("/triggers", at + place, "config", name), config[name])
             for name in sorted(config.keys() - {"cron", "timezone"})
         ]
     return tuple(found)
@@ -211,18 +224,18 @@ def _value(times: Sequence[Times]) -> Any:
 
 
 def _by_rules(
-    kept: Timed,
+    kept: ReconciledTriggers,
     fresh: list[int],
-    read: Answer,
+    read: ScheduleAnswer,
     words: Vocabulary,
-    resources: Resources,
+    resources: WorkspaceResources,
     document: Mapping[str, Any],
     now: datetime,
-) -> Timed:
+) -> ReconciledTriggers:
     """The rules' triggers and questions in the place of the model's schedules."""
     mine = [kept.triggers[place] for place in fresh]
     rest = [place for place in range(len(kept.triggers)) if place not in fresh]
-    bench = Workbench(words, resources, triggers=[kept.triggers[place] for place in rest])
+    bench = SketchBuilder(words, resources, triggers=[kept.triggers[place] for place in rest])
     add_schedules(bench, read)
     made = bench.triggers[len(rest) :]
     triggers = [*bench.triggers[: len(rest)], *_like(made, mine)]
@@ -230,7 +243,7 @@ def _by_rules(
     offered = _as_model_read(mine)
     questions = tuple(_with_conditions(one, document, offered) for one in bench.questions)
     moved = {place: new for new, place in enumerate(rest)}
-    return Timed(triggers, questions, notes, moved, changed=True)
+    return ReconciledTriggers(triggers, questions, notes, moved, changed=True)
 
 
 def _like(made: Sequence[Mapping[str, Any]], mine: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -249,14 +262,14 @@ def _like(made: Sequence[Mapping[str, Any]], mine: Sequence[Mapping[str, Any]]) 
 
 
 def _difference(
-    mine: Sequence[Any], made: Sequence[Any], read: Answer, now: datetime
+    mine: Sequence[Any], made: Sequence[Any], read: ScheduleAnswer, now: datetime
 ) -> Iterator[str]:
     """How the two differ, where both say something."""
     ours, theirs = _times(made, "UTC"), _times(mine)
     if read.clarifications:
         # The rules do not know the zone yet, so only the clock is compared.
         theirs = _times([{**one, "config": {**_config(one), "timezone": "UTC"}} for one in mine])
-    if not ours or not mine or same_moments(ours, theirs, now):
+    if not ours or not mine or is_same_schedule(ours, theirs, now):
         return
     shown = ", ".join(f"{tidy(cron, 60)} in {tidy(zone, 60)}" for cron, zone in _times(mine)[:3])
     said = "; ".join(one.sentence for one in read.readings) or ", ".join(cron for cron, _ in ours)
@@ -266,18 +279,20 @@ def _difference(
     )
 
 
-def _as_model_read(mine: Sequence[Any]) -> tuple[Choice, ...]:
+def _as_model_read(mine: Sequence[Any]) -> tuple[QuestionChoice, ...]:
     """The model's own schedule, as one of the answers to what the rules ask."""
     times = [time for one in mine for time in _times([one])]
     if len(times) != 1 or not _can_be_read(times[0]):
         return ()
     cron, zone = times[0]
-    return (Choice(f"{_said(times)}, as the model read it", {"cron": cron, "timezone": zone}),)
+    return (
+        QuestionChoice(f"{_said(times)}, as the model read it", {"cron": cron, "timezone": zone}),
+    )
 
 
 def _with_conditions(
-    question: Question, document: Mapping[str, Any], offered: tuple[Choice, ...]
-) -> Question:
+    question: ProposalQuestion, document: Mapping[str, Any], offered: tuple[QuestionChoice, ...]
+) -> ProposalQuestion:
     """Conditions of an answer go to every step; the model's reading is one more answer."""
     choices = [
         replace(one, also=tuple(place for entry in one.also for place in _spread(entry, document)))
@@ -297,7 +312,7 @@ def _spread(entry: tuple[str, Any], document: Mapping[str, Any]) -> Iterator[tup
     for place, step in enumerate(plan if isinstance(plan, list) else ()):
         own = step.get("when") if isinstance(step, Mapping) else None
         joined = f"{{{{ ({_bare(value)}) and ({_bare(own)}) }}}}" if isinstance(own, str) else value
-        yield under("/plan", place, "when"), joined
+        yield join_pointer("/plan", place, "when"), joined
 
 
 def _bare(condition: str) -> str:
@@ -305,7 +320,7 @@ def _bare(condition: str) -> str:
     return (found[1] if found else condition).strip()
 
 
-def same_moments(left: Sequence[Times], right: Sequence[Times], now: datetime) -> bool:
+def is_same_schedule(left: Sequence[Times], right: Sequence[Times], now: datetime) -> bool:
     """Whether two schedules fire together, as far as anybody looks."""
     if not left or not right:
         return not left and not right
@@ -318,14 +333,14 @@ def same_moments(left: Sequence[Times], right: Sequence[Times], now: datetime) -
 
 def _moments(times: Sequence[Times], start: datetime) -> list[datetime]:
     end = start + _HORIZON
-    together = merge(*(moments_of(cron, zone, start) for cron, zone in times))
+    together = merge(*(iterate_fire_times(cron, zone, start) for cron, zone in times))
     once = (moment for moment, _ in groupby(together))
     return list(takewhile(lambda moment: moment < end, islice(once, MOMENTS)))
 
 
 def _can_be_read(time: Times) -> bool:
     try:
-        next(moments_of(*time, datetime.fromisoformat("2026-01-01T00:00:00+00:00")), None)
+        next(iterate_fire_times(*time, datetime.fromisoformat("2026-01-01T00:00:00+00:00")), None)
     except Problem:
         return False
     return True
@@ -333,10 +348,10 @@ def _can_be_read(time: Times) -> bool:
 
 def _among(trigger: Mapping[str, Any], times: Sequence[Times], now: datetime) -> bool:
     own = _times([trigger])
-    return any(own == [one] or same_moments(own, [one], now) for one in times)
+    return any(own == [one] or is_same_schedule(own, [one], now) for one in times)
 
 
-def _read_times(read: Answer) -> list[Times]:
+def _read_times(read: ScheduleAnswer) -> list[Times]:
     return [(cron, one.timezone) for one in read.readings for cron in one.crons]
 
 

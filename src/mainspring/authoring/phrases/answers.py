@@ -22,7 +22,7 @@ REFUSALS: Final = ("not_recurring", "too_often", "uneven", "not_sayable")
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PhraseSpan:
     """The words that were read, and where they stand in the text."""
 
     start: int
@@ -34,7 +34,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ScheduleChoice:
     """One answer to a question: what it comes to, as far as it is known.
 
     ``when`` is a condition for the steps, where the expressions alone would fire too often.
@@ -55,10 +55,10 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ScheduleReading:
     """A schedule: the configs of its triggers, and a sentence that says them back."""
 
-    span: Span
+    span: PhraseSpan
     crons: tuple[str, ...]
     timezone: str
     sentence: str
@@ -76,13 +76,13 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Clarification:
+class ScheduleClarification:
     """What only a person can say, as a question with choices."""
 
-    span: Span
+    span: PhraseSpan
     kind: str
     question: str
-    choices: tuple[Choice, ...]
+    choices: tuple[ScheduleChoice, ...]
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -94,13 +94,13 @@ class Clarification:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ScheduleRefusal:
     """Why no schedule says this, and the nearest that would."""
 
-    span: Span
+    span: PhraseSpan
     kind: str
     reason: str
-    choices: tuple[Choice, ...]
+    choices: tuple[ScheduleChoice, ...]
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -112,12 +112,12 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScheduleAnswer:
     """Everything that a text says about when; empty when it says nothing."""
 
-    readings: tuple[Reading, ...] = ()
-    clarifications: tuple[Clarification, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
+    readings: tuple[ScheduleReading, ...] = ()
+    clarifications: tuple[ScheduleClarification, ...] = ()
+    refusals: tuple[ScheduleRefusal, ...] = ()
     cut: bool = False
 
     def as_dict(self) -> dict[str, Any]:

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mainspring.authoring.phrases.crons import DayFields, at_times, week_days, written
+from mainspring.authoring.phrases.crons import CronDayFields, at_times, format_cron_field, week_days
 from mainspring.authoring.phrases.echo import (
     DAY_WORDS,
     MONTH_WORDS,
     WORKING,
-    clock_words,
-    joined,
+    format_clock,
+    join_with_and,
     ordinal,
 )
 from mainspring.authoring.phrases.plans import (
-    Option,
-    Plan,
+    ScheduleOption,
+    SchedulePlan,
     fortnight_plan,
     month_day_field,
     months_of,
@@ -26,7 +26,7 @@ from mainspring.authoring.phrases.plans import (
     unit_of,
     week_days_of,
 )
-from mainspring.authoring.phrases.wishes import Wish
+from mainspring.authoring.phrases.wishes import ScheduleRequest
 
 _QUARTERS: Final = "quarters begin in January, April, July and October"
 _QUARTER_STARTS: Final = frozenset({1, 4, 7, 10})
@@ -39,7 +39,7 @@ _LENGTHS: Final = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
 
 
 @dataclass(frozen=True, slots=True)
-class _Months:
+class _MonthField:
     """The month field of a wish, and how it differs for the last day of a stretch of months."""
 
     field: str
@@ -48,7 +48,7 @@ class _Months:
     quarterly: bool = False
 
 
-def plan_days(wish: Wish) -> Plan:
+def plan_days(wish: ScheduleRequest) -> SchedulePlan:
     """What a wish by the calendar comes to."""
     unit = unit_of(wish)
     if unit is None and wish.first("soft") in _SOFT_UNITS:
@@ -60,40 +60,42 @@ def plan_days(wish: Wish) -> Plan:
     return _daily(wish, unit)
 
 
-def _made(plan: Plan, times: list[int], *fields: DayFields) -> Plan:
-    plan.option = Option(tuple(cron for one in fields for cron in at_times(times, one)))
+def _made(plan: SchedulePlan, times: list[int], *fields: CronDayFields) -> SchedulePlan:
+    plan.option = ScheduleOption(tuple(cron for one in fields for cron in at_times(times, one)))
     return plan
 
 
-def _dates(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
+def _dates(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
     dates = wish.said.get("date")
     if not dates:
         return None
     for day, month, _ in dates:
         if day > _LENGTHS.get(month, 31):
             text = f"{MONTH_WORDS[month - 1]} has no {ordinal(day)}."
-            return Plan(refuses="not_sayable", text=text)
-    plan = Plan()
+            return SchedulePlan(refuses="not_sayable", text=text)
+    plan = SchedulePlan()
     times = times_of(wish, plan)
     by_day: dict[int, set[int]] = {}
     for day, month, _ in dates:
         by_day.setdefault(day, set()).add(month)
     alike: dict[str, set[int]] = {}
     for day, months in by_day.items():
-        alike.setdefault(written(months, 12, 1, stepped=False), set()).add(day)
-    fields = [DayFields(month_day_field(frozenset(days)), month) for month, days in alike.items()]
+        alike.setdefault(format_cron_field(months, 12, 1, stepped=False), set()).add(day)
+    fields = [
+        CronDayFields(month_day_field(frozenset(days)), month) for month, days in alike.items()
+    ]
     made = _made(plan, times, *fields)
     yearly = unit is not None and (unit[1] == "year" or unit == (6, "month"))
     counted = any(per == "year" for _, per in wish.said.get("times", ()))
     if yearly or counted or any(every for _, _, every in dates):
         return made
     if "once" in wish.said:
-        return Plan(
+        return SchedulePlan(
             refuses="not_recurring",
             text="This happens once, and a schedule is for what comes again.",
         )
     assert made.option is not None
-    return Plan(
+    return SchedulePlan(
         asks="once_or_yearly",
         text=f"Is {_short(dates)} meant every year? What happens only once needs no schedule.",
         options=(made.option,),
@@ -102,10 +104,12 @@ def _dates(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
 
 def _short(dates: Sequence[tuple[int, int, bool]]) -> str:
     said = [f"{day} {MONTH_WORDS[month - 1]}" for day, month, _ in dates]
-    return joined(said) if len(said) < _MANY_DATES else f"each day from {said[0]} to {said[-1]}"
+    return (
+        join_with_and(said) if len(said) < _MANY_DATES else f"each day from {said[0]} to {said[-1]}"
+    )
 
 
-def _counted(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
+def _counted(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
     """Every so many days, weeks or years, which cron cannot count."""
     if unit is None:
         return None
@@ -120,61 +124,67 @@ def _counted(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
         return None
     if (count, what) == (7, "day"):
         return _weekly(wish, (1, "week"))
-    plan = Plan()
+    plan = SchedulePlan()
     times = times_of(wish, plan)
-    options: list[Option] = []
+    options: list[ScheduleOption] = []
     if what == "day" and count < 16:
-        options.append(Option(tuple(at_times(times, DayFields(f"*/{count}")))))
+        options.append(ScheduleOption(tuple(at_times(times, CronDayFields(f"*/{count}")))))
     if what == "week":
         options += near_weeks(wish, times)
     if what == "day" and count in {2, 3}:
         some = frozenset({1, 3, 5} if count == 2 else {1, 4})
-        fields = DayFields(week_day=week_days(some))
-        options.append(Option(tuple(at_times(times, fields))))
+        fields = CronDayFields(week_day=week_days(some))
+        options.append(ScheduleOption(tuple(at_times(times, fields))))
     text = (
         f"Cron begins to count anew with each month and year and cannot say every {count} {what}s."
     )
-    return Plan(refuses="not_sayable", text=text, options=tuple(options))
+    return SchedulePlan(refuses="not_sayable", text=text, options=tuple(options))
 
 
-def _month_field(wish: Wish, unit: tuple[int, str] | None) -> _Months | Plan:
+def _month_field(wish: ScheduleRequest, unit: tuple[int, str] | None) -> _MonthField | SchedulePlan:
     """The months of a wish: those that were said, or the first of each stretch of months."""
     months = months_of(wish)
     if months:
-        return _Months(written(months, 12, 1, stepped=False))
+        return _MonthField(format_cron_field(months, 12, 1, stepped=False))
     if unit is None or unit[1] in {"day", "week"} or unit == (1, "month"):
-        return _Months("*")
+        return _MonthField("*")
     count = unit[0] * {"quarter": 3, "year": 12}.get(unit[1], 1)
     if 12 % count:
         text = f"A year cannot be cut evenly into stretches of {count} months."
-        return Plan(refuses="uneven", text=text)
-    ends = written(range(count, 13, count), 12, 1, stepped=False) if count in {3, 6, 12} else ""
-    return _Months(written(range(1, 13, count), 12, 1, stepped=False), ends, count == 3)
+        return SchedulePlan(refuses="uneven", text=text)
+    ends = (
+        format_cron_field(range(count, 13, count), 12, 1, stepped=False)
+        if count in {3, 6, 12}
+        else ""
+    )
+    return _MonthField(
+        format_cron_field(range(1, 13, count), 12, 1, stepped=False), ends, count == 3
+    )
 
 
-def _nth_fields(month: _Months, pairs: Sequence[tuple[int, int]]) -> list[DayFields]:
+def _nth_fields(month: _MonthField, pairs: Sequence[tuple[int, int]]) -> list[CronDayFields]:
     """Days such as the second Monday; the last one of a quarter is in its last month."""
     by_month: dict[str, list[str]] = {}
     for which, day in pairs:
         field = month.ends if month.ends and which == -1 else month.field
         by_month.setdefault(field, []).append(f"{day}L" if which == -1 else f"{day}#{which}")
-    return [DayFields("*", field, ",".join(days)) for field, days in by_month.items()]
+    return [CronDayFields("*", field, ",".join(days)) for field, days in by_month.items()]
 
 
-def _nths(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
+def _nths(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
     found = wish.said.get("nth")
     if not found:
         return None
     month = _month_field(wish, unit)
-    if isinstance(month, Plan):
+    if isinstance(month, SchedulePlan):
         return month
-    plan = Plan()
+    plan = SchedulePlan()
     pairs = [(which, day) for nths, days in found for which in nths for day in days]
     fifth = any(which == 5 for which, _ in pairs)
     if month.ends and fifth:
         what = "quarter" if month.quarterly else "year"
         text = f"Which month has the fifth one of a {what} differs, and a schedule cannot tell."
-        return Plan(refuses="not_sayable", text=text)
+        return SchedulePlan(refuses="not_sayable", text=text)
     if month.quarterly:
         plan.notes.append(_QUARTERS)
     if fifth:
@@ -183,41 +193,41 @@ def _nths(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
     return _made(plan, times, *_nth_fields(month, pairs))
 
 
-def _edges(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
+def _edges(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
     edges = [edge for edge in wish.said.get("edge", ()) if edge[1] != "week"]
     if not edges:
         return None
-    plan = Plan()
+    plan = SchedulePlan()
     times = times_of(wish, plan)
     last, what = edges[0]
     if what == "month":
         month = _month_field(wish, unit)
-        if isinstance(month, Plan):
+        if isinstance(month, SchedulePlan):
             return month
         days = {-1 if one else 1 for one, name in edges if name == "month"}
         days |= {day for one in wish.said.get("month_days", ()) for day in one}
         months = month.ends if month.ends and last else month.field
-        field = DayFields(month_day_field(frozenset(days)), months)
+        field = CronDayFields(month_day_field(frozenset(days)), months)
         return _made(plan, times, field)
     if what == "quarter":
         plan.notes.append(_QUARTERS)
         ends = _QUARTER_ENDS if last else _QUARTER_STARTS
-        field = DayFields("L" if last else "1", written(ends, 12, 1, stepped=False))
+        field = CronDayFields("L" if last else "1", format_cron_field(ends, 12, 1, stepped=False))
         return _made(plan, times, field)
-    return _made(plan, times, DayFields("31", "12") if last else DayFields("1", "1"))
+    return _made(plan, times, CronDayFields("31", "12") if last else CronDayFields("1", "1"))
 
 
-def _month_days(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
+def _month_days(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
     found = wish.said.get("month_days")
     if not found:
         return None
     days = frozenset(day for one in found for day in one)
     month = _month_field(wish, unit)
-    if isinstance(month, Plan):
+    if isinstance(month, SchedulePlan):
         return month
     if unit == (1, "year") and not months_of(wish) and days != {1}:
         return _in_which_month(wish, days, "year", 12)
-    plan = Plan()
+    plan = SchedulePlan()
     if month.quarterly:
         plan.notes.append(_QUARTERS)
     elif unit is not None and unit[1] == "month" and unit[0] > 1:
@@ -226,10 +236,10 @@ def _month_days(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
     if missing and month.field == "*" and len(days) < _MOST_DAYS:
         plan.notes.append(f"months without a {ordinal(missing[-1])} are left out")
     times = times_of(wish, plan)
-    return _made(plan, times, DayFields(month_day_field(days), month.field))
+    return _made(plan, times, CronDayFields(month_day_field(days), month.field))
 
 
-def _which_month(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
+def _which_month(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
     """The 15th of a quarter is in one of its three months."""
     found = wish.first("quarter_day")
     if found is None:
@@ -237,16 +247,21 @@ def _which_month(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
     return _in_which_month(wish, frozenset({found}), "quarter", 3)
 
 
-def _in_which_month(wish: Wish, days: frozenset[int], what: str, months: int) -> Plan:
+def _in_which_month(
+    wish: ScheduleRequest, days: frozenset[int], what: str, months: int
+) -> SchedulePlan:
     """A day of the month, and a stretch of so many months that has it in each."""
-    plan = Plan()
+    plan = SchedulePlan()
     times = times_of(wish, plan)
     day = month_day_field(days)
     options = tuple(
-        Option(
+        ScheduleOption(
             tuple(
                 at_times(
-                    times, DayFields(day, written(range(one, 13, months), 12, 1, stepped=False))
+                    times,
+                    CronDayFields(
+                        day, format_cron_field(range(one, 13, months), 12, 1, stepped=False)
+                    ),
                 )
             )
         )
@@ -254,14 +269,14 @@ def _in_which_month(wish: Wish, days: frozenset[int], what: str, months: int) ->
         if all(date <= _LENGTHS.get(one, 31) or months < 12 for date in days)
     )
     text = f"In which month of the {what}?"
-    return Plan(asks="which_of_month", text=text, options=options, notes=plan.notes)
+    return SchedulePlan(asks="which_of_month", text=text, options=options, notes=plan.notes)
 
 
-def _weekly(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
+def _weekly(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
     days = week_days_of(wish)
     if days is None and unit != (1, "week"):
         return None
-    plan = Plan()
+    plan = SchedulePlan()
     if days is not None and unit is not None and unit[1] in {"month", "quarter", "year"}:
         asked = _which_of_month(wish, days, unit)
         if asked is not None:
@@ -273,61 +288,65 @@ def _weekly(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
         plan.notes.append(f"{DAY_WORDS[min(days)]} is taken for that end of the week")
     months = months_of(wish)
     times = times_of(wish, plan)
-    month = written(months, 12, 1, stepped=False) if months else "*"
-    return _made(plan, times, DayFields("*", month, week_days(days)))
+    month = format_cron_field(months, 12, 1, stepped=False) if months else "*"
+    return _made(plan, times, CronDayFields("*", month, week_days(days)))
 
 
-def _which_of_month(wish: Wish, days: frozenset[int], unit: tuple[int, str]) -> Plan | None:
+def _which_of_month(
+    wish: ScheduleRequest, days: frozenset[int], unit: tuple[int, str]
+) -> SchedulePlan | None:
     if len(days) > 1 or wish.days_are_every:
         return None
     month = _month_field(wish, unit)
-    if isinstance(month, Plan):
+    if isinstance(month, SchedulePlan):
         return month
-    plan = Plan()
+    plan = SchedulePlan()
     times = times_of(wish, plan)
     day = min(days)
     options = tuple(
-        Option(tuple(at_times(times, _nth_fields(month, [(which, day)])[0])))
+        ScheduleOption(tuple(at_times(times, _nth_fields(month, [(which, day)])[0])))
         for which in (1, 2, 3, 4, -1)
     )
     text = f"Which {DAY_WORDS[day]} of the {unit[1]}?"
-    return Plan(asks="which_of_month", text=text, options=options, notes=plan.notes)
+    return SchedulePlan(asks="which_of_month", text=text, options=options, notes=plan.notes)
 
 
-def _monthly(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
+def _monthly(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
     months = months_of(wish)
     coarse = unit is not None and unit[1] in {"month", "quarter", "year"}
     if not coarse and (months is None or unit is not None):
         return None
     month = _month_field(wish, unit)
-    if isinstance(month, Plan):
+    if isinstance(month, SchedulePlan):
         return month
-    plan = Plan()
+    plan = SchedulePlan()
     if unit is not None and unit[1] == "year" and not months:
         if unit[0] > 1:
             return None
         plan.notes.append("1 January, because no day was said")
-        return _made(plan, times_of(wish, plan), DayFields("1", "1"))
+        return _made(plan, times_of(wish, plan), CronDayFields("1", "1"))
     if month.quarterly:
         plan.notes.append(_QUARTERS)
     elif unit is not None and unit[1] == "month" and unit[0] > 1:
         plan.notes.append("counted from January, because no month was said")
     plan.notes.append("the 1st of the month, because no day was said")
-    return _made(plan, times_of(wish, plan), DayFields("1", month.field))
+    return _made(plan, times_of(wish, plan), CronDayFields("1", month.field))
 
 
-def _daily(wish: Wish, unit: tuple[int, str] | None) -> Plan:
-    plan = Plan()
+def _daily(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan:
+    plan = SchedulePlan()
     times = times_of(wish, plan)
     months = months_of(wish)
-    month = written(months, 12, 1, stepped=False) if months else "*"
+    month = format_cron_field(months, 12, 1, stepped=False) if months else "*"
     said = unit is not None or "times" in wish.said or "nightly" in wish.parts
     if said or "working_hours" in wish.said:
         days = WORKING if "working_hours" in wish.said else frozenset(range(7))
-        return _made(plan, times, DayFields("*", month, week_days(days)))
+        return _made(plan, times, CronDayFields("*", month, week_days(days)))
     options = tuple(
-        Option(tuple(at_times(times, DayFields(week_day=week_days(days)))))
+        ScheduleOption(tuple(at_times(times, CronDayFields(week_day=week_days(days)))))
         for days in (frozenset(range(7)), WORKING, frozenset({1}))
     )
-    at = joined([clock_words(one) for one in times])
-    return Plan(asks="how_often", text=f"On which days at {at}?", options=options, notes=plan.notes)
+    at = join_with_and([format_clock(one) for one in times])
+    return SchedulePlan(
+        asks="how_often", text=f"On which days at {at}?", options=options, notes=plan.notes
+    )

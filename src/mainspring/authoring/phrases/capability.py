@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, Any, Final
 from mainspring.authoring.phrases.answers import CLARIFICATIONS, MOMENTS, REFUSALS
 from mainspring.authoring.phrases.words import LONGEST
 from mainspring.contracts.capability import Annotations, Capability, Effect
-from mainspring.workspace.boards.shapes import COUNT, MOMENT, Schema, asked, thing
+from mainspring.workspace.boards.shapes import (
+    COUNT,
+    MOMENT,
+    JsonSchema,
+    object_of,
+    schema_with_examples,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
-_TEXT: Final[Schema] = {"type": "string"}
-_ZONE: Final[Schema] = {"type": "string", "format": "iana-timezone"}
-_SPAN: Final = thing({"start": COUNT, "end": COUNT, "words": _TEXT}, ["start", "end", "words"])
-_CHOICE: Final = thing(
+_TEXT: Final[JsonSchema] = {"type": "string"}
+_ZONE: Final[JsonSchema] = {"type": "string", "format": "iana-timezone"}
+_SPAN: Final = object_of({"start": COUNT, "end": COUNT, "words": _TEXT}, ["start", "end", "words"])
+_CHOICE: Final = object_of(
     {
         "sentence": _TEXT,
         "crons": {"type": "array", "items": _TEXT},
@@ -28,15 +34,15 @@ _CHOICE: Final = thing(
     },
     ["sentence", "crons", "timezone", "when"],
 )
-_CHOICES: Final[Schema] = {"type": "array", "items": _CHOICE}
-_READING: Final = thing(
+_CHOICES: Final[JsonSchema] = {"type": "array", "items": _CHOICE}
+_READING: Final = object_of(
     {
         "span": _SPAN,
         "triggers": {
             "description": "The config of one schedule trigger each.",
             "type": "array",
             "minItems": 1,
-            "items": thing({"cron": _TEXT, "timezone": _ZONE}, ["cron", "timezone"]),
+            "items": object_of({"cron": _TEXT, "timezone": _ZONE}, ["cron", "timezone"]),
         },
         "sentence": _TEXT,
         "assumptions": {"description": "What was not said.", "type": "array", "items": _TEXT},
@@ -44,7 +50,7 @@ _READING: Final = thing(
     },
     ["span", "triggers", "sentence", "assumptions", "next"],
 )
-_QUESTION: Final = thing(
+_QUESTION: Final = object_of(
     {
         "span": _SPAN,
         "kind": {"enum": list(CLARIFICATIONS)},
@@ -53,12 +59,12 @@ _QUESTION: Final = thing(
     },
     ["span", "kind", "question", "choices"],
 )
-_REFUSAL: Final = thing(
+_REFUSAL: Final = object_of(
     {"span": _SPAN, "kind": {"enum": list(REFUSALS)}, "reason": _TEXT, "choices": _CHOICES},
     ["span", "kind", "reason", "choices"],
 )
 _SAID: Final = "every weekday at 9 Berlin time"
-READ: Final = asked(
+READ: Final = schema_with_examples(
     {
         "text": {
             "description": "A request; what is not about time is passed over.",
@@ -83,7 +89,7 @@ _ANSWER: Final = {
     "refusals": {"type": "array", "items": _REFUSAL},
     "cut": {"description": "The text was too long to be read to its end.", "type": "boolean"},
 }
-ANSWER: Final = asked(
+ANSWER: Final = schema_with_examples(
     _ANSWER,
     list(_ANSWER),
     [
@@ -130,6 +136,6 @@ def read_schedule_capability() -> Capability:
 
 async def _read(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     # Its rules are many, and most who start have no use for them.
-    from mainspring.authoring.phrases.reading import read_words
+    from mainspring.authoring.phrases.reading import parse_schedules
 
-    return read_words(given["text"], ctx.clock.now(), given.get("timezone")).as_dict()
+    return parse_schedules(given["text"], ctx.clock.now(), given.get("timezone")).as_dict()

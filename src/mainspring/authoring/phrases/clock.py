@@ -37,7 +37,7 @@ MOST_TIMES: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Time:
+class ClockTime:
     """A time of day; ``sure`` when the half of the day was said or is not doubted.
 
     One that ``turns`` is taken as it stands until a part of the day says otherwise: 7:30 is in
@@ -55,7 +55,7 @@ class Time:
         return self.hour * 60 + self.minute
 
 
-def find_times(text: str, at: int) -> tuple[list[Time], int] | None:
+def find_times(text: str, at: int) -> tuple[list[ClockTime], int] | None:
     """The times that are named at a place, such as ``at 8 , 12 and 5 pm``."""
     anchor = _ANCHOR.match(text, at)
     begun = anchor.end() if anchor else at
@@ -72,7 +72,7 @@ def find_times(text: str, at: int) -> tuple[list[Time], int] | None:
     return _shared_half(times, text), times[-1].end
 
 
-def read_time(text: str, at: int, *, anchored: bool) -> Time | None:
+def read_time(text: str, at: int, *, anchored: bool) -> ClockTime | None:
     found = (
         _spelled(text, at)
         or _figures(text, at, anchored)
@@ -86,7 +86,7 @@ def read_time(text: str, at: int, *, anchored: bool) -> Time | None:
     return replace(in_part(found, part[1]), end=part.end())
 
 
-def in_part(time: Time, part: str) -> Time:
+def in_part(time: ClockTime, part: str) -> ClockTime:
     """A time read in a part of the day: 7 in the evening is 19:00."""
     if time.sure and not time.turns:
         return time
@@ -95,9 +95,9 @@ def in_part(time: Time, part: str) -> Time:
     return replace(time, hour=hour, sure=True, turns=False)
 
 
-def _spelled(text: str, at: int) -> Time | None:
+def _spelled(text: str, at: int) -> ClockTime | None:
     if found := _NOON.match(text, at):
-        return Time(12 if found[1] == "noon" else 0, 0, True, found.end())
+        return ClockTime(12 if found[1] == "noon" else 0, 0, True, found.end())
     if found := _PAST.match(text, at):
         if found[1].isdigit() and int(found[1]) % 5:
             return None
@@ -106,37 +106,37 @@ def _spelled(text: str, at: int) -> Time | None:
         turned = _halved(whole, found[4])
         minutes = turned * 60 + (away if found[2] in {"past", "after"} else -away)
         sure = found[4] is not None or not found[3].isdigit() or whole > 12
-        return Time(minutes // 60 % 24, minutes % 60, sure, found.end())
+        return ClockTime(minutes // 60 % 24, minutes % 60, sure, found.end())
     if found := _HALF.match(text, at):
-        return Time(_halved(int(found[1]), found[2]), 30, bool(found[2]), found.end())
+        return ClockTime(_halved(int(found[1]), found[2]), 30, bool(found[2]), found.end())
     return None
 
 
-def _figures(text: str, at: int, anchored: bool) -> Time | None:
+def _figures(text: str, at: int, anchored: bool) -> ClockTime | None:
     if found := _EXACT.match(text, at):
         if " . " in found[0] and not anchored and not found[3]:
             return None
         hour = _halved(int(found[1]), found[3])
         hour = 0 if (hour, int(found[2])) == (24, 0) else hour
-        return Time(hour, int(found[2]), True, found.end(), turns=found[3] is None)
+        return ClockTime(hour, int(found[2]), True, found.end(), turns=found[3] is None)
     if found := _ROUND.match(text, at):
         half = found[2] or found[3]
         hour = int(found[1])
-        return Time(_halved(hour, half) % 24, 0, bool(half) or hour > 12, found.end())
+        return ClockTime(_halved(hour, half) % 24, 0, bool(half) or hour > 12, found.end())
     if anchored and (found := _TWO_WORDS.match(text, at)):
         half = found[3]
-        return Time(_halved(int(found[1]), half), int(found[2]), bool(half), found.end())
+        return ClockTime(_halved(int(found[1]), half), int(found[2]), bool(half), found.end())
     if anchored and (found := _FOUR.match(text, at)):
-        return Time(int(found[1]), int(found[2]), True, found.end())
+        return ClockTime(int(found[1]), int(found[2]), True, found.end())
     return None
 
 
-def _bare(text: str, at: int) -> Time | None:
+def _bare(text: str, at: int) -> ClockTime | None:
     found = _BARE.match(text, at)
     if found is None or int(found[1]) > 24:
         return None
     hour = int(found[1])
-    return Time(hour % 24, 0, hour > 12 or hour == 0, found.end())
+    return ClockTime(hour % 24, 0, hour > 12 or hour == 0, found.end())
 
 
 def _halved(hour: int, half: str | None) -> int:
@@ -151,7 +151,7 @@ def _counts_things(text: str, end: int) -> bool:
     return noun is not None and noun[1] not in _AFTER_TIMES
 
 
-def _shared_half(times: list[Time], text: str) -> list[Time]:
+def _shared_half(times: list[ClockTime], text: str) -> list[ClockTime]:
     """``at 5 and 7 pm`` is both in the afternoon."""
     last = times[-1]
     if len(times) < 2 or not text[: last.end].endswith("pm"):

@@ -10,7 +10,7 @@ MINUTES_OF_DAY: Final = 1_440
 
 
 @dataclass(frozen=True, slots=True)
-class DayFields:
+class CronDayFields:
     """The last three fields of an expression."""
 
     month_day: str = "*"
@@ -21,7 +21,9 @@ class DayFields:
         return f"{self.month_day} {self.month} {self.week_day}"
 
 
-def written(values: Iterable[int], whole: int, first: int = 0, *, stepped: bool = True) -> str:
+def format_cron_field(
+    values: Iterable[int], whole: int, first: int = 0, *, stepped: bool = True
+) -> str:
     """A field of numbers, as a star, a step, a range or a list."""
     numbers = sorted(set(values))
     if len(numbers) == whole:
@@ -61,21 +63,21 @@ def week_days(days: Iterable[int]) -> str:
     numbers = sorted(set(days))
     if len(numbers) == 7:
         return "*"
-    return written(numbers, 7, stepped=False)
+    return format_cron_field(numbers, 7, stepped=False)
 
 
-def at_times(minutes: Iterable[int], days: DayFields) -> list[str]:
+def at_times(minutes: Iterable[int], days: CronDayFields) -> list[str]:
     """Expressions for fixed times of day; times with the same minute share one."""
     by_minute: dict[int, list[int]] = {}
     for one in sorted(set(minutes)):
         by_minute.setdefault(one % 60, []).append(one // 60)
     return [
-        f"{minute} {written(hours, 24, stepped=False)} {days}"
+        f"{minute} {format_cron_field(hours, 24, stepped=False)} {days}"
         for minute, hours in by_minute.items()
     ]
 
 
-def at_steps(minutes: Sequence[int], days: DayFields) -> list[str]:
+def at_steps(minutes: Sequence[int], days: CronDayFields) -> list[str]:
     """Expressions for a row of times; hours with the same minutes share one."""
     by_hour: dict[int, list[int]] = {}
     for one in minutes:
@@ -83,4 +85,7 @@ def at_steps(minutes: Sequence[int], days: DayFields) -> list[str]:
     alike: dict[tuple[int, ...], list[int]] = {}
     for hour, marks in sorted(by_hour.items()):
         alike.setdefault(tuple(sorted(marks)), []).append(hour)
-    return [f"{written(marks, 60)} {written(hours, 24)} {days}" for marks, hours in alike.items()]
+    return [
+        f"{format_cron_field(marks, 60)} {format_cron_field(hours, 24)} {days}"
+        for marks, hours in alike.items()
+    ]

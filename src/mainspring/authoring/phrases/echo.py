@@ -75,11 +75,11 @@ def say_crons(crons: Iterable[str], days_left: str = "") -> str:
         alike.setdefault(tuple(sorted(row)), []).append(days)
     said = [_said(row, days, days_left) for row, days in alike.items()]
     if any(one is None for one in said):
-        return joined([_described(one) for one in read])
-    return joined([one for one in said if one is not None])
+        return join_with_and([_described(one) for one in read])
+    return join_with_and([one for one in said if one is not None])
 
 
-def zone_words(zone: str) -> str:
+def format_zone(zone: str) -> str:
     """A zone by its name; those that count westward also by their offset."""
     found = _ETC.fullmatch(zone)
     if found is None:
@@ -88,14 +88,14 @@ def zone_words(zone: str) -> str:
 
 
 def say_schedule(crons: Iterable[str], zone: str) -> str:
-    return f"{say_crons(crons)}, {zone_words(zone)}"
+    return f"{say_crons(crons)}, {format_zone(zone)}"
 
 
-def joined(words: Sequence[str]) -> str:
+def join_with_and(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def clock_words(minutes: int) -> str:
+def format_clock(minutes: int) -> str:
     return f"{minutes // 60 % 24:02d}:{minutes % 60:02d}"
 
 
@@ -104,7 +104,7 @@ def ordinal(day: int) -> str:
     return f"{day}{ending}"
 
 
-def days_words(days: frozenset[int]) -> str:
+def format_days(days: frozenset[int]) -> str:
     if len(days) == 7:
         return "every day"
     if days == WORKING:
@@ -112,20 +112,20 @@ def days_words(days: frozenset[int]) -> str:
     return f"every {_day_names(days)}"
 
 
-def step_words(step: int) -> str:
+def format_step(step: int) -> str:
     if step % 60 == 0:
         return "every hour" if step == 60 else f"every {step // 60} hours"
     return "every minute" if step == 1 else f"every {step} minutes"
 
 
 def _day_names(days: frozenset[int]) -> str:
-    return joined([DAY_WORDS[day] for day in sorted(days, key=lambda day: day or 7)])
+    return join_with_and([DAY_WORDS[day] for day in sorted(days, key=lambda day: day or 7)])
 
 
 def _months_words(months: frozenset[int]) -> str:
     if _MANY_MONTHS < len(months) < 12:
         return f"every month but {_months_words(frozenset(range(1, 13)) - months)}"
-    return joined([MONTH_WORDS[month - 1] for month in sorted(months)])
+    return join_with_and([MONTH_WORDS[month - 1] for month in sorted(months)])
 
 
 def _described(cron: Cron) -> str:
@@ -148,12 +148,16 @@ def _said(row: Sequence[int], groups: Sequence[Days], days_left: str) -> str | N
 
 def _times(row: Sequence[int]) -> str | None:
     if len(row) <= _MOST_TIMES:
-        return f"at {joined([clock_words(one) for one in row])}"
+        return f"at {join_with_and([format_clock(one) for one in row])}"
     return (
         _even(row)
         or _marked(row)
         or _grid(row)
-        or (f"at {joined([clock_words(one) for one in row])}" if len(row) <= _MOST_LISTED else None)
+        or (
+            f"at {join_with_and([format_clock(one) for one in row])}"
+            if len(row) <= _MOST_LISTED
+            else None
+        )
     )
 
 
@@ -163,12 +167,12 @@ def _even(row: Sequence[int]) -> str | None:
     if any(later - earlier != step for earlier, later in pairwise(row)):
         return None
     if len(row) * step != MINUTES_OF_DAY or row[0] >= max(60, step):
-        return f"{step_words(step)}{_from_to(row[0], row[-1])}"
+        return f"{format_step(step)}{_from_to(row[0], row[-1])}"
     if row[0] == 0:
-        return step_words(step)
+        return format_step(step)
     if step % 60 == 0 and row[0] < 60:
-        return f"{step_words(step)} at minute {row[0]}"
-    return f"{step_words(step)}{_from_to(row[0], row[-1])}"
+        return f"{format_step(step)} at minute {row[0]}"
+    return f"{format_step(step)}{_from_to(row[0], row[-1])}"
 
 
 def _marked(row: Sequence[int]) -> str | None:
@@ -183,7 +187,7 @@ def _marked(row: Sequence[int]) -> str | None:
     apart = minutes[1] - minutes[0]
     if minutes == [*range(0, 60, apart)]:
         return None
-    said = f"{step_words(step * 60)} at minute {joined([str(one) for one in minutes])}"
+    said = f"{format_step(step * 60)} at minute {join_with_and([str(one) for one in minutes])}"
     whole = hours[0] == 0 and len(hours) * step == 24
     return said if whole else f"{said}{_from_to(row[0], row[-1])}"
 
@@ -198,12 +202,14 @@ def _grid(row: Sequence[int]) -> str | None:
     gaps = _runs(missing, step)
     mostly = grid[0] == 0 and len(missing) < len(row) and len(gaps) <= 2
     if len(there) == 1 and not mostly:
-        return f"{step_words(step)}{_from_to(*there[0])}"
+        return f"{format_step(step)}{_from_to(*there[0])}"
     if not mostly:
         return None
     if len(missing) <= 2:
-        return f"{step_words(step)} except at {joined([clock_words(one) for one in missing])}"
-    return f"{step_words(step)} except {joined([_from_to(*one).strip() for one in gaps])}"
+        return (
+            f"{format_step(step)} except at {join_with_and([format_clock(one) for one in missing])}"
+        )
+    return f"{format_step(step)} except {join_with_and([_from_to(*one).strip() for one in gaps])}"
 
 
 def _runs(row: Sequence[int], step: int) -> list[tuple[int, int]]:
@@ -220,7 +226,7 @@ def _runs(row: Sequence[int], step: int) -> list[tuple[int, int]]:
 
 
 def _from_to(first: int, last: int) -> str:
-    return f" from {clock_words(first)} to {clock_words(last)}"
+    return f" from {format_clock(first)} to {format_clock(last)}"
 
 
 def _days(groups: Sequence[Days], days_left: str) -> str | None:
@@ -229,7 +235,7 @@ def _days(groups: Sequence[Days], days_left: str) -> str | None:
     if all(dates) and lone and not days_left:
         return f"every year {_in_year({pair for one in dates for pair in one})}"
     said = [_day_group(*one, days_left) for one in groups]
-    return None if None in said else joined([one for one in said if one is not None])
+    return None if None in said else join_with_and([one for one in said if one is not None])
 
 
 def _dates(month_day: str, month: str, week_day: str) -> set[tuple[int, int]]:
@@ -268,7 +274,7 @@ def _in_year(dates: set[tuple[int, int]]) -> str:
             said.append(f"from {_date(year[first])} to {_date(year[last])}")
         else:
             singles += [_date(year[place]) for place in dict.fromkeys((first, last))]
-    return joined([*([f"on {joined(singles)}"] if singles else []), *said])
+    return join_with_and([*([f"on {join_with_and(singles)}"] if singles else []), *said])
 
 
 def _date(one: tuple[int, int]) -> str:
@@ -290,11 +296,11 @@ def _day_group(month_day: str, month: str, week_day: str, days_left: str) -> str
             for one in found
             if one is not None and (one[2] or "1") in "12345"
         ]
-        return f"on the {joined(nths)} of {of or 'every month'}"
+        return f"on the {join_with_and(nths)} of {of or 'every month'}"
     days = _values(week_day, 0, 7, DAYS)
     if not days:
         return None
-    named = days_words(frozenset(day % 7 for day in days))
+    named = format_days(frozenset(day % 7 for day in days))
     return f"{named} in {of}" if of else named
 
 
@@ -312,8 +318,8 @@ def _month_days(written: str) -> str | None:
         return f"the {ordinal(numbers[0])} to the {ordinal(numbers[-1])}"
     if len(numbers) > _MANY_DAYS and not last:
         rest = sorted(set(range(1, 32)) - days)
-        return f"the days other than the {joined([ordinal(one) for one in rest])}"
-    return f"the {joined([*(ordinal(one) for one in numbers), *last])}"
+        return f"the days other than the {join_with_and([ordinal(one) for one in rest])}"
+    return f"the {join_with_and([*(ordinal(one) for one in numbers), *last])}"
 
 
 def _values(field: str, first: int, last: int, names: Sequence[str] = ()) -> frozenset[int] | None:

@@ -6,17 +6,17 @@ from copy import deepcopy
 from typing import Any, Final
 
 from mainspring.authoring.phrases.calendar_days import plan_days
-from mainspring.authoring.phrases.crons import DayFields, at_times, week_days
+from mainspring.authoring.phrases.crons import CronDayFields, at_times, week_days
 from mainspring.authoring.phrases.echo import WORKING
 from mainspring.authoring.phrases.plans import (
-    Option,
-    Plan,
-    left_out_times,
+    ScheduleOption,
+    SchedulePlan,
+    find_excluded_times,
     times_of,
     unit_of,
 )
 from mainspring.authoring.phrases.special import plan_of
-from mainspring.authoring.phrases.wishes import Wish
+from mainspring.authoring.phrases.wishes import ScheduleRequest
 
 WITHOUT: Final = frozenset(
     {"without", "without_times", "without_months", "without_month_days", "without_nth"}
@@ -31,7 +31,7 @@ _ALL_DAYS: Final = frozenset(range(7))
 _NTHS: Final = frozenset(range(1, 6))
 
 
-def plan_wish(wish: Wish) -> Plan:
+def plan_schedule(wish: ScheduleRequest) -> SchedulePlan:
     """What a wish comes to, with its exceptions."""
     plan = _exceptions(wish) or plan_of(wish) or plan_days(wish)
     if plan.option is not None and not plan.option.crons:
@@ -39,7 +39,7 @@ def plan_wish(wish: Wish) -> Plan:
     return plan
 
 
-def _exceptions(wish: Wish) -> Plan | None:
+def _exceptions(wish: ScheduleRequest) -> SchedulePlan | None:
     if not wish.said.keys() & WITHOUT or "impossible" in wish.said:
         return None
     if _is_alone(wish):
@@ -51,57 +51,59 @@ def _exceptions(wish: Wish) -> Plan | None:
     return None
 
 
-def left_out_days(wish: Wish) -> frozenset[int]:
+def find_excluded_days(wish: ScheduleRequest) -> frozenset[int]:
     return frozenset(day for days in wish.said.get("without", ()) for day in days)
 
 
-def _is_alone(wish: Wish) -> bool:
+def _is_alone(wish: ScheduleRequest) -> bool:
     """Whether nothing but an exception was said, or an hour that may belong to it."""
     if wish.said.keys() - WITHOUT - _ASIDE or wish.parts:
         return False
     return not wish.clock or wish.leaves_out_first
 
 
-def _which_days(wish: Wish) -> Plan:
-    plan = Plan()
-    left = left_out_days(wish)
+def _which_days(wish: ScheduleRequest) -> SchedulePlan:
+    plan = SchedulePlan()
+    left = find_excluded_days(wish)
     if not left:
-        return Plan(
+        return SchedulePlan(
             asks="which_days",
             text="What is to be left out was said, and not how often it is to happen. How often?",
             options=(_on_days(wish, _ALL_DAYS, plan), _on_days(wish, WORKING, plan)),
         )
     rest = [one for one in (_ALL_DAYS - left, WORKING - left) if one]
     options = tuple(_on_days(wish, one, plan) for one in dict.fromkeys(rest))
-    return Plan(
+    return SchedulePlan(
         asks="which_days",
         text="Which days are left out was said, and not on which it is to happen. On which days?",
         options=options,
     )
 
 
-def _on_days(wish: Wish, days: frozenset[int], plan: Plan) -> Option:
+def _on_days(wish: ScheduleRequest, days: frozenset[int], plan: SchedulePlan) -> ScheduleOption:
     times = times_of(wish, plan)
-    fields = DayFields(week_day=week_days(days))
-    return Option(tuple(at_times(times, fields)))
+    fields = CronDayFields(week_day=week_days(days))
+    return ScheduleOption(tuple(at_times(times, fields)))
 
 
-def _nothing_left() -> Plan:
-    return Plan(asks="which_days", text="What was said is left out again. When is it meant?")
+def _nothing_left() -> SchedulePlan:
+    return SchedulePlan(
+        asks="which_days", text="What was said is left out again. When is it meant?"
+    )
 
 
-def _unsayable(wish: Wish, text: str, *kinds: str) -> Plan:
+def _unsayable(wish: ScheduleRequest, text: str, *kinds: str) -> SchedulePlan:
     """No schedule says this exception; the schedule without it is the nearest."""
     plain = deepcopy(wish)
     for kind in kinds:
         plain.said.pop(kind, None)
     plan = plan_of(plain) or plan_days(plain)
     options = plan.options if plan.option is None else (plan.option,)
-    return Plan(refuses="not_sayable", text=text, options=options)
+    return SchedulePlan(refuses="not_sayable", text=text, options=options)
 
 
-def _without_days(wish: Wish) -> Plan | None:
-    left = left_out_days(wish)
+def _without_days(wish: ScheduleRequest) -> SchedulePlan | None:
+    left = find_excluded_days(wish)
     if not left:
         return None
     said = frozenset(day for days in wish.said.get("days", ()) for day in days)
@@ -113,7 +115,7 @@ def _without_days(wish: Wish) -> Plan | None:
         return None
     edges = any(unit != "week" for _, unit in wish.said.get("edge", ()))
     coarse = (unit_of(wish) or (1, wish.first("soft")))[1] in _COARSE
-    if "nth_or_other" not in wish.said and not said and _weekly(wish):
+    if "nth_or_other" not in wish.said and not said and _is_weekly(wish):
         return _which_day(wish, left)
     if named or edges or wish.said.keys() & _DATES or (coarse and not said):
         text = "A schedule cannot leave days of the week out of days of the month."
@@ -121,19 +123,19 @@ def _without_days(wish: Wish) -> Plan | None:
     return None
 
 
-def _weekly(wish: Wish) -> bool:
+def _is_weekly(wish: ScheduleRequest) -> bool:
     return (unit_of(wish) or (1, wish.first("soft"))) == (1, "week") and "times" not in wish.said
 
 
-def _which_day(wish: Wish, left: frozenset[int]) -> Plan:
+def _which_day(wish: ScheduleRequest, left: frozenset[int]) -> SchedulePlan:
     """Once a week, on any day but some."""
-    plan = Plan()
+    plan = SchedulePlan()
     rest = sorted(_ALL_DAYS - left, key=lambda day: day or 7)
     options = tuple(_on_days(wish, frozenset({day}), plan) for day in rest)
-    return Plan(asks="which_days", text="On which day of the week?", options=options)
+    return SchedulePlan(asks="which_days", text="On which day of the week?", options=options)
 
 
-def _without_month_days(wish: Wish) -> Plan | None:
+def _without_month_days(wish: ScheduleRequest) -> SchedulePlan | None:
     found = wish.said.get("without_month_days")
     if not found:
         return None
@@ -152,7 +154,7 @@ def _without_month_days(wish: Wish) -> Plan | None:
     return None
 
 
-def _without_nths(wish: Wish) -> Plan | None:
+def _without_nths(wish: ScheduleRequest) -> SchedulePlan | None:
     found = wish.said.get("without_nth")
     if not found:
         return None
@@ -173,7 +175,7 @@ def _without_nths(wish: Wish) -> Plan | None:
     return None
 
 
-def _without_times(wish: Wish) -> Plan | None:
+def _without_times(wish: ScheduleRequest) -> SchedulePlan | None:
     """Fixed times that are all left out again, and bounds that leave the time open."""
     if wish.is_small or "without_times" not in wish.said:
         return None
@@ -181,10 +183,12 @@ def _without_times(wish: Wish) -> Plan | None:
     hourly = wish.first("soft") == "hour" or wish.said.keys() & {"mark", "working_hours", "window"}
     if bounds and not wish.clock and not wish.parts and not hourly:
         text = f"At what time exactly, not {bounds[0]} the one that was said?"
-        return Plan(asks="which_times", text=text)
+        return SchedulePlan(asks="which_times", text=text)
     if not wish.clock:
         return None
-    out = left_out_times(wish)
+    out = find_excluded_times(wish)
     if all(one.minutes in out for one in wish.clock):
-        return Plan(asks="which_times", text="This time of day is left out again. Which is meant?")
+        return SchedulePlan(
+            asks="which_times", text="This time of day is left out again. Which is meant?"
+        )
     return None

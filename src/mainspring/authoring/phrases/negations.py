@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from mainspring.authoring.phrases.clock import Time, find_times, read_time
+from mainspring.authoring.phrases.clock import ClockTime, find_times, read_time
 from mainspring.authoring.phrases.fragments import (
     DAY,
     MONTH,
@@ -23,7 +23,7 @@ from mainspring.authoring.phrases.fragments import (
     number,
 )
 
-Window = tuple[tuple[Time, Time], int]
+Window = tuple[tuple[ClockTime, ClockTime], int]
 # The kind of a piece, its value, and where it ends.
 Found = tuple[str, Any, int]
 
@@ -173,7 +173,7 @@ def _times(text: str, at: int) -> Found | None:
         return "impossible", _NO_WORKING, found.end()
     if found := _POINTS.match(text, at):
         minutes = 0 if found[1] == "midnight" else 12 * 60
-        time = Time(minutes // 60, 0, True, found.end())
+        time = ClockTime(minutes // 60, 0, True, found.end())
         return "without_times", ("at", (time,)), found.end()
     if found := _PARTS.match(text, at):
         return "without_times", ("part", found[1] or "night"), found.end()

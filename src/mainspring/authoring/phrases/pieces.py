@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mainspring.authoring.phrases.aside_rules import ASIDE_RULES
-from mainspring.authoring.phrases.clock import Time, find_times, read_time
+from mainspring.authoring.phrases.clock import ClockTime, find_times, read_time
 from mainspring.authoring.phrases.day_rules import DAY_RULES
 from mainspring.authoring.phrases.fragments import MONTH, PARTS, Rule
 from mainspring.authoring.phrases.negations import find_negation
 from mainspring.authoring.phrases.rhythm_rules import RHYTHM_RULES
-from mainspring.authoring.phrases.words import Plain
+from mainspring.authoring.phrases.words import NormalizedText
 from mainspring.authoring.phrases.zones import find_zone
 
 MOST_PIECES: Final = 200
@@ -21,7 +21,7 @@ _RULES: Final[tuple[Rule, ...]] = (*ASIDE_RULES, *DAY_RULES, *RHYTHM_RULES)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TimePhrase:
     """What some words say; ``hard`` when they can only mean when something happens."""
 
     kind: str
@@ -56,15 +56,15 @@ _OF_DAYS: Final = frozenset(
 )
 
 
-def _opening(text: str, at: int) -> Time | None:
+def _opening(text: str, at: int) -> ClockTime | None:
     """The first time of a stretch: in "from 10 to 4" no time is ten minutes to four."""
     if found := _HOUR_TO.match(text, at):
         hour = int(found[1])
-        return Time(hour % 24, 0, hour > 12 or hour == 0, found.end(1)) if hour <= 24 else None
+        return ClockTime(hour % 24, 0, hour > 12 or hour == 0, found.end(1)) if hour <= 24 else None
     return read_time(text, at, anchored=True)
 
 
-def _find_window(text: str, at: int, near: bool) -> tuple[tuple[Time, Time], int] | None:
+def _find_window(text: str, at: int, near: bool) -> tuple[tuple[ClockTime, ClockTime], int] | None:
     opened = _FROM.match(text, at)
     first = _opening(text, opened.end()) if opened else read_time(text, at, anchored=True)
     gap = None if first is None else _UNTIL.match(text, first.end)
@@ -83,9 +83,9 @@ def _find_window(text: str, at: int, near: bool) -> tuple[tuple[Time, Time], int
     return (first, last), last.end
 
 
-def find_pieces(plain: Plain) -> list[Piece]:
+def find_pieces(plain: NormalizedText) -> list[TimePhrase]:
     """Every piece in a text, from its beginning to its end."""
-    pieces: list[Piece] = []
+    pieces: list[TimePhrase] = []
     text, at = plain.text, 0
     starts = sorted({0, *(found.end() for found in re.finditer(" ", text))})
     for start in starts:
@@ -103,7 +103,7 @@ def find_pieces(plain: Plain) -> list[Piece]:
     return pieces
 
 
-def _stretch_at(text: str, start: int, pieces: list[Piece]) -> Piece | None:
+def _stretch_at(text: str, start: int, pieces: list[TimePhrase]) -> TimePhrase | None:
     """The quarter or the year whose days were said: on the last Friday of the quarter."""
     days = next((one for one in reversed(pieces) if one.kind not in {"clock", "zone"}), None)
     found = _OF_STRETCH.match(text, start)
@@ -111,11 +111,11 @@ def _stretch_at(text: str, start: int, pieces: list[Piece]) -> Piece | None:
         return None
     if found["other"] not in {None, "calendar "}:
         reason = f"A schedule cannot tell the months of “{found['other']}{found['unit']}”."
-        return Piece("unknown_stretch", reason, start, found.end())
-    return Piece("every", _STRETCHES.get(found["unit"], (6, "month")), start, found.end())
+        return TimePhrase("unknown_stretch", reason, start, found.end())
+    return TimePhrase("every", _STRETCHES.get(found["unit"], (6, "month")), start, found.end())
 
 
-def _bare_hour(plain: Plain, start: int) -> Piece | None:
+def _bare_hour(plain: NormalizedText, start: int) -> TimePhrase | None:
     """An hour right behind the days, where nothing follows that it could count: Monday 9."""
     hour = read_time(plain.text, start, anchored=True)
     if hour is None:
@@ -124,33 +124,33 @@ def _bare_hour(plain: Plain, start: int) -> Piece | None:
     zoned = behind.startswith(" ") and find_zone(plain.text, hour.end + 1, plain.original, True)
     if not zoned and _GOES_ON.match(behind) is None:
         return None
-    return Piece("clock", (hour,), start, hour.end, hard=False)
+    return TimePhrase("clock", (hour,), start, hour.end, hard=False)
 
 
-def _piece_at(plain: Plain, start: int, near: bool) -> Piece | None:
+def _piece_at(plain: NormalizedText, start: int, near: bool) -> TimePhrase | None:
     text = plain.text
     negated = find_negation(text, start, _find_window)
     if negated is not None:
-        return Piece(negated[0], negated[1], start, negated[2])
+        return TimePhrase(negated[0], negated[1], start, negated[2])
     window = _find_window(text, start, near)
     if window is not None:
-        return Piece("window", window[0], start, window[1])
+        return TimePhrase("window", window[0], start, window[1])
     for pattern, make in _RULES:
         found = pattern.match(text, start)
         made = None if found is None else make(found)
         if found is not None and made is not None and found.end() > start:
-            return Piece(made[0], made[1], start, found.end(), made[2])
+            return TimePhrase(made[0], made[1], start, found.end(), made[2])
     zone = find_zone(text, start, plain.original, near)
     if zone is not None:
-        return Piece("zone", zone[0], start, zone[1], hard=False)
+        return TimePhrase("zone", zone[0], start, zone[1], hard=False)
     times = find_times(text, start)
     if times is not None:
-        return Piece("clock", tuple(times[0]), start, times[1], hard=False)
+        return TimePhrase("clock", tuple(times[0]), start, times[1], hard=False)
     if bad := _NO_TIME.match(text, start):
-        return Piece("no_time", f"{bad[1]}:{bad[2]}", start, bad.end(), hard=False)
+        return TimePhrase("no_time", f"{bad[1]}:{bad[2]}", start, bad.end(), hard=False)
     vague = _VAGUE.match(text, start)
     bound = None if vague is None else read_time(text, vague.end(), anchored=near)
     if bound is not None:
-        return Piece("vague", text[start : bound.end], start, bound.end, hard=False)
+        return TimePhrase("vague", text[start : bound.end], start, bound.end, hard=False)
     part = _PART_ALONE.match(text, start) if near else None
-    return Piece("part", part[1], start, part.end(), hard=False) if part else None
+    return TimePhrase("part", part[1], start, part.end(), hard=False) if part else None

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from mainspring.authoring.phrases.clock import Time
+from mainspring.authoring.phrases.clock import ClockTime
 from mainspring.authoring.phrases.crons import (
     MINUTES_OF_DAY,
-    DayFields,
+    CronDayFields,
     at_times,
+    format_cron_field,
     week_days,
-    written,
 )
-from mainspring.authoring.phrases.echo import clock_words, say_crons
+from mainspring.authoring.phrases.echo import format_clock, say_crons
 from mainspring.authoring.phrases.negations import PARTS_OF_DAY
-from mainspring.authoring.phrases.wishes import Wish
+from mainspring.authoring.phrases.wishes import ScheduleRequest
 
 MORNING: Final = 9 * 60
 _PART_TIMES: Final = {
@@ -32,7 +32,7 @@ _PART_TIMES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class ScheduleOption:
     """One way in which a wish could be meant, and the sentence that repeats its schedule."""
 
     crons: tuple[str, ...]
@@ -49,23 +49,23 @@ class Option:
 
 
 @dataclass(slots=True)
-class Plan:
+class SchedulePlan:
     """What a wish comes to; ``asks`` or ``refuses`` names the kind when it is no schedule."""
 
-    option: Option | None = None
+    option: ScheduleOption | None = None
     notes: list[str] = field(default_factory=list)
     asks: str | None = None
     refuses: str | None = None
     text: str = ""
-    options: tuple[Option, ...] = ()
+    options: tuple[ScheduleOption, ...] = ()
 
 
-def times_of(wish: Wish, plan: Plan) -> list[int]:
+def times_of(wish: ScheduleRequest, plan: SchedulePlan) -> list[int]:
     """The times of day of a wish, with a note when they were not said."""
     if wish.clock:
         unsure = [one for one in wish.clock if not one.sure and 1 <= one.hour <= 6]
         for one in unsure:
-            said = clock_words(one.minutes)
+            said = format_clock(one.minutes)
             plan.notes.append(f"{said} is early in the day, because neither am nor pm was said")
         if wish.inherited:
             plan.notes.append("the same time of day as before, because no other was said")
@@ -74,7 +74,7 @@ def times_of(wish: Wish, plan: Plan) -> list[int]:
     if known:
         vague = [part for part in known if part not in {"noon", "midnight"}]
         plan.notes += [
-            f"{clock_words(_PART_TIMES[part])} for the {part.replace('nightly', 'night')}, "
+            f"{format_clock(_PART_TIMES[part])} for the {part.replace('nightly', 'night')}, "
             "because no hour was said"
             for part in dict.fromkeys(vague)
         ]
@@ -83,25 +83,25 @@ def times_of(wish: Wish, plan: Plan) -> list[int]:
     return [MORNING]
 
 
-def _kept(times: set[int], wish: Wish, plan: Plan) -> list[int]:
+def _kept(times: set[int], wish: ScheduleRequest, plan: SchedulePlan) -> list[int]:
     """Times without those that are left out; where that is all of them, somebody is asked."""
-    out = left_out_times(wish, plan)
+    out = find_excluded_times(wish, plan)
     return sorted(times - out) or sorted(times)
 
 
-def left_out_times(wish: Wish, plan: Plan | None = None) -> frozenset[int]:
+def find_excluded_times(wish: ScheduleRequest, plan: SchedulePlan | None = None) -> frozenset[int]:
     """The minutes of a day at which nothing is to happen."""
     out: set[int] = set()
     for how, what in wish.said.get("without_times", ()):
-        if isinstance(how, Time):
-            begin, end = ordered(how, what)
+        if isinstance(how, ClockTime):
+            begin, end = order_times(how, what)
         elif how == "at":
             out |= {one.minutes for one in what}
             continue
         elif how == "part":
             begin, end = PARTS_OF_DAY[what]
             if plan is not None:
-                told = f"{clock_words(begin)} to {clock_words(end)}"
+                told = f"{format_clock(begin)} to {format_clock(end)}"
                 plan.notes.append(f"the {what} that is left out is from {told}")
         else:
             begin, end = (0, what.minutes) if how == "before" else (what.minutes + 1, 1440)
@@ -109,7 +109,7 @@ def left_out_times(wish: Wish, plan: Plan | None = None) -> frozenset[int]:
     return frozenset(out)
 
 
-def ordered(first: Time, last: Time) -> tuple[int, int]:
+def order_times(first: ClockTime, last: ClockTime) -> tuple[int, int]:
     """Between 9 and 5 ends in the afternoon; between 22 and 6 ends the next day."""
     begin, end = first.minutes, last.minutes
     if (
@@ -125,31 +125,31 @@ def ordered(first: Time, last: Time) -> tuple[int, int]:
     return begin, end if end > begin else end + MINUTES_OF_DAY
 
 
-def fortnight_plan(wish: Wish, days: frozenset[int]) -> Plan:
-    plan = Plan()
+def fortnight_plan(wish: ScheduleRequest, days: frozenset[int]) -> SchedulePlan:
+    plan = SchedulePlan()
     times = times_of(wish, plan)
-    crons = tuple(at_times(times, DayFields(week_day=week_days(days))))
-    return Plan(
+    crons = tuple(at_times(times, CronDayFields(week_day=week_days(days))))
+    return SchedulePlan(
         asks="which_weeks",
         text="Cron cannot count in fortnights, so the schedule is weekly and a condition lets "
         "every second week pass. With which date does it begin?",
-        options=(Option(crons, fortnight=True),),
+        options=(ScheduleOption(crons, fortnight=True),),
         notes=plan.notes,
     )
 
 
-def near_weeks(wish: Wish, times: list[int]) -> list[Option]:
+def near_weeks(wish: ScheduleRequest, times: list[int]) -> list[ScheduleOption]:
     """What comes nearest to every so many weeks."""
     days = week_days_of(wish) or frozenset({1})
-    crons = tuple(at_times(times, DayFields(week_day=week_days(days))))
-    near = [Option(crons), Option(crons, fortnight=True)]
+    crons = tuple(at_times(times, CronDayFields(week_day=week_days(days))))
+    near = [ScheduleOption(crons), ScheduleOption(crons, fortnight=True)]
     if len(days) == 1:
-        first = DayFields(week_day=f"{min(days)}#1")
-        near.append(Option(tuple(at_times(times, first))))
+        first = CronDayFields(week_day=f"{min(days)}#1")
+        near.append(ScheduleOption(tuple(at_times(times, first))))
     return near
 
 
-def week_days_of(wish: Wish) -> frozenset[int] | None:
+def week_days_of(wish: ScheduleRequest) -> frozenset[int] | None:
     """The days of the week that were said; none when all will do."""
     found = [days for days in wish.said.get("days", ()) if days]
     edges = [last for last, unit in wish.said.get("edge", ()) if unit == "week"]
@@ -162,7 +162,7 @@ def week_days_of(wish: Wish) -> frozenset[int] | None:
     return (said - left_out) or said
 
 
-def months_of(wish: Wish) -> frozenset[int] | None:
+def months_of(wish: ScheduleRequest) -> frozenset[int] | None:
     found = [month for months in wish.said.get("months", ()) for month in months]
     left_out = {month for months in wish.said.get("without_months", ()) for month in months}
     if not found and not left_out:
@@ -171,11 +171,15 @@ def months_of(wish: Wish) -> frozenset[int] | None:
 
 
 def month_day_field(days: frozenset[int]) -> str:
-    plain = written([day for day in days if day > 0], 31, 1, stepped=False) if days - {-1} else ""
+    plain = (
+        format_cron_field([day for day in days if day > 0], 31, 1, stepped=False)
+        if days - {-1}
+        else ""
+    )
     return ",".join(part for part in (plain, "L" if -1 in days else "") if part)
 
 
-def unit_of(wish: Wish) -> tuple[int, str] | None:
+def unit_of(wish: ScheduleRequest) -> tuple[int, str] | None:
     """The coarsest stretch that was asked for, such as every two months."""
     order = ("day", "week", "fortnight", "month", "quarter", "year")
     found = [one for one in wish.said.get("every", ()) if one[1] in order]

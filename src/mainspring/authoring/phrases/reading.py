@@ -15,75 +15,75 @@ from zoneinfo import ZoneInfo
 
 from mainspring.authoring.phrases.answers import (
     MOMENTS,
-    Answer,
-    Choice,
-    Clarification,
-    Reading,
-    Refusal,
-    Span,
+    PhraseSpan,
+    ScheduleAnswer,
+    ScheduleChoice,
+    ScheduleClarification,
+    ScheduleReading,
+    ScheduleRefusal,
 )
-from mainspring.authoring.phrases.echo import say_schedule, zone_words
-from mainspring.authoring.phrases.exceptions import plan_wish
+from mainspring.authoring.phrases.echo import format_zone, say_schedule
+from mainspring.authoring.phrases.exceptions import plan_schedule
 from mainspring.authoring.phrases.pieces import find_pieces
-from mainspring.authoring.phrases.plans import Option, Plan
-from mainspring.authoring.phrases.weeks import fortnight_choices, moments_of
-from mainspring.authoring.phrases.wishes import Wish, find_wishes
-from mainspring.authoring.phrases.words import LONGEST, Plain, make_plain
+from mainspring.authoring.phrases.plans import ScheduleOption, SchedulePlan
+from mainspring.authoring.phrases.weeks import fortnight_choices, iterate_fire_times
+from mainspring.authoring.phrases.wishes import ScheduleRequest, find_schedule_requests
+from mainspring.authoring.phrases.words import LONGEST, NormalizedText, make_plain
 
 MOST_WISHES: Final = 8
 _EVENT: Final = re.compile(r"\b(?:when|whenever|as soon as|if|after|upon|once a)\b")
 
 
-def read_words(text: str, now: datetime, timezone: str | None = None) -> Answer:
+def parse_schedules(text: str, now: datetime, timezone: str | None = None) -> ScheduleAnswer:
     """Everything that a text says about when."""
     plain = make_plain(text)
-    readings: list[Reading] = []
-    questions: list[Clarification] = []
-    refusals: list[Refusal] = []
-    for wish in find_wishes(find_pieces(plain))[:MOST_WISHES]:
+    readings: list[ScheduleReading] = []
+    questions: list[ScheduleClarification] = []
+    refusals: list[ScheduleRefusal] = []
+    for wish in find_schedule_requests(find_pieces(plain))[:MOST_WISHES]:
         if _is_adjective(wish, plain):
             continue
-        plan = plan_wish(wish)
+        plan = plan_schedule(wish)
         span = _span(plain, wish)
         if plan.refuses:
             choices = _choices(plan.options, _zones(wish, timezone), now)
-            refusals.append(Refusal(span, plan.refuses, plan.text, choices))
+            refusals.append(ScheduleRefusal(span, plan.refuses, plan.text, choices))
         elif plan.option is not None:
             made = _reading(plan, wish, span, timezone, now)
-            if isinstance(made, Reading):
+            if isinstance(made, ScheduleReading):
                 if not any(_same(made, other) for other in readings):
                     readings.append(made)
             else:
                 questions.append(made)
         elif plan.asks:
             questions += _questions(plan, wish, span, timezone, now)
-    return Answer(tuple(readings), tuple(questions), tuple(refusals), len(text) > LONGEST)
+    return ScheduleAnswer(tuple(readings), tuple(questions), tuple(refusals), len(text) > LONGEST)
 
 
-def _same(one: Reading, other: Reading) -> bool:
+def _same(one: ScheduleReading, other: ScheduleReading) -> bool:
     return (one.crons, one.timezone) == (other.crons, other.timezone)
 
 
-def _is_adjective(wish: Wish, plain: Plain) -> bool:
+def _is_adjective(wish: ScheduleRequest, plain: NormalizedText) -> bool:
     """A daily digest that is made when something happens is no schedule."""
     alone = not wish.has_rhythm and not wish.clock and not wish.parts and "once" not in wish.said
     return alone and _EVENT.search(plain.text) is not None
 
 
-def _span(plain: Plain, wish: Wish) -> Span:
+def _span(plain: NormalizedText, wish: ScheduleRequest) -> PhraseSpan:
     start, end = plain.span(wish.start, wish.end)
-    return Span(start, end, plain.original[start:end])
+    return PhraseSpan(start, end, plain.original[start:end])
 
 
-def _zones(wish: Wish, timezone: str | None) -> tuple[str, ...]:
+def _zones(wish: ScheduleRequest, timezone: str | None) -> tuple[str, ...]:
     if wish.place is not None:
         return wish.place.zones
     return () if timezone is None else (timezone,)
 
 
 def _reading(
-    plan: Plan, wish: Wish, span: Span, timezone: str | None, now: datetime
-) -> Reading | Clarification:
+    plan: SchedulePlan, wish: ScheduleRequest, span: PhraseSpan, timezone: str | None, now: datetime
+) -> ScheduleReading | ScheduleClarification:
     assert plan.option is not None
     zones = _zones(wish, timezone)
     if len(zones) != 1:
@@ -95,17 +95,19 @@ def _reading(
         notes.append(f"the time zone {zones[0]}, because none was said")
     elif wish.place.supposed:
         notes.append(wish.place.supposed)
-    return Reading(
+    return ScheduleReading(
         span=span,
         crons=plan.option.crons,
         timezone=zones[0],
         sentence=say_schedule(plan.option.crons, zones[0]),
         assumptions=tuple(dict.fromkeys(notes)),
-        moments=tuple(next_moments(plan.option.crons, zones[0], now)),
+        moments=tuple(next_fire_times(plan.option.crons, zones[0], now)),
     )
 
 
-def _which_zone(wish: Wish, span: Span, option: Option | None) -> Clarification:
+def _which_zone(
+    wish: ScheduleRequest, span: PhraseSpan, option: ScheduleOption | None
+) -> ScheduleClarification:
     zones = wish.place.zones if wish.place is not None else ("UTC",)
     question = (
         f"Which time zone is meant by {wish.place.said}?"
@@ -113,41 +115,43 @@ def _which_zone(wish: Wish, span: Span, option: Option | None) -> Clarification:
         else "In which time zone?"
     )
     choices = tuple(
-        Choice(zone, ())
+        ScheduleChoice(zone, ())
         if option is None
-        else Choice(say_schedule(option.crons, zone), option.crons, zone)
+        else ScheduleChoice(say_schedule(option.crons, zone), option.crons, zone)
         for zone in zones
     )
-    return Clarification(span, "time_zone", question, choices)
+    return ScheduleClarification(span, "time_zone", question, choices)
 
 
 def _questions(
-    plan: Plan, wish: Wish, span: Span, timezone: str | None, now: datetime
-) -> list[Clarification]:
+    plan: SchedulePlan, wish: ScheduleRequest, span: PhraseSpan, timezone: str | None, now: datetime
+) -> list[ScheduleClarification]:
     assert plan.asks is not None
     zones = _zones(wish, timezone)
     choices = _choices(plan.options, zones, now)
-    asked = [Clarification(span, plan.asks, plan.text, choices)]
+    asked = [ScheduleClarification(span, plan.asks, plan.text, choices)]
     if len(zones) != 1:
         asked.append(_which_zone(wish, span, None))
     return asked
 
 
-def _choices(options: Sequence[Option], zones: Sequence[str], now: datetime) -> tuple[Choice, ...]:
+def _choices(
+    options: Sequence[ScheduleOption], zones: Sequence[str], now: datetime
+) -> tuple[ScheduleChoice, ...]:
     zone = zones[0] if len(zones) == 1 else None
-    choices: list[Choice] = []
+    choices: list[ScheduleChoice] = []
     for option in options:
         if option.fortnight and zone is not None:
             choices += fortnight_choices(option, zone, now)
         elif option.fortnight:
-            choices.append(Choice(option.sentence))
+            choices.append(ScheduleChoice(option.sentence))
         elif option.when is None or (zone is not None and _same_day_in_utc(option, zone, now)):
-            told = option.sentence if zone is None else f"{option.sentence}, {zone_words(zone)}"
-            choices.append(Choice(told, option.crons, zone, option.when))
+            told = option.sentence if zone is None else f"{option.sentence}, {format_zone(zone)}"
+            choices.append(ScheduleChoice(told, option.crons, zone, option.when))
     return tuple(choices)
 
 
-def _same_day_in_utc(option: Option, zone: str, now: datetime) -> bool:
+def _same_day_in_utc(option: ScheduleOption, zone: str, now: datetime) -> bool:
     """A condition is told moments in UTC, so its days must be the days of the zone."""
     place = ZoneInfo(zone)
     return all(
@@ -156,7 +160,7 @@ def _same_day_in_utc(option: Option, zone: str, now: datetime) -> bool:
     )
 
 
-def next_moments(crons: Sequence[str], zone: str, now: datetime) -> list[datetime]:
+def next_fire_times(crons: Sequence[str], zone: str, now: datetime) -> list[datetime]:
     """The next moments of some expressions together, as clocks in their zone show them."""
     place = ZoneInfo(zone)
     found: list[datetime] = []
@@ -169,4 +173,4 @@ def next_moments(crons: Sequence[str], zone: str, now: datetime) -> list[datetim
 
 
 def _all_moments(crons: Sequence[str], zone: str, now: datetime) -> Iterator[datetime]:
-    return merge(*(moments_of(cron, zone, now) for cron in crons))
+    return merge(*(iterate_fire_times(cron, zone, now) for cron in crons))

@@ -12,16 +12,16 @@ from itertools import islice, pairwise
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from mainspring.authoring.phrases.answers import Choice
-from mainspring.authoring.phrases.echo import zone_words
-from mainspring.authoring.phrases.plans import Option
+from mainspring.authoring.phrases.answers import ScheduleChoice
+from mainspring.authoring.phrases.echo import format_zone
+from mainspring.authoring.phrases.plans import ScheduleOption
 from mainspring.definition.cron import parse_cron
 
 _YEARS: Final = 20
 _WEEKS_TRIED: Final = 120
 
 
-def fortnight_choices(option: Option, zone: str, now: datetime) -> list[Choice]:
+def fortnight_choices(option: ScheduleOption, zone: str, now: datetime) -> list[ScheduleChoice]:
     """Beginning with the next week, or with the one after; none where it would slip."""
     place = ZoneInfo(zone)
     year = now.astimezone(UTC).isocalendar().year
@@ -30,18 +30,20 @@ def fortnight_choices(option: Option, zone: str, now: datetime) -> list[Choice]:
     for even in (True, False):
         kept = [
             moment
-            for moment in islice(moments_of(option.crons[0], zone, now), _WEEKS_TRIED)
-            if is_kept(moment, turned, even=even)
+            for moment in islice(iterate_fire_times(option.crons[0], zone, now), _WEEKS_TRIED)
+            if is_kept_week(moment, turned, even=even)
         ]
         if not _is_regular(kept, place):
-            return [Choice(f"{option.sentence}, {zone_words(zone)}")]
+            return [ScheduleChoice(f"{option.sentence}, {format_zone(zone)}")]
         first = kept[0].astimezone(place)
-        told = f"{option.sentence}, from {first.day} {first:%B %Y} on, {zone_words(zone)}"
-        choices.append((kept[0], Choice(told, option.crons, zone, _condition(turned, even=even))))
+        told = f"{option.sentence}, from {first.day} {first:%B %Y} on, {format_zone(zone)}"
+        choices.append(
+            (kept[0], ScheduleChoice(told, option.crons, zone, _condition(turned, even=even)))
+        )
     return [choice for _, choice in sorted(choices, key=lambda pair: pair[0])]
 
 
-def is_kept(moment: datetime, turned: list[int], *, even: bool) -> bool:
+def is_kept_week(moment: datetime, turned: list[int], *, even: bool) -> bool:
     """What the condition says, computed here."""
     calendar = moment.astimezone(UTC).isocalendar()
     return ((calendar.week % 2 == 0) == even) != (calendar.year in turned)
@@ -78,7 +80,7 @@ def _is_regular(kept: list[datetime], place: ZoneInfo) -> bool:
     )
 
 
-def moments_of(cron: str, zone: str, now: datetime) -> Iterator[datetime]:
+def iterate_fire_times(cron: str, zone: str, now: datetime) -> Iterator[datetime]:
     """Every moment of an expression after now, in UTC."""
     read, moment = parse_cron(cron), now
     while (found := read.after(moment, zone)) is not None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
-from mainspring.authoring.phrases.clock import Time, in_part
-from mainspring.authoring.phrases.pieces import Piece
-from mainspring.authoring.phrases.zones import Place
+from mainspring.authoring.phrases.clock import ClockTime, in_part
+from mainspring.authoring.phrases.pieces import TimePhrase
+from mainspring.authoring.phrases.zones import ZoneMention
 
 _DAYS: Final = frozenset(
     {
@@ -35,15 +35,15 @@ _SMALL: Final = frozenset({"secs", "minute", "hour"})
 
 
 @dataclass(slots=True)
-class Wish:
+class ScheduleRequest:
     """One rhythm in the making: what was said of it, by kind."""
 
     start: int = -1
     end: int = -1
     said: dict[str, list[Any]] = field(default_factory=dict)
-    clock: tuple[Time, ...] = ()
+    clock: tuple[ClockTime, ...] = ()
     parts: tuple[str, ...] = ()
-    place: Place | None = None
+    place: ZoneMention | None = None
     # The times are those of the wish before, because none were said here.
     inherited: bool = False
     # The days of the week were said with "every", so they are not one of a month.
@@ -63,7 +63,7 @@ class Wish:
         """Whether it goes by minutes or hours."""
         return any(unit in _SMALL for _, unit in self.said.get("every", ()))
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: TimePhrase) -> None:
         if piece.kind == "clock":
             self.clock += tuple(_in_parts(one, self.parts[-1:]) for one in piece.value)
         elif piece.kind == "part":
@@ -89,16 +89,16 @@ class Wish:
         self.end = piece.end
 
 
-def find_wishes(pieces: Sequence[Piece]) -> list[Wish]:
+def find_schedule_requests(pieces: Sequence[TimePhrase]) -> list[ScheduleRequest]:
     """The wishes of a text; what says nothing of a rhythm or a time is left out."""
-    wishes = [Wish()]
+    wishes = [ScheduleRequest()]
     useful = [piece for piece in pieces if piece.kind != "nothing"]
     for at, piece in enumerate(useful):
         following = useful[at + 1] if at + 1 < len(useful) else None
         if _begins_anew(wishes[-1], piece, following):
             again = piece.kind == "clock" and _other_zone(wishes[-1], following)
             said = dict(wishes[-1].said) if again else {}
-            wishes.append(Wish(said=said))
+            wishes.append(ScheduleRequest(said=said))
         wishes[-1].add(piece)
     kept = [wish for wish in wishes if _says_when(wish)]
     _share(wishes, kept)
@@ -108,12 +108,12 @@ def find_wishes(pieces: Sequence[Piece]) -> list[Wish]:
     return kept
 
 
-def _says_when(wish: Wish) -> bool:
+def _says_when(wish: ScheduleRequest) -> bool:
     told = wish.said.keys() & {"soft", "once", "mark", "often"}
     return wish.has_rhythm or bool(wish.clock) or bool(told) or "nightly" in wish.parts
 
 
-def _begins_anew(wish: Wish, piece: Piece, following: Piece | None) -> bool:
+def _begins_anew(wish: ScheduleRequest, piece: TimePhrase, following: TimePhrase | None) -> bool:
     if piece.kind == "clock":
         rhythm_next = following is not None and following.kind in _RHYTHMS
         near = following is not None and following.start - piece.end < 12
@@ -135,13 +135,13 @@ def _begins_anew(wish: Wish, piece: Piece, following: Piece | None) -> bool:
     return bool(there) and piece.kind not in there
 
 
-def _other_zone(wish: Wish, following: Piece | None) -> bool:
+def _other_zone(wish: ScheduleRequest, following: TimePhrase | None) -> bool:
     """A time in one zone and then a time in another are two wishes of the same rhythm."""
     named = wish.place is not None and bool(wish.clock)
     return named and following is not None and following.kind == "zone"
 
 
-def _every_anew(wish: Wish, piece: Piece) -> bool:
+def _every_anew(wish: ScheduleRequest, piece: TimePhrase) -> bool:
     count, unit = piece.value
     if "every" in wish.said and unit in _SMALL:
         return wish.is_small or bool(wish.clock)
@@ -150,7 +150,7 @@ def _every_anew(wish: Wish, piece: Piece) -> bool:
     return count > 1 and unit not in _SMALL and bool(wish.said.keys() & {"every"})
 
 
-def _share(wishes: Sequence[Wish], kept: Sequence[Wish]) -> None:
+def _share(wishes: Sequence[ScheduleRequest], kept: Sequence[ScheduleRequest]) -> None:
     """A zone that is said once holds for all, and times go on until others are said."""
     places = [wish.place for wish in wishes if wish.place is not None]
     for wish in kept:
@@ -164,7 +164,7 @@ def _share(wishes: Sequence[Wish], kept: Sequence[Wish]) -> None:
             wish.clock, wish.inherited = before.clock, bool(before.clock)
 
 
-def _share_exceptions(kept: Sequence[Wish]) -> None:
+def _share_exceptions(kept: Sequence[ScheduleRequest]) -> None:
     """An exception of days that are not in its own wish is one of the others."""
     for wish in kept:
         left = {day for days in wish.said.get("without", ()) for day in days}
@@ -176,9 +176,9 @@ def _share_exceptions(kept: Sequence[Wish]) -> None:
                 other.said.setdefault("without", []).append(frozenset(left))
 
 
-def _lacks_times(wish: Wish) -> bool:
+def _lacks_times(wish: ScheduleRequest) -> bool:
     return not wish.clock and not wish.parts and not wish.is_small
 
 
-def _in_parts(time: Time, parts: tuple[str, ...]) -> Time:
+def _in_parts(time: ClockTime, parts: tuple[str, ...]) -> ClockTime:
     return in_part(time, parts[0]) if len(parts) == 1 else time

@@ -356,7 +356,7 @@ def _slip_table() -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class NormalizedText:
     """A text in plain words with one blank between them, and the way back to the original."""
 
     original: str
@@ -371,7 +371,7 @@ class Plain:
         return self.stood[first][0], self.stood[last][1]
 
 
-def make_plain(original: str) -> Plain:
+def make_plain(original: str) -> NormalizedText:
     """A text word by word, as far as it is looked at."""
     words: list[Placed] = []
     for found in _TOKEN.finditer(original[:LONGEST]):
@@ -392,7 +392,7 @@ def make_plain(original: str) -> Plain:
         begins.append(length)
         length += len(word) + 1
     text = " ".join(word for word, _ in words)
-    return Plain(original, text, tuple(begins), tuple(stood for _, stood in words))
+    return NormalizedText(original, text, tuple(begins), tuple(stood for _, stood in words))
 
 
 def _name_short_days(words: list[Placed]) -> None:

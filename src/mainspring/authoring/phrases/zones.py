@@ -196,7 +196,7 @@ _WORDS_TOO: Final = frozenset({"et", "pt", "mt", "ct", "cat", "eat", "wat", "wet
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ZoneMention:
     """A zone, or the zones that a word may mean, and what had to be supposed."""
 
     zones: tuple[str, ...]
@@ -253,12 +253,14 @@ _PLACE_ALONE: Final = re.compile(
 )
 
 
-def find_zone(text: str, at: int, original: str, after_time: bool) -> tuple[Place, int] | None:
+def find_zone(
+    text: str, at: int, original: str, after_time: bool
+) -> tuple[ZoneMention, int] | None:
     """The zone that is named at a place, and where the words for it end."""
     return _offset(text, at) or _iana(text, at) or _name(text, at, original, after_time)
 
 
-def _offset(text: str, at: int) -> tuple[Place, int] | None:
+def _offset(text: str, at: int) -> tuple[ZoneMention, int] | None:
     found = _OFFSET.match(text, at)
     if found is None:
         return None
@@ -270,22 +272,22 @@ def _offset(text: str, at: int) -> tuple[Place, int] | None:
     name = f"Etc/GMT{'-' if sign == '+' else '+'}{hours}" if hours else "UTC"
     zone = _UNEVEN.get(said) if ":" in said and not found[1] else name if is_zone(name) else None
     if zone is None or (":" in said and found[1]):
-        return Place(("UTC", "Europe/London"), f"UTC{said}"), found.end()
+        return ZoneMention(("UTC", "Europe/London"), f"UTC{said}"), found.end()
     told = f"UTC{sign}{said[1:]}"
     supposed = f"{told} all year, without summer time"
     if found[1] and hours:
         supposed = f"{name} is {supposed}, because the names of these zones count westward"
     elif ":" in said:
         supposed = f"{told} is read as the time of {zone}"
-    return Place((zone,), told, supposed), found.end()
+    return ZoneMention((zone,), told, supposed), found.end()
 
 
-def _iana(text: str, at: int) -> tuple[Place, int] | None:
+def _iana(text: str, at: int) -> tuple[ZoneMention, int] | None:
     found = _IANA.match(text, at)
     if found is None:
         return None
     name = "/".join(_titled(part.replace(" ", "")) for part in found.groups() if part)
-    return (Place((name,), name), found.end()) if is_zone(name) else None
+    return (ZoneMention((name,), name), found.end()) if is_zone(name) else None
 
 
 def is_zone(name: str) -> bool:
@@ -296,7 +298,7 @@ def is_zone(name: str) -> bool:
     return True
 
 
-def _name(text: str, at: int, original: str, after_time: bool) -> tuple[Place, int] | None:
+def _name(text: str, at: int, original: str, after_time: bool) -> tuple[ZoneMention, int] | None:
     found = _NAMED.match(text, at)
     if found is not None:
         name = found[1] or found[2]
@@ -321,10 +323,10 @@ def _is_meant(name: str, original: str, after_time: bool) -> bool:
     return name not in _WORDS_TOO or re.search(rf"\b{name.upper()}\b", original) is not None
 
 
-def _place(name: str, short: bool) -> Place:
+def _place(name: str, short: bool) -> ZoneMention:
     zones = _SHORTS[name] if short else _PLACES[name]
     said = name.upper() if short and len(name) <= 4 else name.title()
     supposed = ""
     if short and len(zones) == 1 and zones[0] != "UTC":
         supposed = f"{said} is read as the time of {zones[0]}, summer time included"
-    return Place(zones, said, supposed)
+    return ZoneMention(zones, said, supposed)

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from mainspring.authoring.phrases.reading import read_words
+from mainspring.authoring.phrases.reading import parse_schedules
 from mainspring.authoring.phrases.words import LONGEST
 from mainspring.authoring.phrases.zones import is_zone
-from mainspring.authoring.places import NoPlace, put, value_at
-from mainspring.authoring.shapes import Choice, Question
+from mainspring.authoring.places import PointerNotFound, set_at_pointer, value_at
+from mainspring.authoring.shapes import ProposalQuestion, QuestionChoice
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
-from mainspring.definition.json_values import same
-from mainspring.definition.pointers import parts_of, under
+from mainspring.definition.json_values import is_same_value
+from mainspring.definition.pointers import join_pointer, split_pointer
 
 BY_HAND: Final = "by hand"
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -29,7 +29,7 @@ _TRIGGERS: Final = "/triggers"
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnsweredDocument:
     """A document with answers in it, and words that the request is to be read with again."""
 
     document: dict[str, Any]
@@ -41,7 +41,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AnswerContext:
     """What an answer is read with."""
 
     now: datetime
@@ -51,17 +51,19 @@ class Place:
     boards: Mapping[str, str] = field(default_factory=dict)
 
 
-def put_answers(
+def apply_answers(
     document: Mapping[str, Any],
-    questions: Sequence[Question],
+    questions: Sequence[ProposalQuestion],
     answers: Mapping[str, Any],
-    place: Place,
-) -> Answered:
+    place: AnswerContext,
+) -> AnsweredDocument:
     """The document with each answer at its place."""
     asked = {one.id: one for one in questions}
     findings = [
         Finding(
-            under("/answers", name), f"There is no open question {name[:100]!r}.", "no_question"
+            join_pointer("/answers", name),
+            f"There is no open question {name[:100]!r}.",
+            "no_question",
         )
         for name in answers.keys() - asked.keys()
     ]
@@ -71,7 +73,7 @@ def put_answers(
     for question in questions:
         if question.id not in answers:
             continue
-        at = under("/answers", question.id)
+        at = join_pointer("/answers", question.id)
         try:
             if question.kind == "words" and _chosen(question, answers[question.id]) is None:
                 words.append(_text(answers[question.id], at))
@@ -82,18 +84,22 @@ def put_answers(
                 worded.add(question.id)
             else:
                 for pointer, value in _placed(question, answers[question.id], made, place, at):
-                    made = put(made, pointer, value)
-        except NoPlace as lost:
+                    made = set_at_pointer(made, pointer, value)
+        except PointerNotFound as lost:
             findings.append(Finding(at, lost.finding.detail, "no_place"))
         except Invalid as wrong:
             findings += wrong.findings
     if findings:
         raise Invalid(findings[0].detail, code="answer_unusable", findings=findings)
-    return Answered(made, tuple(words), frozenset(worded), timezone)
+    return AnsweredDocument(made, tuple(words), frozenset(worded), timezone)
 
 
 def _placed(
-    question: Question, answer: Any, document: Mapping[str, Any], place: Place, at: str
+    question: ProposalQuestion,
+    answer: Any,
+    document: Mapping[str, Any],
+    place: AnswerContext,
+    at: str,
 ) -> Iterator[tuple[str, Any]]:
     choice = _chosen(question, answer)
     if question.kind == "schedule":
@@ -112,16 +118,16 @@ def _placed(
         yield from choice.also
 
 
-def _chosen(question: Question, answer: Any) -> Choice | None:
+def _chosen(question: ProposalQuestion, answer: Any) -> QuestionChoice | None:
     """The choice that was meant, by its value or by its words."""
     for choice in question.choices:
-        if same(choice.value, answer):
+        if is_same_value(choice.value, answer):
             return choice
     said = answer.strip().casefold() if isinstance(answer, str) else None
     return next((one for one in question.choices if one.label.casefold() == said), None)
 
 
-def _meant(question: Question, answer: Any, place: Place, at: str) -> Any:
+def _meant(question: ProposalQuestion, answer: Any, place: AnswerContext, at: str) -> Any:
     """An answer as it is; a board that was named is meant by its id."""
     if not question.pointer.endswith("/board_id") or not isinstance(answer, str):
         return answer
@@ -139,25 +145,25 @@ def _meant(question: Question, answer: Any, place: Place, at: str) -> Any:
     )
 
 
-def _check(question: Question, value: Any, place: Place, at: str) -> None:
+def _check(question: ProposalQuestion, value: Any, place: AnswerContext, at: str) -> None:
     findings = compile_schema(question.schema, place.limits).findings(value, at)
     if findings:
         raise Invalid(findings[0].detail, code="answer_unusable", findings=findings)
 
 
 def _schedule(
-    question: Question,
-    choice: Choice | None,
+    question: ProposalQuestion,
+    choice: QuestionChoice | None,
     answer: Any,
     document: Mapping[str, Any],
-    place: Place,
+    place: AnswerContext,
     at: str,
 ) -> Iterator[tuple[str, Any]]:
     value = answer if choice is None else choice.value
     configs = _configs(value, place, at)
     triggers = value_at(document, _TRIGGERS)
     entries = list(triggers) if isinstance(triggers, list) else []
-    here = int(parts_of(question.pointer)[1])
+    here = int(split_pointer(question.pointer)[1])
     before, after = entries[:here], entries[here + 1 :]
     taken = {str(one.get("id")) for one in (*before, *after) if isinstance(one, Mapping)}
     made = [
@@ -175,7 +181,7 @@ def _free(taken: set[str]) -> Iterator[str]:
             yield f"schedule-{number}"
 
 
-def _configs(value: Any, place: Place, at: str) -> list[dict[str, Any]]:
+def _configs(value: Any, place: AnswerContext, at: str) -> list[dict[str, Any]]:
     """The configs of schedule triggers that an answer stands for; none: it is run by hand."""
     if value is None or (isinstance(value, str) and value.strip().casefold() == BY_HAND):
         return []
@@ -193,8 +199,8 @@ def _configs(value: Any, place: Place, at: str) -> list[dict[str, Any]]:
     return configs
 
 
-def _read(text: str, place: Place, at: str) -> list[dict[str, Any]]:
-    answer = read_words(text, place.now, place.timezone)
+def _read(text: str, place: AnswerContext, at: str) -> list[dict[str, Any]]:
+    answer = parse_schedules(text, place.now, place.timezone)
     configs = [
         {"cron": cron, "timezone": one.timezone} for one in answer.readings for cron in one.crons
     ]
@@ -217,7 +223,7 @@ def _zone(value: Any, at: str) -> str:
     if is_zone(text):
         return text
     # A place is read as it would be in a sentence.
-    read = read_words(f"every day at 9:00 {text} time"[:200], _ANY_DAY, None)
+    read = parse_schedules(f"every day at 9:00 {text} time"[:200], _ANY_DAY, None)
     if text and len(read.readings) == 1 and not read.clarifications:
         return read.readings[0].timezone
     zones = [

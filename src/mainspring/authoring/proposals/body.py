@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
-from mainspring.authoring.shapes import Making, Question
+from mainspring.authoring.shapes import ProposalOrigin, ProposalQuestion
 from mainspring.contracts.errors import Finding
 
 MOST_TURNS: Final = 60
@@ -15,7 +15,7 @@ Wanted = Literal["auto", "rules", "model"]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ConversationEntry:
     """One turn of the conversation about a proposal."""
 
     by: Literal["person", "proposal"]
@@ -26,25 +26,25 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class ProposalBody:
     """A proposal without its row."""
 
     # The words it was made from; further words are turns of the conversation.
     request: str
     timezone: str | None
     document: dict[str, Any]
-    questions: tuple[Question, ...]
+    questions: tuple[ProposalQuestion, ...]
     # What is wrong with it besides, so that it cannot be saved.
     problems: tuple[Finding, ...]
     notes: tuple[str, ...]
-    making: Making
+    making: ProposalOrigin
     # What a run of it may call, as the validator says; none while it is not whole.
     grants: tuple[Mapping[str, Any], ...] = ()
     # Who the person wanted to make it.
     wanted: Wanted = "auto"
     # What was answered so far, by the ids of the questions.
     answers: Mapping[str, Any] = field(default_factory=dict)
-    talk: tuple[Said, ...] = ()
+    talk: tuple[ConversationEntry, ...] = ()
     review: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -53,7 +53,7 @@ class Body:
             return "asks"
         return "invalid" if self.problems else "ready"
 
-    def saying(self, *turns: Said) -> Body:
+    def saying(self, *turns: ConversationEntry) -> ProposalBody:
         """The same with more said; the oldest words but the first are let go."""
         talk = (*self.talk, *turns)
         if len(talk) > MOST_TURNS:
@@ -77,21 +77,21 @@ class Body:
         }
 
     @classmethod
-    def read(cls, kept: Mapping[str, Any]) -> Body:
+    def read(cls, kept: Mapping[str, Any]) -> ProposalBody:
         making = dict(kept["making"])
         return cls(
             request=kept["request"],
             timezone=kept["timezone"],
             document=kept["document"],
-            questions=tuple(map(Question.read, kept["questions"])),
+            questions=tuple(map(ProposalQuestion.read, kept["questions"])),
             problems=_findings(kept["problems"]),
             notes=tuple(kept["notes"]),
-            making=Making(**{**making, "refused": tuple(making["refused"])}),
+            making=ProposalOrigin(**{**making, "refused": tuple(making["refused"])}),
             # A proposal outlives an upgrade by some days.
             grants=tuple(kept.get("grants", ())),
             wanted=kept.get("wanted", "auto"),
             answers=kept.get("answers", {}),
-            talk=tuple(Said(one["by"], one["text"]) for one in kept["talk"]),
+            talk=tuple(ConversationEntry(one["by"], one["text"]) for one in kept["talk"]),
             review=_review(kept["review"]),
         )
 

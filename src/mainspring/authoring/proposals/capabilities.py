@@ -19,12 +19,12 @@ from mainspring.contracts.capability import (
     Audience,
     Capability,
     Effect,
-    capability_of,
+    build_capability,
 )
 from mainspring.contracts.roles import Permission
 
 if TYPE_CHECKING:
-    from mainspring.authoring.studio import Studio
+    from mainspring.authoring.studio import AuthoringService
     from mainspring.contracts.capability import CapabilityHandler
     from mainspring.contracts.context import CallContext
 
@@ -47,7 +47,7 @@ _KEEPS: Final = Annotations(
 )
 
 
-def _late(studio: Studio, maker: str) -> CapabilityHandler:
+def _late(studio: AuthoringService, maker: str) -> CapabilityHandler:
     """A handler that is loaded when it is called first.
 
     What reads words, reviews and reckons is a third of the product, and most who start it,
@@ -68,14 +68,14 @@ def _loaded() -> ModuleType:
     return handlers
 
 
-def proposal_capabilities(studio: Studio) -> tuple[Capability, ...]:
+def proposal_capabilities(studio: AuthoringService) -> tuple[Capability, ...]:
     """All of them."""
     return (*_making(studio), *_deciding(studio))
 
 
-def _making(studio: Studio) -> tuple[Capability, ...]:
+def _making(studio: AuthoringService) -> tuple[Capability, ...]:
     return (
-        capability_of(
+        build_capability(
             "propose_automation",
             "Propose an automation from words",
             "Makes a definition, questions that only a person can answer, and a review with its "
@@ -87,7 +87,7 @@ def _making(studio: Studio) -> tuple[Capability, ...]:
             _late(studio, "propose_handler"),
             _MAKES,
         ),
-        capability_of(
+        build_capability(
             "refine_proposal",
             "Go on with a proposal",
             "Answers its questions, edits its definition, or changes it in words. It is judged and "
@@ -98,7 +98,7 @@ def _making(studio: Studio) -> tuple[Capability, ...]:
             _late(studio, "refine_handler"),
             _MAKES,
         ),
-        capability_of(
+        build_capability(
             "review_automation",
             "Review an automation or a definition",
             "What it does in plain sentences, what is worth a look, whom it reaches, what it will "
@@ -112,9 +112,9 @@ def _making(studio: Studio) -> tuple[Capability, ...]:
     )
 
 
-def _deciding(studio: Studio) -> tuple[Capability, ...]:
+def _deciding(studio: AuthoringService) -> tuple[Capability, ...]:
     return (
-        capability_of(
+        build_capability(
             "save_proposal",
             "Save a proposal as an automation",
             "For a person who has read it, never for a program with their token. A new automation "
@@ -125,7 +125,7 @@ def _deciding(studio: Studio) -> tuple[Capability, ...]:
             save_handler(studio),
             _KEEPS,
         ),
-        capability_of(
+        build_capability(
             "get_proposal",
             "Show a proposal",
             "As it is now: its definition, what is open, and its review.",
@@ -134,7 +134,7 @@ def _deciding(studio: Studio) -> tuple[Capability, ...]:
             _late(studio, "get_handler"),
             _LOOKS,
         ),
-        capability_of(
+        build_capability(
             "list_proposals",
             "List the proposals that wait",
             "Those that nobody has saved, the newest first. Each is kept for 7 days after its last "
@@ -144,7 +144,7 @@ def _deciding(studio: Studio) -> tuple[Capability, ...]:
             _late(studio, "list_handler"),
             _LOOKS,
         ),
-        capability_of(
+        build_capability(
             "discard_proposal",
             "Throw a proposal away",
             "It is gone at once. What was saved from one stays.",

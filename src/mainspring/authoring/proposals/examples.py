@@ -13,7 +13,7 @@ from mainspring.authoring.proposals.schemas import (
     SOME_ID,
     WHOLE,
 )
-from mainspring.contracts.object_schema import object_schema, plain_object
+from mainspring.contracts.object_schema import build_object_part, build_object_schema
 
 _MOMENT: Final = "2026-11-15T09:00:00+00:00"
 _NONE: Final = {"low": "0", "usual": "0", "high": "0"}
@@ -113,19 +113,19 @@ _PROPOSAL: Final[dict[str, Any]] = {
     "rehearsal": None,
 }
 
-PROPOSAL: Final = object_schema(
+PROPOSAL: Final = build_object_schema(
     WHOLE, list(WHOLE), [_PROPOSAL], [({"proposal_id": SOME_ID}, "a proposal is told whole")]
 )
-LISTED: Final = object_schema(
+LISTED: Final = build_object_schema(
     {
-        "proposals": {"type": "array", "items": plain_object({**HEAD, "name": MAYBE_NAME})},
+        "proposals": {"type": "array", "items": build_object_part({**HEAD, "name": MAYBE_NAME})},
         "next": {"type": ["string", "null"], "format": "uuid"},
     },
     ["proposals", "next"],
     [{"proposals": [{**_HEAD, "name": "Send the invoices"}], "next": None}],
     [({"proposals": []}, "an answer says whether there are more")],
 )
-REVIEWED: Final = object_schema(
+REVIEWED: Final = build_object_schema(
     {
         "questions": {
             "description": "Values that it lacks.",

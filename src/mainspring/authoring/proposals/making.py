@@ -14,22 +14,27 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.authoring.generate.desk import Desk, Turn
+from mainspring.authoring.generate.desk import GenerationContext, RequestTurn
 from mainspring.authoring.generate.generating import generate
-from mainspring.authoring.proposals.body import Body, Said, Wanted
-from mainspring.authoring.proposals.missing import Around, still_open
-from mainspring.authoring.proposals.till import Till
-from mainspring.authoring.resources import Resources, look_around
-from mainspring.authoring.shapes import Making, Question, Sketch, Wish
+from mainspring.authoring.proposals.body import ConversationEntry, ProposalBody, Wanted
+from mainspring.authoring.proposals.missing import LookupContext, still_open
+from mainspring.authoring.proposals.till import ProposalBudget
+from mainspring.authoring.resources import WorkspaceResources, read_workspace_resources
+from mainspring.authoring.shapes import (
+    AutomationRequest,
+    ProposalOrigin,
+    ProposalQuestion,
+    ProposalSketch,
+)
 from mainspring.authoring.sketch.sketching import sketch
 from mainspring.contracts.errors import Problem
-from mainspring.contracts.preflight import REFUSED, Whose
+from mainspring.contracts.preflight import REFUSED, DefinitionOwner
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.validate import Report
-from mainspring.workspace.secret_use import missing_secrets
+from mainspring.definition.validate import ValidationReport
+from mainspring.workspace.secret_use import find_missing_secrets
 
 if TYPE_CHECKING:
-    from mainspring.authoring.studio import Studio
+    from mainspring.authoring.studio import AuthoringService
     from mainspring.contracts.context import CallContext
     from mainspring.contracts.errors import Finding
 
@@ -40,35 +45,35 @@ _NOT_WANTED: Final = "Rules made this, as was asked; no model was used."
 
 
 @dataclass(slots=True)
-class Bench:
+class ProposalBuilder:
     """What one proposal is made with; the words of the workspace are looked up once."""
 
-    studio: Studio
+    studio: AuthoringService
     ctx: CallContext
     words: Vocabulary
-    resources: Resources
-    till: Till
+    resources: WorkspaceResources
+    till: ProposalBudget
     wanted: Wanted
     model: str
     automation_id: UUID | None = None
     # The verdict on the document that was judged last.
-    report: Report = field(default_factory=lambda: Report(()))
+    report: ValidationReport = field(default_factory=lambda: ValidationReport(()))
 
     @property
     def space(self) -> UUID:
         return self.ctx.actor.workspace_id
 
     @property
-    def around(self) -> Around:
-        return Around(self.words, self.resources, self.studio.limits)
+    def around(self) -> LookupContext:
+        return LookupContext(self.words, self.resources, self.studio.limits)
 
-    def desk(self) -> Desk:
+    def desk(self) -> GenerationContext:
         """Where a model works on it."""
 
         async def judge(document: Any) -> Any:
             return await self.studio.judge(self.space, document, self.automation_id)
 
-        return Desk(
+        return GenerationContext(
             ask=self.till,
             model=self.model,
             words=self.words,
@@ -80,17 +85,22 @@ class Bench:
         )
 
 
-async def set_up(
-    studio: Studio, ctx: CallContext, given: Mapping[str, Any], automation_id: UUID | None = None
-) -> Bench:
+async def build_proposal_builder(
+    studio: AuthoringService,
+    ctx: CallContext,
+    given: Mapping[str, Any],
+    automation_id: UUID | None = None,
+) -> ProposalBuilder:
     """The bench for one call."""
     space = ctx.actor.workspace_id
     usd = given.get("max_usd")
     cap = DEFAULT_USD if usd is None else Decimal(str(usd))
-    resources = await look_around(studio.inside(space), space, ctx.actor.id, studio.models)
+    resources = await read_workspace_resources(
+        studio.inside(space), space, ctx.actor.id, studio.models
+    )
     words = await studio.words(space, None)
-    till = Till(ctx, studio.models, cap)
-    return Bench(
+    till = ProposalBudget(ctx, studio.models, cap)
+    return ProposalBuilder(
         studio,
         ctx,
         words,
@@ -102,13 +112,15 @@ async def set_up(
     )
 
 
-async def make(bench: Bench, wish: Wish, talk: Sequence[Said] = ()) -> tuple[Sketch, Making]:
+async def make(
+    bench: ProposalBuilder, wish: AutomationRequest, talk: Sequence[ConversationEntry] = ()
+) -> tuple[ProposalSketch, ProposalOrigin]:
     """What becomes of a wish, and how it was made."""
     if bench.wanted == "rules":
         return await _by_rules(bench, wish, _NOT_WANTED)
     if not bench.resources.has_model and bench.wanted == "auto" and not bench.model:
         return await _by_rules(bench, wish, _NO_MODEL)
-    turns = [Turn(one.by, one.text) for one in talk]
+    turns = [RequestTurn(one.by, one.text) for one in talk]
     try:
         made = await generate(bench.desk(), wish, turns)
     except Problem as problem:
@@ -121,23 +133,28 @@ async def make(bench: Bench, wish: Wish, talk: Sequence[Said] = ()) -> tuple[Ske
     if made.sketch is None:
         found, making = await _by_rules(bench, wish, f"{made.note} Rules made this instead.")
         return found, replace(making, rounds=made.rounds, refused=made.refused, cost_usd=spent)
-    by = Making("model", made.note, made.model, made.rounds, made.refused, spent)
+    by = ProposalOrigin("model", made.note, made.model, made.rounds, made.refused, spent)
     return made.sketch, by
 
 
-async def _by_rules(bench: Bench, wish: Wish, note: str) -> tuple[Sketch, Making]:
+async def _by_rules(
+    bench: ProposalBuilder, wish: AutomationRequest, note: str
+) -> tuple[ProposalSketch, ProposalOrigin]:
     # Odd words take their time to read; nobody else waits for it.
     made = await asyncio.to_thread(sketch, wish, bench.words, bench.resources)
-    return made, Making("rules", note)
+    return made, ProposalOrigin("rules", note)
 
 
 def _usd(amount: Decimal) -> str:
     return f"{amount.normalize():f}" if amount else "0"
 
 
-async def judged(
-    bench: Bench, body: Body, document: dict[str, Any], asked: Sequence[Question]
-) -> Body:
+async def validate_body(
+    bench: ProposalBuilder,
+    body: ProposalBody,
+    document: dict[str, Any],
+    asked: Sequence[ProposalQuestion],
+) -> ProposalBody:
     """A body with a document in it, its open questions, and what is wrong with it besides."""
     report = await bench.studio.judge(
         bench.space, document, bench.automation_id, bench.ctx.actor.id
@@ -156,7 +173,9 @@ async def judged(
     )
 
 
-async def _lacking(bench: Bench, document: dict[str, Any], report: Report) -> list[Finding]:
+async def _lacking(
+    bench: ProposalBuilder, document: dict[str, Any], report: ValidationReport
+) -> list[Finding]:
     """Secrets that are not kept, and what else the steps of an unfinished document lack."""
     studio, space, author = bench.studio, bench.space, bench.ctx.actor.id
     async with studio.inside(space).acquire() as tx:
@@ -164,11 +183,11 @@ async def _lacking(bench: Bench, document: dict[str, Any], report: Report) -> li
         if bench.automation_id is not None:
             kept = await tx.fetchrow(_OWNER, space, bench.automation_id)
         owner = author if kept is None else kept["created_by"]
-        found = [*await missing_secrets(tx, space, owner, document, studio.limits)]
+        found = [*await find_missing_secrets(tx, space, owner, document, studio.limits)]
     if report.definition is None:
         # The validator looks for these only once the document is complete. A refused address is
         # a problem of the complete one.
-        whose = Whose(space, bench.automation_id, author)
+        whose = DefinitionOwner(space, bench.automation_id, author)
         early = await studio.lacking(document, whose, bench.words)
         found += [one for one in early if one.code not in REFUSED]
     return found

@@ -14,13 +14,13 @@ from typing import Any, Final
 from mainspring.authoring.config_places import schema_at
 from mainspring.authoring.places import NOT_THERE, is_within, parent_of, value_at
 from mainspring.authoring.proposals.row_keys import key_questions
-from mainspring.authoring.resources import Resources
-from mainspring.authoring.shapes import Choice, Question
+from mainspring.authoring.resources import WorkspaceResources
+from mainspring.authoring.shapes import ProposalQuestion, QuestionChoice
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.json_schema import check_schema, compile_schema
-from mainspring.definition.pointers import parts_of, under
+from mainspring.definition.pointers import join_pointer, split_pointer
 
 _ANYTHING: Final[Mapping[str, Any]] = {}
 _LONGEST: Final = 300
@@ -30,28 +30,28 @@ _MOST_CHOICES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenItems:
     """What is still open about a document: questions, and what is plainly wrong."""
 
-    questions: tuple[Question, ...]
+    questions: tuple[ProposalQuestion, ...]
     problems: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class LookupContext:
     """What a missing value is looked up in."""
 
     words: Vocabulary
-    resources: Resources
+    resources: WorkspaceResources
     limits: Limits
 
 
 def still_open(
     document: Mapping[str, Any],
     findings: Iterable[Finding],
-    asked: Sequence[Question],
-    around: Around,
-) -> Open:
+    asked: Sequence[ProposalQuestion],
+    around: LookupContext,
+) -> OpenItems:
     """The questions that remain, those that the validator's findings raise, and the rest."""
     remain = [one for one in asked if _is_open(one, document)]
     places = [pointer for one in remain for pointer in (one.pointer, *one.others)]
@@ -69,25 +69,25 @@ def still_open(
             problems.append(finding)
     for question in key_questions(document, around.resources, places):
         remain.append(replace(question, id=_free(question.id, {one.id for one in remain})))
-    return Open(tuple(remain), tuple(problems))
+    return OpenItems(tuple(remain), tuple(problems))
 
 
-def _is_open(question: Question, document: Mapping[str, Any]) -> bool:
+def _is_open(question: ProposalQuestion, document: Mapping[str, Any]) -> bool:
     """Whether a value is still lacking; more words are lacking until there is a plan."""
     places = (question.pointer, *question.others)
     return any(value_at(document, place) is NOT_THERE for place in places)
 
 
 def _question(
-    finding: Finding, document: Mapping[str, Any], around: Around, taken: set[str]
-) -> Question:
-    parts = parts_of(finding.pointer)
+    finding: Finding, document: Mapping[str, Any], around: LookupContext, taken: set[str]
+) -> ProposalQuestion:
+    parts = split_pointer(finding.pointer)
     name = parts[-1] if parts else "value"
     schema = schema_at(document, finding.pointer, around.words) or _ANYTHING
     where = _holder(document, finding.pointer)
     described = schema.get("description")
     said = f" {described}" if isinstance(described, str) else ""
-    return Question(
+    return ProposalQuestion(
         id=_free(_slug(where, name), taken),
         kind="value",
         pointer=finding.pointer,
@@ -99,11 +99,11 @@ def _question(
 
 def _holder(document: Mapping[str, Any], pointer: str) -> str:
     """Which step or trigger a place belongs to, in words."""
-    parts = parts_of(pointer)
+    parts = split_pointer(pointer)
     for length in range(len(parts), 1, -1):
         if parts[length - 1] != "config":
             continue
-        holder = value_at(document, under("", *parts[: length - 1]))
+        holder = value_at(document, join_pointer("", *parts[: length - 1]))
         if isinstance(holder, Mapping) and isinstance(holder.get("action"), str):
             return f" of step {str(holder.get('step_id', holder['action']))[:100]!r}"
         if isinstance(holder, Mapping) and isinstance(holder.get("type"), str):
@@ -123,16 +123,17 @@ def _usable(schema: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
     return plain
 
 
-def _choices(name: str, resources: Resources) -> tuple[Choice, ...]:
+def _choices(name: str, resources: WorkspaceResources) -> tuple[QuestionChoice, ...]:
     """What the workspace has that could be meant."""
     if name == "board_id":
-        return tuple(Choice(one.name, one.id) for one in resources.boards[:_MOST_CHOICES])
+        return tuple(QuestionChoice(one.name, one.id) for one in resources.boards[:_MOST_CHOICES])
     if name == "token":
         return tuple(
-            Choice(one, f"{{{{ secrets.{one} }}}}") for one in resources.secrets[:_MOST_CHOICES]
+            QuestionChoice(one, f"{{{{ secrets.{one} }}}}")
+            for one in resources.secrets[:_MOST_CHOICES]
         )
     if name in ("page_type", "type"):
-        return tuple(Choice(one, one) for one in resources.page_types[:_MOST_CHOICES])
+        return tuple(QuestionChoice(one, one) for one in resources.page_types[:_MOST_CHOICES])
     return ()
 
 

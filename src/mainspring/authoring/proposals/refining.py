@@ -12,29 +12,39 @@ from dataclasses import replace
 from typing import Any
 
 from mainspring.authoring.phrases.words import LONGEST
-from mainspring.authoring.places import NOT_THERE, NoPlace, parent_of, put, take_out, value_at
-from mainspring.authoring.proposals.answering import Place, put_answers
-from mainspring.authoring.proposals.body import Body, Said
-from mainspring.authoring.proposals.making import Bench, judged, make
-from mainspring.authoring.shapes import Question, Sketch, Wish
-from mainspring.authoring.sketch.texts import quoted
+from mainspring.authoring.places import (
+    NOT_THERE,
+    PointerNotFound,
+    parent_of,
+    set_at_pointer,
+    take_out,
+    value_at,
+)
+from mainspring.authoring.proposals.answering import AnswerContext, apply_answers
+from mainspring.authoring.proposals.body import ConversationEntry, ProposalBody
+from mainspring.authoring.proposals.making import ProposalBuilder, make, validate_body
+from mainspring.authoring.shapes import AutomationRequest, ProposalQuestion, ProposalSketch
+from mainspring.authoring.sketch.texts import quote_request
 from mainspring.authoring.sketch.workbench import NOT_UNDERSTOOD
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.definition.json_text import check_value
-from mainspring.definition.pointers import under
+from mainspring.definition.pointers import join_pointer
 
 
-async def refined(
-    bench: Bench, body: Body, given: Mapping[str, Any], before: Mapping[str, Any] | None
-) -> Body:
+async def refine_body(
+    bench: ProposalBuilder,
+    body: ProposalBody,
+    given: Mapping[str, Any],
+    before: Mapping[str, Any] | None,
+) -> ProposalBody:
     """The body after answers, edits and words; ``before`` is what a change started from."""
     hand = bool(given.get("edits") or "definition" in given)
     answers = given.get("answers") or {}
     place = _place(bench, body)
-    answered = put_answers(body.document, body.questions, answers, place)
+    answered = apply_answers(body.document, body.questions, answers, place)
     document = _by_hand(answered.document, given, bench)
     left = [one for one in body.questions if one.id not in answers]
-    made = await judged(bench, body, document, left)
+    made = await validate_body(bench, body, document, left)
     if hand:
         _refuse_new(body.problems, made.problems)
     if answers:
@@ -42,37 +52,39 @@ async def refined(
         made = replace(made, answers={**made.answers, **known})
         # Not the answers themselves: the document has them, and a token typed by mistake has no
         # business in a conversation.
-        made = made.saying(Said("person", f"Answered: {', '.join(answers)}."))
+        made = made.saying(ConversationEntry("person", f"Answered: {', '.join(answers)}."))
     if answered.timezone is not None:
         made = replace(made, timezone=answered.timezone)
     if answered.words or answered.timezone is not None:
-        made = await _said_more(bench, made, "\n".join(answered.words), before)
+        made = await _reread_request(bench, made, "\n".join(answered.words), before)
     if given.get("instruction"):
-        made = await _told(bench, made, given["instruction"])
+        made = await _apply_instruction(bench, made, given["instruction"])
     return made
 
 
-def _place(bench: Bench, body: Body) -> Place:
+def _place(bench: ProposalBuilder, body: ProposalBody) -> AnswerContext:
     boards = {one.name: one.id for one in bench.resources.boards}
-    return Place(bench.ctx.clock.now(), body.timezone, bench.studio.limits, boards)
+    return AnswerContext(bench.ctx.clock.now(), body.timezone, bench.studio.limits, boards)
 
 
-def _by_hand(document: dict[str, Any], given: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
+def _by_hand(
+    document: dict[str, Any], given: Mapping[str, Any], bench: ProposalBuilder
+) -> dict[str, Any]:
     """What a person wrote themselves: a whole definition, or values at places."""
     if "definition" in given:
         document = dict(given["definition"])
     findings: list[Finding] = []
     for number, edit in enumerate(given.get("edits") or ()):
-        at = under("/edits", number)
+        at = join_pointer("/edits", number)
         try:
             pointer = edit["pointer"]
             made = (
                 take_out(document, pointer)
                 if edit.get("remove")
-                else put(document, pointer, edit["value"])
+                else set_at_pointer(document, pointer, edit["value"])
             )
-        except NoPlace as lost:
-            findings.append(Finding(under(at, "pointer"), lost.finding.detail, "no_place"))
+        except PointerNotFound as lost:
+            findings.append(Finding(join_pointer(at, "pointer"), lost.finding.detail, "no_place"))
             continue
         if not isinstance(made, dict):
             findings.append(Finding(at, "A definition is a JSON object.", "type"))
@@ -96,9 +108,9 @@ def _refuse_new(before: Sequence[Finding], after: Sequence[Finding]) -> None:
         )
 
 
-async def _said_more(
-    bench: Bench, body: Body, words: str, before: Mapping[str, Any] | None
-) -> Body:
+async def _reread_request(
+    bench: ProposalBuilder, body: ProposalBody, words: str, before: Mapping[str, Any] | None
+) -> ProposalBody:
     """The request is read again, with what was said since; with no words, in another zone."""
     whole = replace(body, request=f"{body.request}\n{words}") if words else body
     if len(whole.request) > LONGEST:
@@ -110,35 +122,37 @@ async def _said_more(
             findings=[Finding("/answers", detail, "too_many_words")],
             suggestion=way,
         )
-    wish = Wish(whole.request, bench.ctx.clock.now(), body.timezone, before)
+    wish = AutomationRequest(whole.request, bench.ctx.clock.now(), body.timezone, before)
     found, making = await make(bench, wish, body.talk)
     made = replace(whole, notes=found.notes, making=making)
     if words:
-        made = made.saying(Said("person", words))
+        made = made.saying(ConversationEntry("person", words))
     found = replace(found, questions=tuple(_not_asked_again(found.questions, body)))
     document, questions = _answered_before(bench, made, found)
-    return await judged(bench, made, document, questions)
+    return await validate_body(bench, made, document, questions)
 
 
-def _not_asked_again(questions: Sequence[Question], body: Body) -> Iterator[Question]:
+def _not_asked_again(
+    questions: Sequence[ProposalQuestion], body: ProposalBody
+) -> Iterator[ProposalQuestion]:
     """Without what was told before as not understood: the new words are said instead of it."""
     known = " ".join((*body.notes, *(one.question for one in body.questions)))
     for one in questions:
         misses = one.choices[0].value if one.id == NOT_UNDERSTOOD else ()
-        if not misses or not all(quoted(miss) in known for miss in misses):
+        if not misses or not all(quote_request(miss) in known for miss in misses):
             yield one
 
 
 def _answered_before(
-    bench: Bench, body: Body, found: Sketch
-) -> tuple[dict[str, Any], list[Question]]:
+    bench: ProposalBuilder, body: ProposalBody, found: ProposalSketch
+) -> tuple[dict[str, Any], list[ProposalQuestion]]:
     """What was answered already is not asked again, as far as the answer still fits."""
     place = _place(bench, body)
     document, left = found.document, []
     for question in found.questions:
         given = {question.id: body.answers[question.id]} if question.id in body.answers else {}
         try:
-            document = put_answers(document, [question], given, place).document
+            document = apply_answers(document, [question], given, place).document
         except Invalid:
             given = {}
         if not given:
@@ -146,18 +160,23 @@ def _answered_before(
     return document, left
 
 
-async def _told(bench: Bench, body: Body, instruction: str) -> Body:
+async def _apply_instruction(
+    bench: ProposalBuilder, body: ProposalBody, instruction: str
+) -> ProposalBody:
     """A change of what stands there, in words."""
-    wish = Wish(instruction, bench.ctx.clock.now(), body.timezone, body.document)
+    wish = AutomationRequest(instruction, bench.ctx.clock.now(), body.timezone, body.document)
     found, making = await make(bench, wish, body.talk)
     left = (one for one in body.questions if _has_place(one, found.document))
     asked = {one.id: one for one in (*left, *found.questions)}
     made = replace(body, notes=found.notes, making=making)
-    made = made.saying(Said("person", instruction), Said("proposal", " ".join(found.notes)))
-    return await judged(bench, made, found.document, tuple(asked.values()))
+    made = made.saying(
+        ConversationEntry("person", instruction),
+        ConversationEntry("proposal", " ".join(found.notes)),
+    )
+    return await validate_body(bench, made, found.document, tuple(asked.values()))
 
 
-def _has_place(question: Question, document: Mapping[str, Any]) -> bool:
+def _has_place(question: ProposalQuestion, document: Mapping[str, Any]) -> bool:
     """Whether an answer could still be put there; steps may have moved or be gone."""
     if question.kind in ("schedule", "words"):
         return True

@@ -13,24 +13,24 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.authoring.forecast.forecasting import Parts, forecast
+from mainspring.authoring.forecast.forecasting import ForecastDependencies, forecast
 from mainspring.authoring.generate.reviewing import ask_reviewer
-from mainspring.authoring.judging import wanted_by
-from mainspring.authoring.overlaps import Living, alike, living
-from mainspring.authoring.review.differences import changes_in_words
+from mainspring.authoring.judging import build_overlap_query
+from mainspring.authoring.overlaps import ExistingAutomation, alike, living
+from mainspring.authoring.review.differences import describe_changes
 from mainspring.authoring.review.explain import explain
-from mainspring.authoring.review.facts import Facts, look_up_facts
+from mainspring.authoring.review.facts import ReviewFacts, read_review_facts
 from mainspring.authoring.review.flags import find_flags, with_warnings
 from mainspring.authoring.review.grants import grants_of
 from mainspring.authoring.review.impact import impact_of
-from mainspring.definition.grants import missing
-from mainspring.workspace.changes import changes
+from mainspring.definition.grants import find_missing_grants
+from mainspring.workspace.changes import list_changes
 from mainspring.workspace.consent_names import account_names
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from mainspring.authoring.proposals.making import Bench
+    from mainspring.authoring.proposals.making import ProposalBuilder
     from mainspring.contracts.context import Transaction
     from mainspring.contracts.errors import Finding
     from mainspring.contracts.grant import Grant
@@ -42,7 +42,7 @@ _RULES: Final = "Rules made this review; no model was asked."
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ReviewSubject:
     """What is reviewed, and what it is compared with."""
 
     document: Mapping[str, Any]
@@ -58,21 +58,25 @@ class Subject:
     open_places: tuple[str, ...] = ()
 
 
-async def review(bench: Bench, subject: Subject, *, by_model: bool) -> dict[str, Any]:
+async def review(
+    bench: ProposalBuilder, subject: ReviewSubject, *, by_model: bool
+) -> dict[str, Any]:
     """Everything that a person should see of a definition before they agree to it."""
     studio, space, words = bench.studio, bench.space, bench.words
     document = subject.document
     grants = subject.grants or await asyncio.to_thread(grants_of, document, words)
-    parts = Parts(studio.inside(space), studio.models, bench.ctx.clock, studio.limits)
+    parts = ForecastDependencies(
+        studio.inside(space), studio.models, bench.ctx.clock, studio.limits
+    )
     priced = await forecast(
         parts, space, document, grants, words, automation_id=bench.automation_id
     )
     cost = priced.as_dict()
     async with studio.inside(space).acquire() as tx:
-        used, hosts = await look_up_facts(tx, space, bench.automation_id)
+        used, hosts = await read_review_facts(tx, space, bench.automation_id)
         others = await living(tx, space, studio.natives)
         accounts = await account_names(tx, space, await _owner(tx, bench))
-    facts = Facts(
+    facts = ReviewFacts(
         subject.request,
         used,
         hosts,
@@ -99,7 +103,7 @@ async def review(bench: Bench, subject: Subject, *, by_model: bool) -> dict[str,
     return await _with_model(bench, subject, told) if by_model else told
 
 
-async def _owner(tx: Transaction, bench: Bench) -> UUID:
+async def _owner(tx: Transaction, bench: ProposalBuilder) -> UUID:
     """By whose accounts it would send: those of its maker, or of the person who asks."""
     row = None
     if bench.automation_id is not None:
@@ -115,9 +119,11 @@ def _usd(range_: Mapping[str, Any]) -> Decimal | None:
         return None
 
 
-async def _overlaps(bench: Bench, subject: Subject, others: Sequence[Living]) -> dict[str, Any]:
+async def _overlaps(
+    bench: ProposalBuilder, subject: ReviewSubject, others: Sequence[ExistingAutomation]
+) -> dict[str, Any]:
     """Who writes the same way, and who means something alike."""
-    wanted = wanted_by(subject.document, bench.automation_id, bench.studio.natives)
+    wanted = build_overlap_query(subject.document, bench.automation_id, bench.studio.natives)
     rest = [one for one in others if one.id != bench.automation_id]
     strict = [one for one in rest if wanted.strictly(one)]
     same = [one for one in rest if wanted.shares_board(one) and one not in strict]
@@ -132,7 +138,7 @@ async def _overlaps(bench: Bench, subject: Subject, others: Sequence[Living]) ->
     return {"similarity_by": by, "matches": shown[:_MOST_LIKE]}
 
 
-def _match(bench: Bench, one: Living, how: str) -> dict[str, Any]:
+def _match(bench: ProposalBuilder, one: ExistingAutomation, how: str) -> dict[str, Any]:
     return {
         "automation_id": str(one.id),
         "name": one.name,
@@ -143,22 +149,24 @@ def _match(bench: Bench, one: Living, how: str) -> dict[str, Any]:
 
 
 def _change(
-    subject: Subject, grants: Sequence[Grant], words: Vocabulary, boards: Mapping[str, str]
+    subject: ReviewSubject, grants: Sequence[Grant], words: Vocabulary, boards: Mapping[str, str]
 ) -> dict[str, Any] | None:
     """What is different from before, and what it may do now that it might not."""
     before = subject.before
     if before is None:
         return None
-    found = changes(before, subject.document)
-    widened = missing(grants, subject.before_grants)
+    found = list_changes(before, subject.document)
+    widened = find_missing_grants(grants, subject.before_grants)
     return {
         "changes": found,
-        "in_words": list(changes_in_words(found, before, subject.document, words, boards)),
+        "in_words": list(describe_changes(found, before, subject.document, words, boards)),
         "widened": [grant.as_dict() for grant in widened],
     }
 
 
-async def _with_model(bench: Bench, subject: Subject, told: dict[str, Any]) -> dict[str, Any]:
+async def _with_model(
+    bench: ProposalBuilder, subject: ReviewSubject, told: dict[str, Any]
+) -> dict[str, Any]:
     facts = [told["forecast"]["sentence"], *(flag["text"] for flag in told["flags"])]
     found = await ask_reviewer(
         bench.desk(), subject.document, subject.request, told["explained"], facts

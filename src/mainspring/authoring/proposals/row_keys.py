@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mainspring.authoring.places import is_within
-from mainspring.authoring.resources import Dataset, Resources
-from mainspring.authoring.shapes import Choice, Question
-from mainspring.definition.pointers import under
+from mainspring.authoring.resources import DatasetSummary, WorkspaceResources
+from mainspring.authoring.shapes import ProposalQuestion, QuestionChoice
+from mainspring.definition.pointers import join_pointer
 
 APPEND: Final = "append_board_rows"
 _KEY: Final = "dedupe_key_field"
@@ -26,24 +26,24 @@ _DEEPEST: Final = 20
 
 
 def key_questions(
-    document: Mapping[str, Any], resources: Resources, asked: list[str]
-) -> Iterator[Question]:
+    document: Mapping[str, Any], resources: WorkspaceResources, asked: list[str]
+) -> Iterator[ProposalQuestion]:
     """A question for each step that appends rows without a key, unless it is asked already."""
     for at, config in _appending(document.get("plan"), "/plan", 0):
-        place = under(at, "config", _KEY)
+        place = join_pointer(at, "config", _KEY)
         if config.get(_KEY) not in (None, "") or any(is_within(place, one) for one in asked):
             continue
         dataset = _dataset(config, resources)
         if dataset is not None and dataset.dedupe_key_field:
             continue
         columns = () if dataset is None else dataset.columns
-        yield Question(
+        yield ProposalQuestion(
             id="dedupe-key",
             kind="value",
             pointer=place,
             question="Which field of a row says that it is the same row, if it comes again?",
             schema=_SCHEMA,
-            choices=tuple(Choice(one, one) for one in columns[:20]),
+            choices=tuple(QuestionChoice(one, one) for one in columns[:20]),
             why=_WHY,
         )
 
@@ -53,14 +53,16 @@ def _appending(steps: Any, at: str, depth: int) -> Iterator[tuple[str, Mapping[s
         config = step.get("config") if isinstance(step, Mapping) else None
         if not isinstance(config, Mapping):
             continue
-        here = under(at, place)
+        here = join_pointer(at, place)
         if step.get("action") == APPEND:
             yield here, config
         elif depth < _DEEPEST:
-            yield from _appending(config.get("steps"), under(here, "config", "steps"), depth + 1)
+            yield from _appending(
+                config.get("steps"), join_pointer(here, "config", "steps"), depth + 1
+            )
 
 
-def _dataset(config: Mapping[str, Any], resources: Resources) -> Dataset | None:
+def _dataset(config: Mapping[str, Any], resources: WorkspaceResources) -> DatasetSummary | None:
     name = config.get("dataset", "default")
     for board in resources.boards:
         if board.id == str(config.get("board_id")).lower():

@@ -10,23 +10,23 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.authoring.judging import check_overlap, wanted_by
-from mainspring.authoring.proposals.body import Body
+from mainspring.authoring.judging import build_overlap_query, check_overlap
+from mainspring.authoring.proposals.body import ProposalBody
 from mainspring.authoring.proposals.telling import digest_of
 from mainspring.authoring.saving import check_name_free
-from mainspring.contracts.errors import Clash, Denied, Finding, Invalid
+from mainspring.contracts.errors import Conflict, Finding, Invalid, PermissionDenied
 from mainspring.contracts.preflight import REFUSED
 from mainspring.triggers.changing import record_overtaken
 from mainspring.workspace import schedules
-from mainspring.workspace.automations import Saved, create, hold_all, hold_names, update
-from mainspring.workspace.consents import settle
-from mainspring.workspace.proposals import Kept, check_open, hold_proposal, mark_saved
+from mainspring.workspace.automations import SavedAutomation, create, hold_all, hold_names, update
+from mainspring.workspace.consents import record_agreement
+from mainspring.workspace.proposals import StoredProposal, check_open, hold_proposal, mark_saved
 
 if TYPE_CHECKING:
-    from mainspring.authoring.studio import Studio
+    from mainspring.authoring.studio import AuthoringService
     from mainspring.contracts.capability import CapabilityHandler
     from mainspring.contracts.context import CallContext
-    from mainspring.definition.validate import Report
+    from mainspring.definition.validate import ValidationReport
 
 _BESIDE: Final = (
     "Change that automation instead, or save beside it with a coexistence_note on why both may "
@@ -34,7 +34,7 @@ _BESIDE: Final = (
 )
 
 
-def save_handler(studio: Studio) -> CapabilityHandler:
+def save_handler(studio: AuthoringService) -> CapabilityHandler:
     async def save(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space, tx, proposal_id = ctx.actor.workspace_id, ctx.tx, UUID(given["proposal_id"])
         if ctx.run is not None or not ctx.actor.is_person:
@@ -42,7 +42,7 @@ def save_handler(studio: Studio) -> CapabilityHandler:
         await hold_names(tx, space)
         kept = await hold_proposal(tx, space, proposal_id)
         check_open(kept)
-        body = Body.read(kept.body)
+        body = ProposalBody.read(kept.body)
         _check_read(body, given["digest"])
         _check_answered(body)
         document = _document(body, given)
@@ -51,18 +51,18 @@ def save_handler(studio: Studio) -> CapabilityHandler:
         _check_reached(report)
         _check_grants(body, report)
         # A new name for the same deed is no second deed: who writes there is asked once more.
-        wanted = wanted_by(document, kept.automation_id, studio.natives)
+        wanted = build_overlap_query(document, kept.automation_id, studio.natives)
         acknowledged = bool(given.get("coexistence_note"))
         await check_overlap(studio, tx, space, wanted, acknowledged=acknowledged, way=_BESIDE)
-        saved = await _kept(studio, ctx, kept, report)
+        saved = await _save_proposal(studio, ctx, kept, report)
         await mark_saved(tx, space, kept.id, saved.automation_id, saved.version, ctx.actor.id)
-        return _told(studio, saved, report)
+        return _describe_saved_proposal(studio, saved, report)
 
     return save
 
 
-def _person_needed(studio: Studio, proposal_id: UUID) -> Denied:
-    return Denied(
+def _person_needed(studio: AuthoringService, proposal_id: UUID) -> PermissionDenied:
+    return PermissionDenied(
         "A person saves a proposal, after reading it; a program cannot.",
         code="person_needed",
         suggestion=f"It can be read and saved at {studio.proposal_url(proposal_id)}, or with "
@@ -70,11 +70,11 @@ def _person_needed(studio: Studio, proposal_id: UUID) -> Denied:
     )
 
 
-def _check_read(body: Body, digest: str) -> None:
+def _check_read(body: ProposalBody, digest: str) -> None:
     """What is saved is what was read, to the last character."""
     if digest != digest_of(body):
         detail = "The proposal is not what was read: it has changed since."
-        raise Clash(
+        raise Conflict(
             detail,
             code="proposal_changed",
             findings=[Finding("/digest", detail, "proposal_changed")],
@@ -82,10 +82,10 @@ def _check_read(body: Body, digest: str) -> None:
         )
 
 
-def _check_grants(body: Body, report: Report) -> None:
+def _check_grants(body: ProposalBody, report: ValidationReport) -> None:
     """What a pattern stands for may have grown since it was read."""
     if [grant.as_dict() for grant in report.grants] != list(body.grants):
-        raise Clash(
+        raise Conflict(
             "What it may call is not what was read: tools have come or gone since.",
             code="proposal_changed",
             findings=[Finding("/digest", "Its grants have changed.", "grants_changed")],
@@ -94,7 +94,7 @@ def _check_grants(body: Body, report: Report) -> None:
         )
 
 
-def _check_reached(report: Report) -> None:
+def _check_reached(report: ValidationReport) -> None:
     """An address that is refused today is no mistake of the words, and no run gets past it."""
     refused = [one for one in report.warnings if one.code in REFUSED]
     if refused:
@@ -106,7 +106,7 @@ def _check_reached(report: Report) -> None:
         )
 
 
-def _check_answered(body: Body) -> None:
+def _check_answered(body: ProposalBody) -> None:
     if body.questions:
         findings = [
             Finding(one.pointer, one.question, "unanswered", f"Answer {one.id!r}.")
@@ -122,7 +122,7 @@ def _check_answered(body: Body) -> None:
         )
 
 
-def _document(body: Body, given: Mapping[str, Any]) -> dict[str, Any]:
+def _document(body: ProposalBody, given: Mapping[str, Any]) -> dict[str, Any]:
     """The definition; why it may live beside another is the person's to say at the end."""
     note = given.get("coexistence_note")
     if note is None:
@@ -131,16 +131,18 @@ def _document(body: Body, given: Mapping[str, Any]) -> dict[str, Any]:
     return {**body.document, "writes": writes}
 
 
-async def _kept(studio: Studio, ctx: CallContext, kept: Kept, report: Report) -> Saved:
+async def _save_proposal(
+    studio: AuthoringService, ctx: CallContext, kept: StoredProposal, report: ValidationReport
+) -> SavedAutomation:
     space, tx, definition = ctx.actor.workspace_id, ctx.tx, report.accepted()
     base = kept.base
     if base is None:
         await check_name_free(studio, ctx, definition.name, "propose_automation")
         saved = await create(tx, space, definition, report.grants, ctx.actor.id)
-        await settle(tx, space, saved.automation_id, saved.version, ctx.actor)
+        await record_agreement(tx, space, saved.automation_id, saved.version, ctx.actor)
         return saved
     await hold_all(tx, space, [base.automation_id])
-    before = await schedules.waiting(tx, [(space, base.automation_id)])
+    before = await schedules.list_waiting_schedules(tx, [(space, base.automation_id)])
     saved = await update(
         tx,
         space,
@@ -152,12 +154,14 @@ async def _kept(studio: Studio, ctx: CallContext, kept: Kept, report: Report) ->
         traits=report.traits,
     )
     # Whoever saves has read the whole of it, and agrees to what else was asked about it.
-    await settle(tx, space, base.automation_id, saved.version, ctx.actor)
+    await record_agreement(tx, space, base.automation_id, saved.version, ctx.actor)
     await record_overtaken(tx, before, studio.limits)
     return saved
 
 
-def _told(studio: Studio, saved: Saved, report: Report) -> dict[str, Any]:
+def _describe_saved_proposal(
+    studio: AuthoringService, saved: SavedAutomation, report: ValidationReport
+) -> dict[str, Any]:
     return {
         "automation_id": str(saved.automation_id),
         "version": saved.version,

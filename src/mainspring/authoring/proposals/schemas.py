@@ -8,7 +8,7 @@ from mainspring.authoring.forecast.schemas import FORECAST_SCHEMA
 from mainspring.authoring.phrases.words import LONGEST
 from mainspring.authoring.review.schemas import FLAG_SCHEMA, IMPACT_SCHEMA
 from mainspring.authoring.shapes import KINDS
-from mainspring.contracts.object_schema import object_schema, plain_object
+from mainspring.contracts.object_schema import build_object_part, build_object_schema
 
 Schema = dict[str, Any]
 
@@ -25,11 +25,11 @@ _TEXTS: Final[Schema] = {"type": "array", "items": _TEXT}
 _ANY_OBJECT: Final[Schema] = {"type": "object"}
 _LONG: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": LONGEST}
 _ZONE: Final[Schema] = {"type": "string", "format": "iana-timezone"}
-FINDING: Final = plain_object(
+FINDING: Final = build_object_part(
     {"pointer": _TEXT, "detail": _TEXT, "code": _TEXT, "suggestion": _TEXT},
     ["pointer", "detail", "code"],
 )
-_GRANT: Final = plain_object({"capability": _TEXT, "params": _ANY_OBJECT})
+_GRANT: Final = build_object_part({"capability": _TEXT, "params": _ANY_OBJECT})
 
 _HOW: Final[dict[str, Schema]] = {
     "by": {
@@ -50,7 +50,7 @@ _HOW: Final[dict[str, Schema]] = {
     },
 }
 
-PROPOSE: Final = object_schema(
+PROPOSE: Final = build_object_schema(
     {
         "text": {"description": "What should happen by itself, and when, in words.", **_LONG},
         "timezone": {"description": "Where the words name no zone.", **_ZONE},
@@ -70,7 +70,7 @@ PROPOSE: Final = object_schema(
         ({"text": "daily at 9", "max_usd": 0}, "nothing is free"),
     ],
 )
-REFINE: Final = object_schema(
+REFINE: Final = build_object_schema(
     {
         "proposal_id": _ID,
         "revision": {
@@ -88,7 +88,7 @@ REFINE: Final = object_schema(
             "type": "array",
             "maxItems": 200,
             "items": {
-                **plain_object(
+                **build_object_part(
                     {
                         "pointer": {"type": "string", "pattern": "^/", "maxLength": 1_000},
                         "value": {},
@@ -123,7 +123,7 @@ REFINE: Final = object_schema(
         ({"proposal_id": SOME_ID, "edits": [{"pointer": "/name"}]}, "a value, or remove"),
     ],
 )
-REVIEW: Final = object_schema(
+REVIEW: Final = build_object_schema(
     {
         "automation_id": {
             "description": "What is reviewed; with a definition, what that would change.",
@@ -140,7 +140,7 @@ REVIEW: Final = object_schema(
     ],
     [({"automation_id": "one"}, "an id is a UUID"), ({"definition": []}, "an object")],
 )
-SAVE: Final = object_schema(
+SAVE: Final = build_object_schema(
     {
         "proposal_id": _ID,
         "digest": {
@@ -162,7 +162,7 @@ SAVE: Final = object_schema(
         ({"proposal_id": SOME_ID, "digest": "yes"}, "64 hexadecimal digits"),
     ],
 )
-SAVED: Final = object_schema(
+SAVED: Final = build_object_schema(
     {
         "automation_id": _ID,
         "version": {"type": "integer", "minimum": 1},
@@ -192,16 +192,16 @@ SAVED: Final = object_schema(
     ],
     [({"automation_id": SOME_ID}, "which version?")],
 )
-ONE: Final = object_schema(
+ONE: Final = build_object_schema(
     {"proposal_id": _ID}, ["proposal_id"], [{"proposal_id": SOME_ID}], [({}, "which one?")]
 )
-LIST: Final = object_schema(
+LIST: Final = build_object_schema(
     {"limit": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED}, "after": _ID},
     [],
     [{}, {"limit": 10, "after": SOME_ID}],
     [({"limit": 0}, "one at least")],
 )
-DISCARDED: Final = object_schema(
+DISCARDED: Final = build_object_schema(
     {"proposal_id": _ID, "status": {"const": "discarded"}},
     ["proposal_id", "status"],
     [{"proposal_id": SOME_ID, "status": "discarded"}],
@@ -225,18 +225,18 @@ HEAD: Final[dict[str, Schema]] = {
     "url": {"description": "Where a person reads and saves it.", "type": "string"},
     "saved_as": _MAYBE_ID,
 }
-_CHOICE: Final = plain_object(
+_CHOICE: Final = build_object_part(
     {
         "label": _TEXT,
         "value": {},
         "also": {
             "type": "array",
-            "items": plain_object({"pointer": _TEXT, "value": {}}),
+            "items": build_object_part({"pointer": _TEXT, "value": {}}),
         },
     },
     ["label", "value"],
 )
-QUESTION: Final = plain_object(
+QUESTION: Final = build_object_part(
     {
         "id": _TEXT,
         "kind": {
@@ -252,7 +252,7 @@ QUESTION: Final = plain_object(
         "others": _TEXTS,
     }
 )
-_MADE_BY: Final = plain_object(
+_MADE_BY: Final = build_object_part(
     {
         "by": {"enum": ["rules", "model"]},
         "note": _TEXT,
@@ -262,7 +262,7 @@ _MADE_BY: Final = plain_object(
         "cost_usd": _TEXT,
     }
 )
-_MATCH: Final = plain_object(
+_MATCH: Final = build_object_part(
     {
         "automation_id": _ID,
         "name": _TEXT,
@@ -275,7 +275,7 @@ _MATCH: Final = plain_object(
         "admin_url": _TEXT,
     }
 )
-REVIEW_OF: Final = plain_object(
+REVIEW_OF: Final = build_object_part(
     {
         "summary": {"description": "What it does, by rules.", **_TEXT},
         "opinion": {"description": "What a model says of it; null: none did.", **MAYBE_NAME},
@@ -283,7 +283,7 @@ REVIEW_OF: Final = plain_object(
         "flags": {"type": "array", "items": FLAG_SCHEMA},
         "impact": IMPACT_SCHEMA,
         "forecast": FORECAST_SCHEMA,
-        "overlaps": plain_object(
+        "overlaps": build_object_part(
             {
                 "similarity_by": {"enum": ["meaning", "words"]},
                 "matches": {"type": "array", "items": _MATCH},
@@ -291,7 +291,7 @@ REVIEW_OF: Final = plain_object(
         ),
         "change": {
             "description": "What is different from what it changes; null: it is new.",
-            **plain_object(
+            **build_object_part(
                 {
                     "changes": {"type": "array", "items": _ANY_OBJECT},
                     "in_words": _TEXTS,
@@ -300,7 +300,7 @@ REVIEW_OF: Final = plain_object(
             ),
             "type": ["object", "null"],
         },
-        "reviewed_by": plain_object(
+        "reviewed_by": build_object_part(
             {"by": {"enum": ["rules", "model"]}, "model": MAYBE_NAME, "note": _TEXT}
         ),
     }
@@ -317,13 +317,13 @@ WHOLE: Final[dict[str, Schema]] = {
     "made_by": _MADE_BY,
     "talk": {
         "type": "array",
-        "items": plain_object({"by": {"enum": ["person", "proposal"]}, "text": _TEXT}),
+        "items": build_object_part({"by": {"enum": ["person", "proposal"]}, "text": _TEXT}),
     },
     "review": REVIEW_OF,
     "rehearsal": {
         "description": "The call that shows what it would have done with what came before; null: "
         "it is new, or what it changes has not fired yet.",
-        **plain_object({"tool": _TEXT, "arguments": _ANY_OBJECT}),
+        **build_object_part({"tool": _TEXT, "arguments": _ANY_OBJECT}),
         "type": ["object", "null"],
     },
 }

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mainspring.authoring.proposals.body import Body
-from mainspring.definition.json_text import content_hash
+from mainspring.authoring.proposals.body import ProposalBody
+from mainspring.definition.json_text import hash_content
 
 if TYPE_CHECKING:
-    from mainspring.authoring.studio import Studio
-    from mainspring.workspace.proposals import Kept
+    from mainspring.authoring.studio import AuthoringService
+    from mainspring.workspace.proposals import StoredProposal
 
 
-def digest_of(body: Body) -> str:
+def digest_of(body: ProposalBody) -> str:
     """One word for exactly this definition and what it may call: whoever saves it has read it."""
-    return content_hash({"definition": body.document, "grants": list(body.grants)}).hex()
+    return hash_content({"definition": body.document, "grants": list(body.grants)}).hex()
 
 
-def told(studio: Studio, kept: Kept, *, can_rehearse: bool = False) -> dict[str, Any]:
+def describe_proposal(
+    studio: AuthoringService, kept: StoredProposal, *, can_rehearse: bool = False
+) -> dict[str, Any]:
     """All of it."""
-    body = Body.read(kept.body)
+    body = ProposalBody.read(kept.body)
     return {
         **_head(studio, kept, body),
         "definition": body.document,
@@ -33,7 +35,7 @@ def told(studio: Studio, kept: Kept, *, can_rehearse: bool = False) -> dict[str,
     }
 
 
-def _rehearsal(kept: Kept) -> dict[str, Any]:
+def _rehearsal(kept: StoredProposal) -> dict[str, Any]:
     """The call that shows what it would have done with what came before."""
     arguments = {
         "automation_id": str(kept.automation_id),
@@ -42,14 +44,14 @@ def _rehearsal(kept: Kept) -> dict[str, Any]:
     return {"tool": "rehearse_automation", "arguments": arguments}
 
 
-def listed(studio: Studio, kept: Kept) -> dict[str, Any]:
+def summarize_proposal(studio: AuthoringService, kept: StoredProposal) -> dict[str, Any]:
     """Enough to choose one."""
-    body = Body.read(kept.body)
+    body = ProposalBody.read(kept.body)
     name = body.document.get("name")
     return {**_head(studio, kept, body), "name": name if isinstance(name, str) else None}
 
 
-def _head(studio: Studio, kept: Kept, body: Body) -> dict[str, Any]:
+def _head(studio: AuthoringService, kept: StoredProposal, body: ProposalBody) -> dict[str, Any]:
     saved = kept.saved_as
     return {
         "proposal_id": str(kept.id),

@@ -10,19 +10,19 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import OverBudget, Problem
-from mainspring.contracts.model import ModelReply, ModelRequest, Models, Price, is_refusal
+from mainspring.contracts.errors import BudgetExceeded, Problem
+from mainspring.contracts.model import ModelCatalog, ModelReply, ModelRequest, Price, is_refusal
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 
 @dataclass(slots=True)
-class Till:
+class ProposalBudget:
     """Asks models for one call, and counts what that came to."""
 
     ctx: CallContext
-    models: Models
+    models: ModelCatalog
     cap: Decimal
     spent: Decimal = Decimal(0)
     # What the last model that answered is called.
@@ -32,7 +32,7 @@ class Till:
         """Asks once, for no more than what is left."""
         left = self.cap - self.spent
         if left <= 0:
-            raise OverBudget(
+            raise BudgetExceeded(
                 f"This proposal may cost ${self.cap}, and ${self.spent} are spent.",
                 code="proposal_budget",
                 suggestion="Allow more with max_usd, or do without a model.",

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from mainspring.authoring.review.pieces import Piece, bare_path, pieces_of
-from mainspring.authoring.review.reading import ReadStep
+from mainspring.authoring.review.pieces import TemplatePiece, bare_path, pieces_of
+from mainspring.authoring.review.reading import StepView
 from mainspring.authoring.review.values import (
     PLACES,
     Names,
     code,
+    describe_board,
+    describe_destination,
     expression,
-    said_board,
-    said_place,
 )
 from mainspring.authoring.review.wording import plain
 from mainspring.definition.templates.tokens import has_syntax
@@ -29,7 +29,7 @@ _MOST_VALUES: Final = 100
 _BREAK: Final = " ↵ "
 _OF_SECRETS: Final = ("secrets.", "secrets[")
 _CHANGED: Final = ", changed by "
-_EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
+_EMPTY_CONTENT: Final[tuple[Any, ...]] = (None, "", [], {})
 
 
 def contents_of(
@@ -43,7 +43,7 @@ def contents_of(
     shown = [
         f"{plain(key.replace('_', ' '), 60)} {whole(config[key], names, key)}"
         for key in order
-        if key not in left_out and config[key] not in _EMPTY and not _is_secret(config[key])
+        if key not in left_out and config[key] not in _EMPTY_CONTENT and not _is_secret(config[key])
     ]
     if len(shown) > _MOST_VALUES:
         more = len(shown) - _MOST_VALUES
@@ -55,9 +55,9 @@ def whole(value: Any, names: Names, key: str = "") -> str:
     """A value with all that is in it."""
     if isinstance(value, str):
         if key == "board_id":
-            return said_board(value, names)
+            return describe_board(value, names)
         if key in PLACES:
-            return said_place(value, names, LONGEST_VALUE)
+            return describe_destination(value, names, LONGEST_VALUE)
         return _text(value, names)
     if isinstance(value, Mapping):
         inside = contents_of({str(name): one for name, one in value.items()}, names)
@@ -79,16 +79,16 @@ def _text(text: str, names: Names) -> str:
     if has_syntax(begun):
         pieces = [one for one in pieces_of(begun) if one.kind != "text" or one.text.strip()]
         if [one.kind for one in pieces] == ["expression"] and not cut:
-            return _said(pieces[0].text, names)
+            return _describe_expression(pieces[0].text, names)
         begun = "".join(_piece(one, names) for one in pieces_of(begun))
     shown = plain(begun.replace("\r\n", "\n").strip().replace("\n", _BREAK), len(begun) * 3 + 1)
     return f"“{shown.replace('“', chr(34)).replace('”', chr(34))}{'…' if cut else ''}”{cut}"
 
 
-def _piece(piece: Piece, names: Names) -> str:
+def _piece(piece: TemplatePiece, names: Names) -> str:
     match piece.kind:
         case "expression":
-            return f"[{_said(piece.text, names)}]"
+            return f"[{_describe_expression(piece.text, names)}]"
         case "statement":
             return f"[`{{% {piece.text.strip(' -+')} %}}`]"
         case "comment":
@@ -98,7 +98,7 @@ def _piece(piece: Piece, names: Names) -> str:
     return piece.text
 
 
-def _said(inside: str, names: Names) -> str:
+def _describe_expression(inside: str, names: Names) -> str:
     """An expression in words; with its code where a filter makes another text of it."""
     words = expression(inside, names, LONGEST_VALUE)
     return words if _CHANGED not in words else f"{words} ({code(inside, LONGEST_VALUE)})"
@@ -110,7 +110,9 @@ def _is_secret(value: Any) -> bool:
     return path is not None and path.startswith(_OF_SECRETS)
 
 
-def sent_by(step: ReadStep, names: Names, *first: str, told: Iterable[str] = ()) -> str:
+def describe_sent_content(
+    step: StepView, names: Names, *first: str, told: Iterable[str] = ()
+) -> str:
     """What a sending step hands on besides what its sentence has told."""
     hidden = set(told)
     if step.capability is not None:

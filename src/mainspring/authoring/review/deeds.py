@@ -10,24 +10,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.authoring.review.contents import contents_of, sent_by, whole
-from mainspring.authoring.review.reading import ReadStep, listing, text_of
+from mainspring.authoring.review.contents import contents_of, describe_sent_content, whole
+from mainspring.authoring.review.reading import StepView, listing, text_of
 from mainspring.authoring.review.values import (
     MOST_PLACES,
     PLACES,
     Names,
-    said,
-    said_board,
-    said_place,
+    describe_board,
+    describe_destination,
+    describe_value,
 )
-from mainspring.authoring.review.wording import counted, listed, plain, quoted
+from mainspring.authoring.review.wording import format_count, join_list, plain, quote_text
 from mainspring.contracts.capability import Capability, Effect
-from mainspring.definition.hosts import literal_site
-from mainspring.definition.tool_patterns import fixed_params, tool_name
+from mainspring.definition.hosts import parse_template_host
+from mainspring.definition.tool_patterns import read_fixed_params, read_tool_name
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class StepDescription:
     """``posts to “#standup” on Slack``, and what a closer look adds."""
 
     short: str
@@ -73,11 +73,11 @@ _THINGS: Final[Mapping[str, str]] = {
 
 def thing(key: str) -> str:
     """An open place, in words."""
-    shown = _THINGS.get(key) or f"a value for {quoted(key, 40)}"
+    shown = _THINGS.get(key) or f"a value for {quote_text(key, 40)}"
     return f"{shown} that is still to be chosen"
 
 
-def deed_of(step: ReadStep, names: Names) -> Deed:
+def describe_step(step: StepView, names: Names) -> StepDescription:
     """What one step does."""
     tell = _TOLD.get(step.action)
     if tell is not None:
@@ -85,20 +85,20 @@ def deed_of(step: ReadStep, names: Names) -> Deed:
     if step.capability is not None:
         return _by_label(step, step.capability, names)
     if step.known is not None:
-        return Deed(f"does {quoted(step.known.description.partition(chr(10))[0])}")
+        return StepDescription(f"does {quote_text(step.known.description.partition(chr(10))[0])}")
     if not step.action:
-        return Deed("does something that is still to be chosen")
-    return Deed(f"calls {quoted(step.action)}, which does not exist here")
+        return StepDescription("does something that is still to be chosen")
+    return StepDescription(f"calls {quote_text(step.action)}, which does not exist here")
 
 
-def _by_label(step: ReadStep, capability: Capability, names: Names) -> Deed:
+def _by_label(step: StepView, capability: Capability, names: Names) -> StepDescription:
     name = plain(capability.id, 80)
     hidden = capability.annotations.only_secrets
     given = {key: one for key, one in step.config.items() if key not in hidden}
     sends = capability.annotations.effect is Effect.SEND
     with_what = _with(contents_of(given, names) if sends else _arguments(given, names))
-    label = f", which says of itself {quoted(capability.label, 80)}"
-    return Deed(f"calls {name}", with_what + label)
+    label = f", which says of itself {quote_text(capability.label, 80)}"
+    return StepDescription(f"calls {name}", with_what + label)
 
 
 def _arguments(given: Mapping[str, Any], names: Names) -> str:
@@ -106,126 +106,139 @@ def _arguments(given: Mapping[str, Any], names: Names) -> str:
     filled = {str(key): one for key, one in given.items() if one not in _EMPTY}
     order = sorted(filled, key=lambda key: key not in PLACES)
     shown = [
-        f"{plain(key, 30)} {_said(key, filled[key], names, 40)}" for key in order[:_MOST_ARGUMENTS]
+        f"{plain(key, 30)} {_describe_argument(key, filled[key], names, 40)}"
+        for key in order[:_MOST_ARGUMENTS]
     ]
     rest = [""] * (len(order) - len(shown))
-    return listed([*shown, *rest], _MOST_ARGUMENTS)
+    return join_list([*shown, *rest], _MOST_ARGUMENTS)
 
 
 def _with(arguments: str) -> str:
     return f", with {arguments}" if arguments else ""
 
 
-def _said(key: str, value: Any, names: Names, most: int) -> str:
+def _describe_argument(key: str, value: Any, names: Names, most: int) -> str:
     if key == "board_id" and isinstance(value, str):
-        return said_board(value, names)
-    return said_place(value, names, most) if key in PLACES else said(value, names, most)
+        return describe_board(value, names)
+    return (
+        describe_destination(value, names, most)
+        if key in PLACES
+        else describe_value(value, names, most)
+    )
 
 
-def _value(step: ReadStep, names: Names, key: str, most: int = 60) -> str:
+def _value(step: StepView, names: Names, key: str, most: int = 60) -> str:
     value = step.config.get(key)
-    return thing(key) if value in _EMPTY else _said(key, value, names, most)
+    return thing(key) if value in _EMPTY else _describe_argument(key, value, names, most)
 
 
-def _maybe(step: ReadStep, names: Names, key: str, before: str, most: int = 100) -> str:
+def _maybe(step: StepView, names: Names, key: str, before: str, most: int = 100) -> str:
     value = step.config.get(key)
-    return "" if value in _EMPTY else f"{before}{_said(key, value, names, most)}"
+    return "" if value in _EMPTY else f"{before}{_describe_argument(key, value, names, most)}"
 
 
-def _integration(step: ReadStep, names: Names) -> Deed:
+def _integration(step: StepView, names: Names) -> StepDescription:
     handed = step.config.get("input")
     given = contents_of(handed if isinstance(handed, Mapping) else {}, names)
     if handed not in _EMPTY and not given:
         given = whole(handed, names)
     deed = _value(step, names, "action_name")
     short = f"does {deed} on the integration {_value(step, names, 'install_id')}"
-    return Deed(short, _with(given))
+    return StepDescription(short, _with(given))
 
 
-def _changes(verb: str) -> Callable[[ReadStep, Names], Deed]:
+def _changes(verb: str) -> Callable[[StepView, Names], StepDescription]:
     """Another automation, and what it is given."""
 
-    def tell(step: ReadStep, names: Names) -> Deed:
+    def tell(step: StepView, names: Names) -> StepDescription:
         which = _value(step, names, "automation_id")
         given = {key: one for key, one in step.config.items() if key != "automation_id"}
-        return Deed(f"{verb} the automation {which}", _with(_arguments(given, names)))
+        return StepDescription(f"{verb} the automation {which}", _with(_arguments(given, names)))
 
     return tell
 
 
-def _slack(step: ReadStep, names: Names) -> Deed:
+def _slack(step: StepView, names: Names) -> StepDescription:
     thread = " as an answer in a thread" if "thread_ts" in step.config else ""
     short = f"posts to {_value(step, names, 'channel')} on Slack{thread}"
     text = step.config.get("text")
     said_text = thing("text") if text in _EMPTY else whole(text, names)
-    rest = sent_by(step, names, told=("channel", "text", "thread_ts"))
-    return Deed(short, f": {said_text}{_with(rest)}")
+    rest = describe_sent_content(step, names, told=("channel", "text", "thread_ts"))
+    return StepDescription(short, f": {said_text}{_with(rest)}")
 
 
-def _email(step: ReadStep, names: Names) -> Deed:
+def _email(step: StepView, names: Names) -> StepDescription:
     """To everybody who gets it, with all that they get."""
     to = step.config.get("to")
     # The sentence names some; where there are more, all are listed behind it.
     told = () if isinstance(to, list) and len(to) > MOST_PLACES else ("to",)
-    more = _with(sent_by(step, names, "to", "cc", "bcc", "subject", "text", "html", told=told))
-    return Deed(f"sends an e-mail to {_value(step, names, 'to', _LONGEST_PLACE)}", more)
+    more = _with(
+        describe_sent_content(step, names, "to", "cc", "bcc", "subject", "text", "html", told=told)
+    )
+    return StepDescription(f"sends an e-mail to {_value(step, names, 'to', _LONGEST_PLACE)}", more)
 
 
-def _to_owner(way: str) -> Callable[[ReadStep, Names], Deed]:
-    def tell(step: ReadStep, names: Names) -> Deed:
-        return Deed(f"sends the owner {way}", _with(sent_by(step, names, "subject", "text")))
+def _to_owner(way: str) -> Callable[[StepView, Names], StepDescription]:
+    def tell(step: StepView, names: Names) -> StepDescription:
+        return StepDescription(
+            f"sends the owner {way}", _with(describe_sent_content(step, names, "subject", "text"))
+        )
 
     return tell
 
 
-def _message(step: ReadStep, names: Names) -> Deed:
-    shown = sent_by(step, names, "title", "message_template", "message", told=("level",))
-    return Deed("leaves a message in the inbox", _with(shown))
+def _message(step: StepView, names: Names) -> StepDescription:
+    shown = describe_sent_content(
+        step, names, "title", "message_template", "message", told=("level",)
+    )
+    return StepDescription("leaves a message in the inbox", _with(shown))
 
 
-def _host(step: ReadStep) -> str:
+def _host(step: StepView) -> str:
     url = step.config.get("url")
     if not isinstance(url, str):
         return thing("url")
-    site = literal_site(url)
+    site = parse_template_host(url)
     return plain(site.host, 80) if site is not None else "an address that only a run knows"
 
 
-def _fetch(step: ReadStep, names: Names) -> Deed:
+def _fetch(step: StepView, names: Names) -> StepDescription:
     method = step.config.get("method", "GET")
     address = _address(step, names)
-    more = address + _with(sent_by(step, names, "query", "headers", "body", told=_NOT_SENT))
+    more = address + _with(
+        describe_sent_content(step, names, "query", "headers", "body", told=_NOT_SENT)
+    )
     if method in ("GET", "HEAD"):
-        return Deed(f"asks {_host(step)} for data", more)
-    return Deed(f"sends a {plain(str(method), 10)} request to {_host(step)}", more)
+        return StepDescription(f"asks {_host(step)} for data", more)
+    return StepDescription(f"sends a {plain(str(method), 10)} request to {_host(step)}", more)
 
 
-def _address(step: ReadStep, names: Names) -> str:
+def _address(step: StepView, names: Names) -> str:
     return f" ({_value(step, names, 'url', _LONGEST_PLACE)})" if "url" in step.config else ""
 
 
-def _callback(step: ReadStep, names: Names) -> Deed:
-    more = _with(sent_by(step, names, "body", "headers", told=_NOT_SENT))
-    return Deed(f"sends JSON to {_host(step)}", _address(step, names) + more)
+def _callback(step: StepView, names: Names) -> StepDescription:
+    more = _with(describe_sent_content(step, names, "body", "headers", told=_NOT_SENT))
+    return StepDescription(f"sends JSON to {_host(step)}", _address(step, names) + more)
 
 
-def _agent(step: ReadStep, names: Names) -> Deed:
-    tools = [_tool(one, names) for one in listing(step.config.get("tools")) if tool_name(one)]
+def _agent(step: StepView, names: Names) -> StepDescription:
+    tools = [_tool(one, names) for one in listing(step.config.get("tools")) if read_tool_name(one)]
     prompt = step.config.get("prompt")
     more = f": {thing('prompt') if prompt in _EMPTY else whole(prompt, names)}"
     more += _with(contents_of(step.config, names, step.config.keys() - _HANDED))
-    more += f", with {listed(tools, 6)} as its tools" if tools else ", without any tools"
+    more += f", with {join_list(tools, 6)} as its tools" if tools else ", without any tools"
     fields = [plain(str(one), 40) for one in _properties(step.config.get("output_schema"))]
     verb = "lets a model work" if tools else "lets a model write"
     out = " out" if tools and fields else ""
-    return Deed(f"{verb}{out} {listed(fields, 3)}".rstrip(), more)
+    return StepDescription(f"{verb}{out} {join_list(fields, 3)}".rstrip(), more)
 
 
 def _tool(entry: Any, names: Names) -> str:
     """A tool, and where it is bound to go."""
-    bound = {key: one for key, one in fixed_params(entry).items() if key in PLACES}
+    bound = {key: one for key, one in read_fixed_params(entry).items() if key in PLACES}
     where = _arguments(bound, names)
-    return plain(tool_name(entry) or "", 60) + (f" ({where})" if where else "")
+    return plain(read_tool_name(entry) or "", 60) + (f" ({where})" if where else "")
 
 
 def _properties(schema: Any) -> Mapping[str, Any]:
@@ -233,54 +246,56 @@ def _properties(schema: Any) -> Mapping[str, Any]:
     return properties if isinstance(properties, Mapping) else {}
 
 
-def _for_each(step: ReadStep, names: Names) -> Deed:
-    steps = counted(len(listing(step.config.get("steps"))), "step")
+def _for_each(step: StepView, names: Names) -> StepDescription:
+    steps = format_count(len(listing(step.config.get("steps"))), "step")
     goes_on = " and goes on when one fails" if step.config.get("continue_on_error") is True else ""
-    return Deed(f"does {steps} for each of {_value(step, names, 'items')}", goes_on)
+    return StepDescription(f"does {steps} for each of {_value(step, names, 'items')}", goes_on)
 
 
-def _delay(step: ReadStep, names: Names) -> Deed:
+def _delay(step: StepView, names: Names) -> StepDescription:
     if "until" in step.config:
-        return Deed(f"waits until {_value(step, names, 'until')}")
+        return StepDescription(f"waits until {_value(step, names, 'until')}")
     if "seconds" in step.config:
-        return Deed(f"waits {_value(step, names, 'seconds')} seconds")
-    return Deed("waits for a time that is still to be chosen")
+        return StepDescription(f"waits {_value(step, names, 'seconds')} seconds")
+    return StepDescription("waits for a time that is still to be chosen")
 
 
-def _script(step: ReadStep, names: Names) -> Deed:
+def _script(step: StepView, names: Names) -> StepDescription:
     del names
     source = text_of(step.config.get("source"))
-    lines = counted(source.count("\n") + 1, "line") if source else "no lines yet"
-    return Deed(f"runs a program of {lines}")
+    lines = format_count(source.count("\n") + 1, "line") if source else "no lines yet"
+    return StepDescription(f"runs a program of {lines}")
 
 
-def _rows(verb: str) -> Callable[[ReadStep, Names], Deed]:
-    def tell(step: ReadStep, names: Names) -> Deed:
+def _rows(verb: str) -> Callable[[StepView, Names], StepDescription]:
+    def tell(step: StepView, names: Names) -> StepDescription:
         once = _maybe(step, names, "dedupe_key_field", ", each once by its field ")
         dataset = _maybe(step, names, "dataset", " the dataset ")
-        return Deed(f"{verb}{dataset or ' the usual dataset'} of {_board(step, names)}", once)
+        return StepDescription(
+            f"{verb}{dataset or ' the usual dataset'} of {_board(step, names)}", once
+        )
 
     return tell
 
 
-def _board(step: ReadStep, names: Names) -> str:
+def _board(step: StepView, names: Names) -> str:
     board, name = step.config.get("board_id"), step.config.get("name")
     if name:
         return f"the board {_value(step, names, 'name')}"
     if not board:
         return thing("board_id")
-    return f"the board {said_board(board, names) if isinstance(board, str) else said(board, names)}"
+    return f"the board {describe_board(board, names) if isinstance(board, str) else describe_value(board, names)}"  # noqa: E501
 
 
-def _said_with(short: str, *parts: tuple[str, str]) -> Callable[[ReadStep, Names], Deed]:
+def _said_with(short: str, *parts: tuple[str, str]) -> Callable[[StepView, Names], StepDescription]:
     """A fixed sentence, and the arguments that a closer look adds."""
-    return lambda step, names: Deed(
+    return lambda step, names: StepDescription(
         short, "".join(_maybe(step, names, key, before) for key, before in parts)
     )
 
 
 _WORDS: Final = (("query", " for "), ("q", " for "), ("text", " for "), ("type", " of the type "))
-_TOLD: Final[Mapping[str, Callable[[ReadStep, Names], Deed]]] = {
+_TOLD: Final[Mapping[str, Callable[[StepView, Names], StepDescription]]] = {
     "slack_post": _slack,
     "send_email": _email,
     "telegram_push": _to_owner("a message on Telegram"),
@@ -295,13 +310,13 @@ _TOLD: Final[Mapping[str, Callable[[ReadStep, Names], Deed]]] = {
     "transform_data": _said_with("works out a value", ("output", " from ")),
     "notification": _message,
     "inbox.post_notification": _message,
-    "automation_llm_complete": lambda step, names: Deed(
-        "asks a model", _with(sent_by(step, names, "prompt"))
+    "automation_llm_complete": lambda step, names: StepDescription(
+        "asks a model", _with(describe_sent_content(step, names, "prompt"))
     ),
     "append_board_rows": _rows("adds rows to"),
     "update_board_rows": _rows("changes rows in"),
     "delete_board_rows": _rows("deletes rows from"),
-    "get_board": lambda step, names: Deed(f"reads {_board(step, names)}"),
+    "get_board": lambda step, names: StepDescription(f"reads {_board(step, names)}"),
     "list_pages": _said_with(
         "looks for pages", ("type", " of the type "), ("ingested_after", ", newer than ")
     ),

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mainspring.authoring.places import mapping
-from mainspring.authoring.review.deeds import deed_of
+from mainspring.authoring.review.deeds import describe_step
 from mainspring.authoring.review.grants import grants_of
-from mainspring.authoring.review.moments import said_trigger
+from mainspring.authoring.review.moments import describe_trigger
 from mainspring.authoring.review.reading import (
-    ReadStep,
-    ReadTrigger,
+    StepView,
+    TriggerView,
     listing,
     read_all_steps,
     read_all_triggers,
@@ -22,16 +22,16 @@ from mainspring.authoring.review.values import (
     PLACES,
     Names,
     condition,
+    describe_destination,
+    describe_value,
     names_of,
-    said,
-    said_place,
 )
-from mainspring.authoring.review.wording import listed, plain, quoted, sentence
+from mainspring.authoring.review.wording import join_list, plain, quote_text, sentence
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.grants import missing
-from mainspring.definition.pointers import parts_of
-from mainspring.workspace.changes import Change
+from mainspring.definition.grants import find_missing_grants
+from mainspring.definition.pointers import split_pointer
+from mainspring.workspace.changes import DefinitionChange
 
 MOST_SENTENCES: Final = 60
 _MOST_CHANGES: Final = 500
@@ -55,20 +55,20 @@ _SETTINGS: Final[Mapping[str, str]] = {
 }
 
 
-def changes_in_words(
-    changes: Sequence[Change],
+def describe_changes(
+    changes: Sequence[DefinitionChange],
     before: Mapping[str, Any],
     after: Mapping[str, Any],
     words: Vocabulary,
     boards: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
     """A sentence for each change, one for a step or trigger however much of it changed."""
-    teller = _Teller(mapping(before), mapping(after), words, boards)
+    teller = _DifferenceFormatter(mapping(before), mapping(after), words, boards)
     told = (one for change in changes[:_MOST_CHANGES] for one in teller.tell(change))
     lines = list(dict.fromkeys(sentence(one) for one in told))
     unread = max(0, len(changes) - _MOST_CHANGES)
     lines = _some(lines, MOST_SENTENCES - _MOST_WIDENED, "changes", unread)
-    return (*lines, *_some(list(widened(before, after, words)), _MOST_WIDENED, "grants"))
+    return (*lines, *_some(list(describe_widened(before, after, words)), _MOST_WIDENED, "grants"))
 
 
 def _some(lines: list[str], most: int, of: str, unread: int = 0) -> list[str]:
@@ -79,16 +79,16 @@ def _some(lines: list[str], most: int, of: str, unread: int = 0) -> list[str]:
     return [*shown, f"And {len(lines) - len(shown) + unread} more {of}, which are not said here."]
 
 
-def widened(
+def describe_widened(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
     words: Vocabulary,
     grants: tuple[Sequence[Grant], Sequence[Grant]] | None = None,
 ) -> tuple[str, ...]:
     """What it may do now that it might not before; empty when it may do no more."""
-    old, new = grants or (_granted(before, words), _granted(after, words))
+    old, new = grants or (_read_grants(before, words), _read_grants(after, words))
     try:
-        more = missing(new, list(old))
+        more = find_missing_grants(new, list(old))
     except Exception:  # bounds that are not JSON cannot be compared
         more = tuple(grant for grant in new if grant not in old)
     by_name: dict[str, list[str]] = {}
@@ -97,11 +97,12 @@ def widened(
         by_name.setdefault(grant.capability, []).extend(hosts)
     earlier = {grant.capability for grant in old}
     return tuple(
-        sentence(_widened(name, hosts, name in earlier, words)) for name, hosts in by_name.items()
+        sentence(_describe_widened_grant(name, hosts, name in earlier, words))
+        for name, hosts in by_name.items()
     )
 
 
-def _granted(document: Mapping[str, Any], words: Vocabulary) -> tuple[Grant, ...]:
+def _read_grants(document: Mapping[str, Any], words: Vocabulary) -> tuple[Grant, ...]:
     """The grants that were written, else what the steps ask for."""
     written = mapping(document).get("grants")
     if not isinstance(written, list):
@@ -113,16 +114,18 @@ def _granted(document: Mapping[str, Any], words: Vocabulary) -> tuple[Grant, ...
     )
 
 
-def _widened(name: str, hosts: Sequence[str], earlier: bool, words: Vocabulary) -> str:
+def _describe_widened_grant(
+    name: str, hosts: Sequence[str], earlier: bool, words: Vocabulary
+) -> str:
     system = system_of(name, words.capabilities.get(name))
-    where = f" for {listed(hosts)}" if hosts else ""
+    where = f" for {join_list(hosts)}" if hosts else ""
     reach = f", which reaches {plain(system, 40)}" if system and not hosts else ""
     if earlier and not hosts:
         return f"It may now call {plain(name, 80)} with wider bounds{reach}"
     return f"It may now also call {plain(name, 80)}{where}{reach}"
 
 
-class _Teller:
+class _DifferenceFormatter:
     """Says changes with both versions at hand."""
 
     def __init__(
@@ -140,9 +143,9 @@ class _Teller:
         steps = (*self._new_steps.values(), *self._old_steps.values())
         self._names = names_of(steps, boards)
 
-    def tell(self, change: Change) -> Iterator[str]:
+    def tell(self, change: DefinitionChange) -> Iterator[str]:
         pointer = text_of(change.get("pointer"))
-        parts = parts_of(pointer)
+        parts = split_pointer(pointer)
         gone = change.get("op") == "remove"
         steps = self._old_steps if gone else self._new_steps
         step = _holder(pointer, steps)
@@ -159,9 +162,9 @@ class _Teller:
         elif parts:
             yield self._setting(change, parts)
 
-    def _step(self, change: Change, step: ReadStep, pointer: str) -> str:
+    def _step(self, change: DefinitionChange, step: StepView, pointer: str) -> str:
         name = f"step ‘{plain(step.name, 64)}’"
-        deed = deed_of(step, self._names)
+        deed = describe_step(step, self._names)
         if pointer == step.pointer:
             match change.get("op"):
                 case "add":
@@ -171,7 +174,7 @@ class _Teller:
                     return f"The {name}, which {deed.short}, is gone"
                 case "move":
                     return f"The {name} comes at another place of the plan"
-        field = parts_of(pointer.removeprefix(step.pointer))
+        field = split_pointer(pointer.removeprefix(step.pointer))
         if field[:1] == ["when"]:
             if change.get("op") == "remove":
                 return f"The {name} always runs now"
@@ -180,12 +183,12 @@ class _Teller:
             return f"The {name} is another one now: it {deed.short}{deed.more}"
         return f"In {name} {self._moved(_called(field), change)}"
 
-    def _only(self, step: ReadStep) -> str:
+    def _only(self, step: StepView) -> str:
         if "when" not in step.whole:
             return ""
         return f", only when {condition(step.whole['when'], self._names)}"
 
-    def _trigger(self, change: Change, pointer: str, depth: int) -> Iterator[str]:
+    def _trigger(self, change: DefinitionChange, pointer: str, depth: int) -> Iterator[str]:
         op, place = change.get("op"), "/".join(pointer.split("/")[:3])
         if depth == 1:
             yield from self._all_triggers(op)
@@ -194,38 +197,40 @@ class _Teller:
         if op != "remove" and new is not None:
             old = self._old_by_id.get(new.id, old)
         if depth == 2 and op == "add" and new is not None:
-            yield f"It also runs {said_trigger(new, self._names)}"
+            yield f"It also runs {describe_trigger(new, self._names)}"
         elif depth == 2 and op == "remove" and old is not None:
-            yield f"It no longer runs {said_trigger(old, self._names)}"
+            yield f"It no longer runs {describe_trigger(old, self._names)}"
         elif old is not None and new is not None and op != "move":
-            yield _rescheduled(old, new, self._names)
+            yield _describe_reschedule(old, new, self._names)
 
     def _all_triggers(self, op: Any) -> Iterator[str]:
-        new = [said_trigger(one, self._names) for one in self._new_triggers.values() if one.enabled]
+        new = [
+            describe_trigger(one, self._names) for one in self._new_triggers.values() if one.enabled
+        ]
         if op == "remove" or not new:
             yield "It only runs when somebody starts it by hand"
         else:
-            yield f"It runs {listed(new, 3)}"
+            yield f"It runs {join_list(new, 3)}"
 
-    def _input(self, change: Change, parts: Sequence[str]) -> str:
+    def _input(self, change: DefinitionChange, parts: Sequence[str]) -> str:
         named = parts[3] if len(parts) > 3 and parts[2] == "properties" else None
         if named is None:
             return "What it takes as inputs changes"
-        shown = quoted(named, 40)
+        shown = quote_text(named, 40)
         if len(parts) == 4 and change.get("op") == "add":
             return f"It takes a new input {shown}"
         if len(parts) == 4 and change.get("op") == "remove":
             return f"It no longer takes the input {shown}"
         return f"The input {shown}: {self._moved(_called(parts[4:]), change)}"
 
-    def _setting(self, change: Change, parts: Sequence[str]) -> str:
+    def _setting(self, change: DefinitionChange, parts: Sequence[str]) -> str:
         known = _SETTINGS.get(parts[-1]) if len(parts) <= 2 else None
         return self._moved(known or _called(parts), change)
 
-    def _moved(self, what: str, change: Change) -> str:
+    def _moved(self, what: str, change: DefinitionChange) -> str:
         names: Names = self._names
-        named = [one for one in parts_of(text_of(change.get("pointer"))) if not one.isdigit()]
-        say = said_place if named[-1:] and named[-1] in PLACES else said
+        named = [one for one in split_pointer(text_of(change.get("pointer"))) if not one.isdigit()]
+        say = describe_destination if named[-1:] and named[-1] in PLACES else describe_value
         new, old = say(change.get("after"), names), say(change.get("before"), names)
         match change.get("op"):
             case "add":
@@ -239,8 +244,8 @@ class _Teller:
         return f"{what} changes from {old} to {new}"
 
 
-def _rescheduled(old: ReadTrigger, new: ReadTrigger, names: Names) -> str:
-    before, now = said_trigger(old, names), said_trigger(new, names)
+def _describe_reschedule(old: TriggerView, new: TriggerView, names: Names) -> str:
+    before, now = describe_trigger(old, names), describe_trigger(new, names)
     if old.enabled != new.enabled:
         return f"It {'also runs' if new.enabled else 'no longer runs'} {now}"
     if before == now:
@@ -256,7 +261,7 @@ def _called(field: Sequence[str]) -> str:
     return f"‘{plain(' '.join(named[-2:]), 60)}’" if named else "a part"
 
 
-def _holder(pointer: str, steps: Mapping[str, ReadStep]) -> ReadStep | None:
+def _holder(pointer: str, steps: Mapping[str, StepView]) -> StepView | None:
     """The innermost step that a place is in."""
     while pointer:
         if pointer in steps:

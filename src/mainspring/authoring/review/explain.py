@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mainspring.authoring.places import mapping
-from mainspring.authoring.review.deeds import deed_of, thing
+from mainspring.authoring.review.deeds import describe_step, thing
 from mainspring.authoring.review.grants import (
     effect_of,
     may_go_alone,
@@ -14,28 +14,28 @@ from mainspring.authoring.review.grants import (
     waits_for_person,
 )
 from mainspring.authoring.review.loops import items_of, one_of_each
-from mainspring.authoring.review.moments import STILL_OPEN, when_it_runs
+from mainspring.authoring.review.moments import STILL_OPEN, describe_triggers
 from mainspring.authoring.review.reading import (
     MOST_STEPS,
-    ReadStep,
+    StepView,
     listing,
     read_all_steps,
     read_all_triggers,
 )
-from mainspring.authoring.review.values import Names, condition, names_of, said
+from mainspring.authoring.review.values import Names, condition, describe_value, names_of
 from mainspring.authoring.review.wording import (
     LONGEST_STEP,
-    counted,
-    listed,
+    format_count,
+    join_list,
     plain,
-    quoted,
+    quote_text,
     sentence,
 )
 from mainspring.contracts.capability import Effect
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.approval import AUTOMATIC
-from mainspring.definition.validate import holds_in
+from mainspring.definition.validate import read_holds
 
 MOST_LINES: Final = 120
 _AFTER: Final = " after a person agrees"
@@ -67,7 +67,7 @@ def explain(
     triggers = read_all_triggers(document)
     asked = any(place.startswith("/triggers/") for place in open_places)
     woken = any(trigger.enabled for trigger in triggers)
-    when = STILL_OPEN if asked and not woken else when_it_runs(triggers, names)
+    when = STILL_OPEN if asked and not woken else describe_triggers(triggers, names)
     lines = [f"{when} it {_summary(plan, names, alone)}"]
     lines += _plan(plan, names, alone)
     lines += _waits(document, steps, words, alone)
@@ -88,16 +88,16 @@ def _whole(line: str) -> str:
     return sentence(line[: LONGEST_STEP - len(cut) - 10] + "…" + cut, LONGEST_STEP)
 
 
-def _summary(plan: Sequence[ReadStep], names: Names, alone: bool) -> str:
+def _summary(plan: Sequence[StepView], names: Names, alone: bool) -> str:
     top = [step for step in plan if step.depth == 0]
     # What only prepares a value says nothing to somebody who wants to know what will happen.
     top = [step for step in top if step.action not in _QUIET] or top
     if not top:
         return "does nothing yet: it has no steps"
-    return listed([_short(step, plan, names, alone) for step in top], 5, "and")
+    return join_list([_short(step, plan, names, alone) for step in top], 5, "and")
 
 
-def _plan(plan: Sequence[ReadStep], names: Names, alone: bool) -> Iterator[str]:
+def _plan(plan: Sequence[StepView], names: Names, alone: bool) -> Iterator[str]:
     """A sentence for each step; a loop around one step is one sentence with it."""
     told: set[str] = set()
     for step in plan:
@@ -113,13 +113,13 @@ def _plan(plan: Sequence[ReadStep], names: Names, alone: bool) -> Iterator[str]:
 
 
 def _waits(
-    document: Mapping[str, Any], steps: Sequence[ReadStep], words: Vocabulary, alone: bool
+    document: Mapping[str, Any], steps: Sequence[StepView], words: Vocabulary, alone: bool
 ) -> Iterator[str]:
     """The steps at which a run waits until a person has approved a write."""
     held = [step for step in steps if waits_for_person(step.capability, step, safe_go=alone)]
     if not held or len(steps) >= MOST_STEPS:
         return
-    holds = holds_in(document, words, Limits())
+    holds = read_holds(document, words, Limits())
     for step in held:
         if step.id in holds and holds[step.id].waits:
             time = step.whole.get("hold_expires_after")
@@ -128,7 +128,7 @@ def _waits(
 
 
 def _loop(
-    loop: ReadStep, step: ReadStep, plan: Sequence[ReadStep], names: Names, alone: bool
+    loop: StepView, step: StepView, plan: Sequence[StepView], names: Names, alone: bool
 ) -> str:
     deed = one_of_each(loop, step, names)
     items = items_of(loop, plan, names)
@@ -138,7 +138,7 @@ def _loop(
     return f"{line}{only}{goes_on}{_lacking(step, line)}"
 
 
-def _short(step: ReadStep, plan: Sequence[ReadStep], names: Names, alone: bool) -> str:
+def _short(step: StepView, plan: Sequence[StepView], names: Names, alone: bool) -> str:
     """What a step does; a loop by what it does for each item."""
     inside = [
         one_of_each(step, one, names).short + _agreed(one, alone)
@@ -146,11 +146,11 @@ def _short(step: ReadStep, plan: Sequence[ReadStep], names: Names, alone: bool) 
         if one.depth == step.depth + 1 and one.pointer.startswith(f"{step.pointer}/")
     ]
     if inside and step.action == "for_each":
-        return f"{listed(inside, 2)} for each of {items_of(step, plan, names)}"
-    return deed_of(step, names).short + _agreed(step, alone)
+        return f"{join_list(inside, 2)} for each of {items_of(step, plan, names)}"
+    return describe_step(step, names).short + _agreed(step, alone)
 
 
-def _agreed(step: ReadStep, alone: bool) -> str:
+def _agreed(step: StepView, alone: bool) -> str:
     if step.action == _CALLBACK:
         # It is a request that changes something, by another name.
         return " without asking" if mode_in(step, _FETCH) == AUTOMATIC else _AFTER
@@ -161,19 +161,19 @@ def _agreed(step: ReadStep, alone: bool) -> str:
     return " without asking" if sends and effect is not Effect.READ else ""
 
 
-def _line(step: ReadStep, names: Names, alone: bool) -> str:
-    deed = deed_of(step, names)
+def _line(step: StepView, names: Names, alone: bool) -> str:
+    deed = describe_step(step, names)
     only = f", only when {condition(step.whole['when'], names)}" if "when" in step.whole else ""
     line = f"{step.number}. It {deed.short}{_agreed(step, alone)}{deed.more}{only}"
     return line + _lacking(step, line)
 
 
-def _lacking(step: ReadStep, line: str) -> str:
+def _lacking(step: StepView, line: str) -> str:
     lacks = [thing(key) for key in missing_keys(step) if thing(key) not in line]
-    return f". It lacks {listed(lacks, 3)}" if lacks else ""
+    return f". It lacks {join_list(lacks, 3)}" if lacks else ""
 
 
-def missing_keys(step: ReadStep) -> list[str]:
+def missing_keys(step: StepView) -> list[str]:
     """What its config must have and has not, as far as that is known."""
     schema: Any = None
     if step.known is not None:
@@ -185,7 +185,7 @@ def missing_keys(step: ReadStep) -> list[str]:
 
 
 def _failure(
-    document: Mapping[str, Any], steps: Sequence[ReadStep], names: Names, alone: bool
+    document: Mapping[str, Any], steps: Sequence[StepView], names: Names, alone: bool
 ) -> Iterator[str]:
     retries = mapping(document.get("execution")).get("max_retries", 2)
     if isinstance(retries, int) and not isinstance(retries, bool) and 0 < retries <= 10:
@@ -194,7 +194,7 @@ def _failure(
     if not steps:
         yield "If it fails all the same, the run ends there and shows why"
         return
-    yield f"If it fails all the same, {counted(len(steps), 'more step')} follow" + (
+    yield f"If it fails all the same, {format_count(len(steps), 'more step')} follow" + (
         "s" if len(steps) == 1 else ""
     )
     for step in steps:
@@ -205,12 +205,12 @@ def _inputs(document: Mapping[str, Any]) -> Iterator[str]:
     schema = mapping(mapping(document.get("inputs")).get("schema"))
     properties, wanted = mapping(schema.get("properties")), listing(schema.get("required"))
     shown = [
-        f"{quoted(str(name), 40)}{_given(mapping(one), name in wanted)}"
+        f"{quote_text(str(name), 40)}{_given(mapping(one), name in wanted)}"
         for name, one in list(properties.items())[:8]
     ]
     if shown:
         rest = [""] * max(0, len(properties) - len(shown))
-        yield f"It takes the inputs {listed([*shown, *rest], 8)}"
+        yield f"It takes the inputs {join_list([*shown, *rest], 8)}"
 
 
 def _given(schema: Mapping[str, Any], wanted: bool) -> str:
@@ -218,7 +218,7 @@ def _given(schema: Mapping[str, Any], wanted: bool) -> str:
         return " (needed)" if wanted else " (may be left out)"
     default = schema["default"]
     known = _TOKENS.get(default) if isinstance(default, str) else None
-    return f" (usually {known or said(default, {}, 40)})"
+    return f" (usually {known or describe_value(default, {}, 40)})"
 
 
 def _bounds(document: Mapping[str, Any]) -> Iterator[str]:

@@ -26,7 +26,7 @@ _GRANTED: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ReviewFacts:
     """Whatever is not known is None, and then nothing is said about it."""
 
     # The words of whoever asked for it.
@@ -42,15 +42,17 @@ class Facts:
     before: Mapping[str, Any] | None = None
 
 
-async def look_up_facts(
+async def read_review_facts(
     tx: Transaction, workspace_id: UUID, but: UUID | None = None
 ) -> tuple[frozenset[str], frozenset[str]]:
     """The capabilities and hosts that automations of a workspace may call, one left out."""
     rows = await tx.fetch(_GRANTED, workspace_id, but, _MOST)
-    return seen_in(row["grants"] for row in rows)
+    return collect_capabilities_and_hosts(row["grants"] for row in rows)
 
 
-def seen_in(versions: Iterable[Any]) -> tuple[frozenset[str], frozenset[str]]:
+def collect_capabilities_and_hosts(
+    versions: Iterable[Any],
+) -> tuple[frozenset[str], frozenset[str]]:
     """The capabilities and the hosts in the grants of versions."""
     used: set[str] = set()
     hosts: set[str] = set()

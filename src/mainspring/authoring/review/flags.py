@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
-from mainspring.authoring.review.facts import Facts
+from mainspring.authoring.review.facts import ReviewFacts
 from mainspring.authoring.review.flags_of_agents import flags_of_agents
 from mainspring.authoring.review.flags_of_cost import flags_of_cost
 from mainspring.authoring.review.flags_of_cuts import flags_of_cuts
@@ -24,10 +24,10 @@ from mainspring.authoring.review.flags_of_reach import flags_of_reach
 from mainspring.authoring.review.flags_of_templates import flags_of_templates
 from mainspring.authoring.review.flags_of_texts import flags_of_texts
 from mainspring.authoring.review.flags_of_triggers import flags_of_triggers
-from mainspring.authoring.review.reading import nearest_place, value_at
-from mainspring.authoring.review.view import View, view_of
-from mainspring.authoring.review.wording import MOST_FLAGS, listed, quoted, sentence
-from mainspring.authoring.shapes import Flag
+from mainspring.authoring.review.reading import find_nearest_pointer, value_at
+from mainspring.authoring.review.view import ReviewView, view_of
+from mainspring.authoring.review.wording import MOST_FLAGS, join_list, quote_text, sentence
+from mainspring.authoring.shapes import ReviewFlag
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.preflight import WOULD_FAIL
@@ -40,7 +40,7 @@ MORE_FLAGS: Final = "more_flags"
 _WARNED: Final = WOULD_FAIL | {"scope_outdated", CREDENTIAL_LITERAL}
 # So many of one family are compared and counted.
 _MOST_COUNTED: Final = 2_000
-_FAMILIES: Final[tuple[Callable[[View], Iterator[Flag]], ...]] = (
+_FAMILIES: Final[tuple[Callable[[ReviewView], Iterator[ReviewFlag]], ...]] = (
     flags_of_texts,
     flags_of_reach,
     flags_of_hosts,
@@ -54,20 +54,22 @@ _FAMILIES: Final[tuple[Callable[[View], Iterator[Flag]], ...]] = (
 
 
 def find_flags(
-    document: Mapping[str, Any], grants: Sequence[Grant], words: Vocabulary, facts: Facts
-) -> tuple[Flag, ...]:
+    document: Mapping[str, Any], grants: Sequence[Grant], words: Vocabulary, facts: ReviewFacts
+) -> tuple[ReviewFlag, ...]:
     """The flags of a definition, the grave ones first; of a change, those that it brings."""
     view = view_of(document, grants, words, facts)
-    found: Sequence[Flag] = _found(view)
+    found: Sequence[ReviewFlag] = _collect_flags(view)
     if facts.before is not None:
         old = view_of(facts.before, (), words, replace(facts, before=None))
         found = _new(view, found, old)
     return tuple(_gravest(_some(found)))
 
 
-def _new(view: View, found: Iterable[Flag], old: View) -> list[Flag]:
+def _new(view: ReviewView, found: Iterable[ReviewFlag], old: ReviewView) -> list[ReviewFlag]:
     """The flags that an older version does not have: as many of each as there are more now."""
-    known = Counter(_mark(old, flag) for flag in _found(old) if flag.code not in _ALWAYS_NEW)
+    known = Counter(
+        _mark(old, flag) for flag in _collect_flags(old) if flag.code not in _ALWAYS_NEW
+    )
     kept = []
     for flag in found:
         mark = _mark(view, flag)
@@ -78,7 +80,7 @@ def _new(view: View, found: Iterable[Flag], old: View) -> list[Flag]:
     return kept
 
 
-def _mark(view: View, flag: Flag) -> tuple[str, str, str, str]:
+def _mark(view: ReviewView, flag: ReviewFlag) -> tuple[str, str, str, str]:
     """By what a flag is known again: what it says, of whom, and of which text."""
     holder, rest = _holder(view, flag.pointer)
     value = value_at(view.document, flag.pointer)
@@ -86,7 +88,7 @@ def _mark(view: View, flag: Flag) -> tuple[str, str, str, str]:
     return flag.code, flag.text, holder or rest, told
 
 
-def _holder(view: View, pointer: str) -> tuple[str, str]:
+def _holder(view: ReviewView, pointer: str) -> tuple[str, str]:
     """The id of the innermost step or trigger around a place; steps move and keep their ids."""
     ids = {one.pointer: one.id for one in view.steps}
     ids.update((one.pointer, one.id) for one in view.triggers)
@@ -111,12 +113,14 @@ _ALWAYS_NEW: Final = frozenset(
 )
 
 
-def with_warnings(flags: Iterable[Flag], warnings: Iterable[Finding]) -> tuple[Flag, ...]:
+def with_warnings(
+    flags: Iterable[ReviewFlag], warnings: Iterable[Finding]
+) -> tuple[ReviewFlag, ...]:
     """Flags together with what the validator doubts; what both say is told once."""
     kept = list(flags)
     told = {(flag.pointer, flag.code) for flag in kept}
     kept += [
-        Flag(
+        ReviewFlag(
             one.pointer,
             one.code or "doubt",
             sentence(one.detail),
@@ -129,18 +133,22 @@ def with_warnings(flags: Iterable[Flag], warnings: Iterable[Finding]) -> tuple[F
     return tuple(_gravest(kept))
 
 
-def _found(view: View) -> tuple[Flag, ...]:
+def _collect_flags(view: ReviewView) -> tuple[ReviewFlag, ...]:
     placed = [
-        replace(flag, pointer=nearest_place(view.document, flag.pointer), text=sentence(flag.text))
+        replace(
+            flag,
+            pointer=find_nearest_pointer(view.document, flag.pointer),
+            text=sentence(flag.text),
+        )
         for family in _FAMILIES
         for flag in islice(family(view), _MOST_COUNTED)
     ]
     return tuple(dict.fromkeys(placed))
 
 
-def _some(flags: Iterable[Flag]) -> Iterator[Flag]:
+def _some(flags: Iterable[ReviewFlag]) -> Iterator[ReviewFlag]:
     """So many of each kind, and one that says how many more there are and where."""
-    rest: dict[str, list[Flag]] = {}
+    rest: dict[str, list[ReviewFlag]] = {}
     seen: Counter[str] = Counter()
     for flag in sorted(flags, key=_is_note):
         seen[flag.code] += 1
@@ -152,17 +160,17 @@ def _some(flags: Iterable[Flag]) -> Iterator[Flag]:
         yield _counted(more) if len(more) > 1 else more[0]
 
 
-def _counted(more: list[Flag]) -> Flag:
-    places = listed([quoted(flag.pointer or "/", 80) for flag in more], 3)
+def _counted(more: list[ReviewFlag]) -> ReviewFlag:
+    places = join_list([quote_text(flag.pointer or "/", 80) for flag in more], 3)
     text = f"And {len(more)} more like this, at {places}. The first: {more[0].text}"
     return replace(more[0], text=sentence(text))
 
 
-def _is_note(flag: Flag) -> bool:
+def _is_note(flag: ReviewFlag) -> bool:
     return flag.level != "warning"
 
 
-def _gravest(flags: Iterable[Flag]) -> list[Flag]:
+def _gravest(flags: Iterable[ReviewFlag]) -> list[ReviewFlag]:
     """As many as are shown; what does not fit is counted."""
     found = sorted(flags, key=_is_note)
     if len(found) <= MOST_FLAGS:
@@ -171,5 +179,5 @@ def _gravest(flags: Iterable[Flag]) -> list[Flag]:
     rest = [flag for flag in found if flag.code != MORE_FLAGS]
     room = MOST_FLAGS - len(told) - 1
     text = f"{len(rest) - room} more flags are not shown, the first of them: {rest[room].text}"
-    more = Flag(rest[room].pointer, MORE_FLAGS, sentence(text), rest[room].level)
+    more = ReviewFlag(rest[room].pointer, MORE_FLAGS, sentence(text), rest[room].level)
     return [*rest[:room], *told, more]

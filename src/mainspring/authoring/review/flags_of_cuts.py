@@ -10,21 +10,21 @@ from mainspring.authoring.review.grants import MOST_ASKS, MOST_TOOLS
 from mainspring.authoring.review.reading import (
     MOST_STEPS,
     MOST_TRIGGERS,
-    ReadStep,
+    StepView,
     listing,
     text_of,
 )
 from mainspring.authoring.review.secrets import MOST_USES
-from mainspring.authoring.review.view import View
+from mainspring.authoring.review.view import ReviewView
 from mainspring.authoring.review.wording import MOST_ENTRIES, plain
-from mainspring.authoring.shapes import Flag
-from mainspring.definition.pointers import under
+from mainspring.authoring.shapes import ReviewFlag
+from mainspring.definition.pointers import join_pointer
 from mainspring.definition.script import LONGEST
 
 _READ_IT: Final = "Read it yourself, or ask for a smaller one."
 
 
-def flags_of_cuts(view: View) -> Iterator[Flag]:
+def flags_of_cuts(view: ReviewView) -> Iterator[ReviewFlag]:
     for step in view.steps:
         yield from _of_step(step)
     yield from _of_steps(view)
@@ -39,11 +39,11 @@ def flags_of_cuts(view: View) -> Iterator[Flag]:
     yield from _unseen(view)
 
 
-def _cut(at: str, text: str) -> Flag:
-    return Flag(at, "not_read_whole", text, suggestion=_READ_IT)
+def _cut(at: str, text: str) -> ReviewFlag:
+    return ReviewFlag(at, "not_read_whole", text, suggestion=_READ_IT)
 
 
-def _of_step(step: ReadStep) -> Iterator[Flag]:
+def _of_step(step: StepView) -> Iterator[ReviewFlag]:
     if step.action == "script" and len(text_of(step.config.get("source"))) > LONGEST:
         yield _cut(step.at("source"), "This program was not read to its end.")
     if step.is_agent and len(listing(step.config.get("tools"))) > MOST_TOOLS:
@@ -51,7 +51,7 @@ def _of_step(step: ReadStep) -> Iterator[Flag]:
         yield _cut(step.at("tools"), text)
 
 
-def _of_steps(view: View) -> Iterator[Flag]:
+def _of_steps(view: ReviewView) -> Iterator[ReviewFlag]:
     """Steps beyond the number that is read, or too deep inside of others."""
     read = {step.pointer for step in view.steps}
     failing = mapping(view.document.get("execution")).get("on_failure")
@@ -59,7 +59,7 @@ def _of_steps(view: View) -> Iterator[Flag]:
     while waiting:
         at, steps = waiting.pop(0)
         for place, one in enumerate(listing(steps)):
-            here = under(at, place)
+            here = join_pointer(at, place)
             if not isinstance(one, Mapping):
                 continue
             if here not in read:
@@ -69,15 +69,15 @@ def _of_steps(view: View) -> Iterator[Flag]:
             waiting += _below(view, one, here)
 
 
-def _below(view: View, step: Mapping[str, Any], at: str) -> list[tuple[str, Any]]:
+def _below(view: ReviewView, step: Mapping[str, Any], at: str) -> list[tuple[str, Any]]:
     known = view.words.actions.get(text_of(step.get("action")))
     if known is None or known.nested is None:
         return []
     nested = mapping(step.get("config")).get(known.nested)
-    return [(under(at, "config", known.nested), nested)]
+    return [(join_pointer(at, "config", known.nested), nested)]
 
 
-def _unseen(view: View) -> Iterator[Flag]:
+def _unseen(view: ReviewView) -> Iterator[ReviewFlag]:
     """What the validator grants for the steps, though this review did not see which needs it."""
     if isinstance(view.document.get("grants"), list):
         return

@@ -8,24 +8,24 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from mainspring.authoring.places import mapping
-from mainspring.authoring.review.facts import Facts, host_name
+from mainspring.authoring.review.facts import ReviewFacts, host_name
 from mainspring.authoring.review.grants import MOST_TOOLS
-from mainspring.authoring.review.origins import Origins, origins_of
-from mainspring.authoring.review.reading import ReadStep, listing
+from mainspring.authoring.review.origins import ValueOrigins, origins_of
+from mainspring.authoring.review.reading import StepView, listing
 from mainspring.authoring.review.suspicious import DESTINATIONS
-from mainspring.authoring.review.view import View, view_of
-from mainspring.authoring.review.wording import plain, quoted
-from mainspring.authoring.shapes import Flag
+from mainspring.authoring.review.view import ReviewView, view_of
+from mainspring.authoring.review.wording import plain, quote_text
+from mainspring.authoring.shapes import ReviewFlag
 from mainspring.contracts.capability import Effect
-from mainspring.definition.hosts import literal_site
-from mainspring.definition.pointers import under
+from mainspring.definition.hosts import parse_template_host
+from mainspring.definition.pointers import join_pointer
 from mainspring.definition.templates.tokens import has_syntax
-from mainspring.definition.tool_patterns import HOSTED, fixed_params, tool_name
+from mainspring.definition.tool_patterns import HOSTED, read_fixed_params, read_tool_name
 
 _HERE: Final = re.compile(r"localhost|.*\.localhost|127(?:\.\d{1,3}){3}|\[::1\]")
 
 
-def flags_of_hosts(view: View) -> Iterator[Flag]:
+def flags_of_hosts(view: ReviewView) -> Iterator[ReviewFlag]:
     for pointer, url, _step in _urls(view):
         yield from _of_url(pointer, url)
     yield from _new_hosts(view)
@@ -33,24 +33,24 @@ def flags_of_hosts(view: View) -> Iterator[Flag]:
     yield from _destinations(view)
 
 
-def _urls(view: View) -> Iterator[tuple[str, str, ReadStep]]:
+def _urls(view: ReviewView) -> Iterator[tuple[str, str, StepView]]:
     """Every address that a step calls, an agent's among its tools."""
     for step in view.steps:
         url = step.config.get("url")
         if isinstance(url, str) and (step.action in HOSTED or step.action == "callback_webhook"):
-            yield under(step.pointer, "config", "url"), url[:4_000], step
+            yield join_pointer(step.pointer, "config", "url"), url[:4_000], step
         for place, entry in enumerate(listing(step.config.get("tools"))[:MOST_TOOLS]):
-            url = fixed_params(entry).get("url")
-            if isinstance(url, str) and tool_name(entry) in HOSTED:
-                at = under(step.pointer, "config", "tools", place, "params", "url")
+            url = read_fixed_params(entry).get("url")
+            if isinstance(url, str) and read_tool_name(entry) in HOSTED:
+                at = join_pointer(step.pointer, "config", "tools", place, "params", "url")
                 yield at, url[:4_000], step
 
 
-def _of_url(at: str, url: str) -> Iterator[Flag]:
-    site = literal_site(url)
+def _of_url(at: str, url: str) -> Iterator[ReviewFlag]:
+    site = parse_template_host(url)
     if site is None:
         if has_syntax(url):
-            yield Flag(
+            yield ReviewFlag(
                 at,
                 "host_from_data",
                 "Which host is called is decided by data of the run, not by the definition.",
@@ -59,14 +59,14 @@ def _of_url(at: str, url: str) -> Iterator[Flag]:
         return
     host = plain(site.host, 80)
     if url[:5].lower() == "http:" and not _HERE.fullmatch(site.host):
-        yield Flag(
+        yield ReviewFlag(
             at,
             "plain_http",
             f"{host} is called without encryption, so what is sent can be read on the way.",
             suggestion="Write https if the other side has it.",
         )
     if _is_number(site.host) and not _HERE.fullmatch(site.host):
-        yield Flag(
+        yield ReviewFlag(
             at,
             "host_by_number",
             f"{host} is an address by number, which says nothing about whose it is.",
@@ -82,8 +82,8 @@ def _is_number(host: str) -> bool:
     return True
 
 
-def _new_hosts(view: View) -> Iterator[Flag]:
-    known = _known(view)
+def _new_hosts(view: ReviewView) -> Iterator[ReviewFlag]:
+    known = _find_known_hosts(view)
     if known is None:
         return
     told = {host_name(use.site) for use in view.secrets}
@@ -91,7 +91,7 @@ def _new_hosts(view: View) -> Iterator[Flag]:
         if host in known or host in told:
             continue
         told.add(host)
-        yield Flag(
+        yield ReviewFlag(
             pointer,
             "new_host",
             f"No other automation here may call {plain(host, 80)} yet.",
@@ -100,19 +100,19 @@ def _new_hosts(view: View) -> Iterator[Flag]:
         )
 
 
-def _known(view: View) -> frozenset[str] | None:
+def _find_known_hosts(view: ReviewView) -> frozenset[str] | None:
     """The hosts that others may reach, and those that it could reach before it was changed."""
     known, before = view.facts.known_hosts, view.facts.before
     if known is None or before is None:
         return known
-    old = view_of(before, (), view.words, Facts())
+    old = view_of(before, (), view.words, ReviewFacts())
     return known | {host for _, host in _hosts(old)}
 
 
-def _hosts(view: View) -> Iterator[tuple[str, str]]:
+def _hosts(view: ReviewView) -> Iterator[tuple[str, str]]:
     """Every host that it may reach, where it is named: in an address, a program or a grant."""
     for pointer, url, _ in _urls(view):
-        site = literal_site(url)
+        site = parse_template_host(url)
         if site is not None:
             yield pointer, site.host
     for ask in view.asks:
@@ -121,33 +121,33 @@ def _hosts(view: View) -> Iterator[tuple[str, str]]:
     for place, entry in enumerate(listing(view.document.get("grants"))[:100]):
         params = mapping(mapping(entry).get("params"))
         for host in listing(params.get("hosts"))[:1_000]:
-            yield under("/grants", place), host_name(host)
+            yield join_pointer("/grants", place), host_name(host)
 
 
-def _secrets(view: View) -> Iterator[Flag]:
-    known = _known(view)
+def _secrets(view: ReviewView) -> Iterator[ReviewFlag]:
+    known = _find_known_hosts(view)
     for use in view.secrets:
         host = host_name(use.site)
         if known is not None and use.site and host not in known:
-            yield Flag(
+            yield ReviewFlag(
                 use.pointer,
                 "secret_to_new_host",
-                f"The secret {quoted(use.name, 64)} goes to {plain(host, 80)}, which no other "
+                f"The secret {quote_text(use.name, 64)} goes to {plain(host, 80)}, which no other "
                 "automation here may call yet.",
                 suggestion="Make sure that the host is the one the secret belongs to.",
             )
         if use.part in ("url", "query"):
-            yield Flag(
+            yield ReviewFlag(
                 use.pointer,
                 "secret_in_address",
-                f"The secret {quoted(use.name, 64)} stands in an address, and addresses are "
+                f"The secret {quote_text(use.name, 64)} stands in an address, and addresses are "
                 "written down on the way.",
                 "note",
                 suggestion="Send it in a header if the other side takes it there.",
             )
 
 
-def _destinations(view: View) -> Iterator[Flag]:
+def _destinations(view: ReviewView) -> Iterator[ReviewFlag]:
     """Where something goes is chosen by what came from outside."""
     origins = origins_of(view.document, view.steps)
     sending = {
@@ -156,10 +156,10 @@ def _destinations(view: View) -> Iterator[Flag]:
     for step in view.steps:
         if step.pointer not in sending:
             continue
-        for pointer, value in _named(step.config, under(step.pointer, "config")):
+        for pointer, value in _named(step.config, join_pointer(step.pointer, "config")):
             who = _chosen_by(value, origins)
             if who is not None:
-                yield Flag(
+                yield ReviewFlag(
                     pointer,
                     "destination_from_data",
                     f"Where this goes is chosen by {who}.",
@@ -171,16 +171,16 @@ def _destinations(view: View) -> Iterator[Flag]:
 def _named(config: Mapping[str, Any], at: str) -> Iterator[tuple[str, Any]]:
     for key, value in list(config.items())[:1_000]:
         if str(key) in DESTINATIONS:
-            yield under(at, str(key)), value
+            yield join_pointer(at, str(key)), value
         elif str(key) == "input":
             yield from (
-                (under(at, "input", str(name)), below)
+                (join_pointer(at, "input", str(name)), below)
                 for name, below in list(mapping(value).items())[:1_000]
                 if str(name) in DESTINATIONS
             )
 
 
-def _chosen_by(value: Any, origins: Origins) -> str | None:
+def _chosen_by(value: Any, origins: ValueOrigins) -> str | None:
     texts = (
         [value]
         if isinstance(value, str)
@@ -188,7 +188,7 @@ def _chosen_by(value: Any, origins: Origins) -> str | None:
     )
     for text in texts[:20]:
         # Behind the host of an address, data is what the call is about.
-        if literal_site(text[:4_000]) is not None:
+        if parse_template_host(text[:4_000]) is not None:
             continue
         who = origins.of_text(text)
         if who is not None:

@@ -6,31 +6,31 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mainspring.authoring.places import mapping
-from mainspring.authoring.review.grants import Ask, asks_in
+from mainspring.authoring.review.grants import CapabilityUse, asks_in
 from mainspring.authoring.review.leaving import speaks_of
 from mainspring.authoring.review.reading import listing, read_all_steps
-from mainspring.authoring.review.view import View
-from mainspring.authoring.review.wording import listed, plain
-from mainspring.authoring.shapes import Flag, Level
+from mainspring.authoring.review.view import ReviewView
+from mainspring.authoring.review.wording import join_list, plain
+from mainspring.authoring.shapes import Level, ReviewFlag
 from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Effect
-from mainspring.definition.pointers import under
+from mainspring.definition.pointers import join_pointer
 from mainspring.definition.tool_patterns import BY_NAME
 
 # What every automation is made of; its first use is no news.
 _PLUMBING: Final = frozenset({"inbox.post_notification", "automation_kv.get", "automation_kv.set"})
 
 
-def flags_of_reach(view: View) -> Iterator[Flag]:
-    yield from _unused(view)
-    yield from _unasked(view)
+def flags_of_reach(view: ReviewView) -> Iterator[ReviewFlag]:
+    yield from _flag_unused_grants(view)
+    yield from _flag_unrequested_sends(view)
     yield from _first_use(view)
     yield from _alone(view)
     yield from _doubles(view)
     yield from _powers(view)
 
 
-def _unused(view: View) -> Iterator[Flag]:
+def _flag_unused_grants(view: ReviewView) -> Iterator[ReviewFlag]:
     """Grants that no step needs and that let something leave."""
     used = {ask.capability for ask in view.asks}
     for place, entry in enumerate(listing(view.document.get("grants"))[:200]):
@@ -38,15 +38,15 @@ def _unused(view: View) -> Iterator[Flag]:
         known = view.words.capabilities.get(name) if isinstance(name, str) else None
         if known is None or name in used or known.annotations.effect is not Effect.SEND:
             continue
-        yield Flag(
-            under("/grants", place),
+        yield ReviewFlag(
+            join_pointer("/grants", place),
             "unused_grant",
             f"It may call {plain(known.id, 80)}, which sends something outside, and no step does.",
             suggestion="Remove the grant.",
         )
 
 
-def _unasked(view: View) -> Iterator[Flag]:
+def _flag_unrequested_sends(view: ReviewView) -> Iterator[ReviewFlag]:
     """Something leaves, and nobody spoke of that."""
     purpose, by = view.purpose
     if not purpose.strip():
@@ -55,7 +55,7 @@ def _unasked(view: View) -> Iterator[Flag]:
         known = view.words.capabilities.get(ask.capability)
         if known is None or ask.effect is not Effect.SEND or speaks_of(purpose, known):
             continue
-        yield Flag(
+        yield ReviewFlag(
             ask.pointer,
             "write_without_need",
             f"It uses {plain(ask.capability, 80)}, which sends something outside, and {by} does "
@@ -64,7 +64,7 @@ def _unasked(view: View) -> Iterator[Flag]:
         )
 
 
-def _first_of_each(view: View) -> Iterator[Ask]:
+def _first_of_each(view: ReviewView) -> Iterator[CapabilityUse]:
     seen: set[str] = set()
     for ask in view.asks:
         if ask.capability not in seen:
@@ -72,13 +72,13 @@ def _first_of_each(view: View) -> Iterator[Ask]:
             yield ask
 
 
-def _first_use(view: View) -> Iterator[Flag]:
+def _first_use(view: ReviewView) -> Iterator[ReviewFlag]:
     used = view.facts.used
     if used is None:
         return
     before = mapping(view.facts.before)
     earlier = {ask.capability for ask in asks_in(read_all_steps(before, view.words), view.words)}
-    inside: list[Ask] = []
+    inside: list[CapabilityUse] = []
     for ask in _first_of_each(view):
         known = view.words.capabilities.get(ask.capability)
         if known is None or ask.capability in used | earlier | _PLUMBING:
@@ -92,19 +92,19 @@ def _first_use(view: View) -> Iterator[Flag]:
         yield _new(inside, "note")
 
 
-def _new(asks: list[Ask], level: Level) -> Flag:
+def _new(asks: list[CapabilityUse], level: Level) -> ReviewFlag:
     names = ["an agent" if ask.capability == AGENT_RUN else ask.capability for ask in asks]
-    return Flag(
+    return ReviewFlag(
         asks[0].pointer,
         "first_use",
-        f"No other automation here may call {listed([plain(one, 80) for one in names], 6, 'or')} "
+        f"No other automation here may call {join_list([plain(one, 80) for one in names], 6, 'or')} "  # noqa: E501
         "yet.",
         level,
         suggestion="Try it once and look at the result before it is switched on.",
     )
 
 
-def _alone(view: View) -> Iterator[Flag]:
+def _alone(view: ReviewView) -> Iterator[ReviewFlag]:
     if view.execution.get("write_policy") != "auto_confirm_safe":
         return
     safe = [
@@ -116,28 +116,28 @@ def _alone(view: View) -> Iterator[Flag]:
     ]
     at = "/execution/write_policy"
     if safe:
-        text = f"{listed(safe)} will leave without anybody being asked."
-        yield Flag(at, "goes_without_person", text, suggestion=_ALWAYS)
+        text = f"{join_list(safe)} will leave without anybody being asked."
+        yield ReviewFlag(at, "goes_without_person", text, suggestion=_ALWAYS)
     else:
         text = "Safe writes would leave without anybody being asked, and it has none."
-        yield Flag(at, "goes_without_person", text, "note", suggestion=_ALWAYS)
+        yield ReviewFlag(at, "goes_without_person", text, "note", suggestion=_ALWAYS)
 
 
 _ALWAYS: Final = "Write always_draft, so that a person sees each write first."
 
 
-def _powers(view: View) -> Iterator[Flag]:
+def _powers(view: ReviewView) -> Iterator[ReviewFlag]:
     """What a person usually does: agreeing to drafts, and changing automations."""
     for ask in _first_of_each(view):
         if ask.capability == "confirm_action":
-            yield Flag(
+            yield ReviewFlag(
                 ask.pointer,
                 "agrees_itself",
                 "It can let drafts go that wait for a person, so nobody may see them.",
                 suggestion="Take it out and let a person agree in the inbox.",
             )
         elif ask.capability in BY_NAME:
-            yield Flag(
+            yield ReviewFlag(
                 ask.pointer,
                 "changes_automations",
                 f"It uses {plain(ask.capability, 60)}, so it can change or start automations.",
@@ -145,13 +145,13 @@ def _powers(view: View) -> Iterator[Flag]:
             )
 
 
-def _doubles(view: View) -> Iterator[Flag]:
+def _doubles(view: ReviewView) -> Iterator[ReviewFlag]:
     """Rows that are appended anew by every run, with nothing that tells doubles."""
     if not view.armed:
         return
     for step in view.steps:
         if step.action == "append_board_rows" and not _has_key(step.config):
-            yield Flag(
+            yield ReviewFlag(
                 step.at("rows"),
                 "rows_may_double",
                 "Rows are added without a field that tells doubles, so a row may come twice.",

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from mainspring.authoring.review.reading import Reader, Text
+from mainspring.authoring.review.reading import DocumentReader, DocumentText
 from mainspring.authoring.review.suspicious import CHAIN, DUNDER, PATH
-from mainspring.authoring.review.view import View
-from mainspring.authoring.review.wording import quoted
-from mainspring.authoring.shapes import Flag
-from mainspring.definition.pointers import under
+from mainspring.authoring.review.view import ReviewView
+from mainspring.authoring.review.wording import quote_text
+from mainspring.authoring.shapes import ReviewFlag
+from mainspring.definition.pointers import join_pointer
 from mainspring.definition.templates.tokens import has_syntax
 
 LONG: Final = 500
@@ -22,32 +22,32 @@ _MADE_SECRET: Final = re.compile(r"secrets\s*\[|secrets\s*\|")
 _LONGEST: Final = 8_192
 
 
-def flags_of_templates(view: View) -> Iterator[Flag]:
-    reader = Reader()
+def flags_of_templates(view: ReviewView) -> Iterator[ReviewFlag]:
+    reader = DocumentReader()
     for step in view.steps:
         nested = None if step.known is None else step.known.nested
         for part in ("when", "config"):
             value = step.whole.get(part)
             if nested is not None and part == "config":
                 value = {key: below for key, below in step.config.items() if key != nested}
-            for text in reader.texts(value, under(step.pointer, part)):
-                yield from _of_text(text)
+            for text in reader.texts(value, join_pointer(step.pointer, part)):
+                yield from _flag_template(text)
 
 
-def _of_text(text: Text) -> Iterator[Flag]:
+def _flag_template(text: DocumentText) -> Iterator[ReviewFlag]:
     source = text.text[:_LONGEST]
     if not has_syntax(source) or text.key == "source":
         return
     expressions = expressions_in(source)
     if DUNDER.search(source):
-        yield Flag(
+        yield ReviewFlag(
             text.pointer,
             "odd_path",
             "A template reads a name with double underscores, which no data of a run has.",
             suggestion="Take it out.",
         )
     elif any(PATH.search(found) for found in expressions):
-        yield Flag(
+        yield ReviewFlag(
             text.pointer,
             "odd_path",
             "A template goes more than eight levels deep into a value.",
@@ -72,7 +72,7 @@ def expressions_in(source: str) -> list[str]:
         found.append(source[start + 2 : end])
 
 
-def _odd_filters(text: Text, source: str, expressions: list[str]) -> Iterator[Flag]:
+def _odd_filters(text: DocumentText, source: str, expressions: list[str]) -> Iterator[ReviewFlag]:
     odd = next(
         (
             found
@@ -82,14 +82,14 @@ def _odd_filters(text: Text, source: str, expressions: list[str]) -> Iterator[Fl
         None,
     )
     if odd is not None:
-        yield Flag(
+        yield ReviewFlag(
             text.pointer,
             "odd_filter",
-            f"A template makes a value in a way that is hard to follow: {quoted(odd[0], 60)}.",
+            f"A template makes a value in a way that is hard to follow: {quote_text(odd[0], 60)}.",
             suggestion="Say plainly what it is to become, or let an earlier step work it out.",
         )
     if any(len(found) > LONG for found in expressions):
-        yield Flag(
+        yield ReviewFlag(
             text.pointer,
             "long_expression",
             f"A template has an expression of more than {LONG} characters, which few people read.",

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mainspring.authoring.review.orders import orders_in
-from mainspring.authoring.review.reading import Reader, Text
+from mainspring.authoring.review.reading import DocumentReader, DocumentText
 from mainspring.authoring.review.suspicious import (
     BLOB,
     FLAG_SIGN,
@@ -18,9 +18,9 @@ from mainspring.authoring.review.suspicious import (
     LEAKING_ADDRESS,
     LEAST_BLOB,
 )
-from mainspring.authoring.review.view import View
-from mainspring.authoring.review.wording import quoted
-from mainspring.authoring.shapes import Flag
+from mainspring.authoring.review.view import ReviewView
+from mainspring.authoring.review.wording import quote_text
+from mainspring.authoring.shapes import ReviewFlag
 from mainspring.definition.credential_literals import mask_credentials
 
 # An address is meant to be filled in where it is the argument itself.
@@ -32,11 +32,11 @@ _TOOL_TEXT: Final = 8_000
 _LONGEST_TEMPLATE: Final = 8_192
 
 
-def flags_of_texts(view: View) -> Iterator[Flag]:
-    reader = Reader()
+def flags_of_texts(view: ReviewView) -> Iterator[ReviewFlag]:
+    reader = DocumentReader()
     said: set[str] = set()
     for text in reader.texts(view.document):
-        for flag in _of_text(text):
+        for flag in _flag_text(text):
             # A request is copied into the name, the goal and the intent; that is one thing to see.
             if text.pointer not in _SAYINGS or flag.code not in said:
                 yield flag
@@ -44,7 +44,7 @@ def flags_of_texts(view: View) -> Iterator[Flag]:
                 said.add(flag.code)
     yield from _of_tools(view)
     if reader.full:
-        yield Flag(
+        yield ReviewFlag(
             reader.stopped,
             "not_read_whole",
             "The definition is so large that not all of its text was looked at; here it ends.",
@@ -52,23 +52,23 @@ def flags_of_texts(view: View) -> Iterator[Flag]:
         )
 
 
-def _of_text(text: Text) -> Iterator[Flag]:
+def _flag_text(text: DocumentText) -> Iterator[ReviewFlag]:
     yield from _invisible(text.text, text.pointer)
     yield from _orders(text.text, text.pointer, text.key)
     # A credential has a warning of its own, which does not quote it.
     readable = mask_credentials(text.text) if len(text.text) >= LEAST_BLOB else ""
     blob = BLOB.search(readable)
     if blob is not None and _mixed(blob[0]):
-        yield Flag(
+        yield ReviewFlag(
             text.pointer,
             "encoded_text",
-            f"This holds a long piece that nobody can read: {quoted(blob[0], 30)}.",
+            f"This holds a long piece that nobody can read: {quote_text(blob[0], 30)}.",
             suggestion="Take it out, or say in words what it is.",
         )
     begun = text.text[:_LONGEST_TEMPLATE]
     filled = text.key not in _ADDRESSES and "{{" in begun and "?" in begun
     if filled and LEAKING_ADDRESS.search(begun):
-        yield Flag(
+        yield ReviewFlag(
             text.pointer,
             "data_in_address",
             "This text has a web address whose query a run fills in, so opening it would carry "
@@ -77,25 +77,25 @@ def _of_text(text: Text) -> Iterator[Flag]:
         )
 
 
-def _orders(text: str, at: str, key: str = "", of: str = "This text") -> Iterator[Flag]:
+def _orders(text: str, at: str, key: str = "", of: str = "This text") -> Iterator[ReviewFlag]:
     found = orders_in(text, key)
     if found is not None:
-        yield Flag(
+        yield ReviewFlag(
             at,
             "instruction_like",
-            f"{of} {found.told}: {quoted(found.near, 100)}.",
+            f"{of} {found.told}: {quote_text(found.near, 100)}.",
             suggestion="Take it out, unless it is yours and meant.",
         )
 
 
-def _invisible(text: str, at: str, of: str = "This text") -> Iterator[Flag]:
+def _invisible(text: str, at: str, of: str = "This text") -> Iterator[ReviewFlag]:
     if text.isascii() and text.isprintable():
         return
     if "\U0001f3f4" in text:
         text = FLAG_SIGN.sub("", text)
     found = INVISIBLE.search(text)
     if found is not None:
-        yield Flag(
+        yield ReviewFlag(
             at,
             "invisible_text",
             f"{of} has characters that cannot be seen, such as U+{ord(found[0][0]):04X}.",
@@ -109,7 +109,7 @@ def _mixed(text: str) -> bool:
     return all(any(kind(one) for one in text[:400]) for kind in kinds)
 
 
-def _of_tools(view: View) -> Iterator[Flag]:
+def _of_tools(view: ReviewView) -> Iterator[ReviewFlag]:
     """Descriptions that a model will read as the words of its tools."""
     seen: set[str] = set()
     for ask in view.asks:
@@ -117,8 +117,8 @@ def _of_tools(view: View) -> Iterator[Flag]:
         if tool is None or not tool.annotations.pin or tool.id in seen or len(seen) >= _MOST_TOOLS:
             continue
         seen.add(tool.id)
-        of = f"The description of {quoted(tool.id, 60)}"
-        reader = Reader(values=400, characters=_TOOL_TEXT * 2)
+        of = f"The description of {quote_text(tool.id, 60)}"
+        reader = DocumentReader(values=400, characters=_TOOL_TEXT * 2)
         for text in reader.texts([tool.description, tool.input_schema]):
             yield from _orders(text.text, ask.pointer, of=of)
             yield from _invisible(text.text, ask.pointer, of)

@@ -9,14 +9,14 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final
 
-from mainspring.authoring.review.reading import ReadStep, ReadTrigger
+from mainspring.authoring.review.reading import StepView, TriggerView
 from mainspring.authoring.review.schedules import read_cron
-from mainspring.authoring.review.view import View
-from mainspring.authoring.review.wording import quoted
-from mainspring.authoring.shapes import Flag
+from mainspring.authoring.review.view import ReviewView
+from mainspring.authoring.review.wording import quote_text
+from mainspring.authoring.shapes import ReviewFlag
 from mainspring.contracts.errors import Invalid
-from mainspring.definition.cron import Cron, smallest_interval
-from mainspring.definition.pointers import under
+from mainspring.definition.cron import Cron, get_smallest_interval
+from mainspring.definition.pointers import join_pointer
 from mainspring.definition.templates.tokens import has_syntax
 from mainspring.definition.validate.triggers import OFTEN_SECONDS
 
@@ -45,10 +45,10 @@ _PAGE_WRITERS: Final = frozenset({"create_page", "update_page", "restore_page"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Timed:
+class _ScheduleInterval:
     """A schedule that is on and can be read, with the seconds between its closest moments."""
 
-    trigger: ReadTrigger
+    trigger: TriggerView
     cron: Cron
     closest: int
 
@@ -68,9 +68,9 @@ class _Timed:
         return frozenset(found)
 
 
-def flags_of_triggers(view: View) -> Iterator[Flag]:
+def flags_of_triggers(view: ReviewView) -> Iterator[ReviewFlag]:
     timed = [
-        _Timed(trigger, cron, smallest_interval(cron))
+        _ScheduleInterval(trigger, cron, get_smallest_interval(cron))
         for trigger in view.armed
         if trigger.type == "schedule"
         and (cron := read_cron(trigger.config.get("cron"))) is not None
@@ -84,12 +84,12 @@ def flags_of_triggers(view: View) -> Iterator[Flag]:
     yield from _own_doing(view)
 
 
-def _often(timed: Iterable[_Timed]) -> Iterator[Flag]:
+def _often(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
     for one in timed:
         if one.closest < OFTEN_SECONDS:
             minutes = "minute" if one.closest < 120 else f"{one.closest // 60} minutes"
-            yield Flag(
-                under(one.trigger.pointer, "config", "cron"),
+            yield ReviewFlag(
+                join_pointer(one.trigger.pointer, "config", "cron"),
                 "fires_often",
                 f"It fires every {minutes} at its closest, which is more often than every quarter "
                 "of an hour.",
@@ -98,9 +98,9 @@ def _often(timed: Iterable[_Timed]) -> Iterator[Flag]:
             )
 
 
-def _between_them(timed: Iterable[_Timed]) -> Iterator[Flag]:
+def _between_them(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
     """Schedules that are far enough apart each, and together are not."""
-    moments: dict[datetime, ReadTrigger] = {}
+    moments: dict[datetime, TriggerView] = {}
     seldom = [one for one in timed if one.closest >= OFTEN_SECONDS]
     # What fires at the very same moments says nothing new.
     different = {
@@ -112,7 +112,7 @@ def _between_them(timed: Iterable[_Timed]) -> Iterator[Flag]:
     yield from _close(moments)
 
 
-def _close(moments: Mapping[datetime, ReadTrigger]) -> Iterator[Flag]:
+def _close(moments: Mapping[datetime, TriggerView]) -> Iterator[ReviewFlag]:
     """Every trigger that fires too soon after another one, once."""
     order = sorted(moments)
     gaps: dict[str, list[tuple[int, date]]] = {}
@@ -125,8 +125,8 @@ def _close(moments: Mapping[datetime, ReadTrigger]) -> Iterator[Flag]:
         closest = min(found)[0]
         minutes = "1 minute" if closest < 120 else f"{closest // 60} minutes"
         most = max(Counter(day for _, day in found).values())
-        yield Flag(
-            under(pointer, "config", "cron"),
+        yield ReviewFlag(
+            join_pointer(pointer, "config", "cron"),
             "fires_often",
             f"Together with another trigger it fires {minutes} apart at its closest, which is more "
             "often than every quarter of an hour.",
@@ -139,14 +139,14 @@ def _place(pointer: str) -> int:
     return int(pointer.rpartition("/")[2])
 
 
-def _together(timed: Iterable[_Timed]) -> Iterator[Flag]:
+def _together(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
     """Schedules that fire in the same minute: each starts a run of its own."""
-    seen: list[tuple[ReadTrigger, frozenset[datetime]]] = []
+    seen: list[tuple[TriggerView, frozenset[datetime]]] = []
     for one in timed:
         moments = one.moments()
         for other, theirs in seen:
             if moments & theirs:
-                yield Flag(
+                yield ReviewFlag(
                     one.trigger.pointer,
                     "fires_together",
                     f"It fires at the same minute as trigger {_place(other.pointer) + 1}, and then "
@@ -157,14 +157,14 @@ def _together(timed: Iterable[_Timed]) -> Iterator[Flag]:
         seen.append((one.trigger, moments))
 
 
-def _alike(view: View) -> Iterator[Flag]:
+def _alike(view: ReviewView) -> Iterator[ReviewFlag]:
     """Two triggers that wait for the very same thing."""
-    seen: list[ReadTrigger] = []
+    seen: list[TriggerView] = []
     for trigger in view.armed:
         if trigger.type not in _WAITING:
             continue
         if any(one.type == trigger.type and one.config == trigger.config for one in seen):
-            yield Flag(
+            yield ReviewFlag(
                 trigger.pointer,
                 "fires_together",
                 "It waits for the same as another trigger, and then two runs start.",
@@ -173,10 +173,10 @@ def _alike(view: View) -> Iterator[Flag]:
         seen.append(trigger)
 
 
-def _unsigned(view: View) -> Iterator[Flag]:
+def _unsigned(view: ReviewView) -> Iterator[ReviewFlag]:
     for trigger in view.armed:
         if trigger.type == "webhook" and not isinstance(trigger.config.get("signature"), Mapping):
-            yield Flag(
+            yield ReviewFlag(
                 trigger.pointer,
                 "unsigned_webhook",
                 "Whoever has the webhook's address with its token can start it and choose what it "
@@ -186,21 +186,21 @@ def _unsigned(view: View) -> Iterator[Flag]:
             )
 
 
-def _own_doing(view: View) -> Iterator[Flag]:
+def _own_doing(view: ReviewView) -> Iterator[ReviewFlag]:
     for trigger in view.armed:
         for step in view.steps:
             if _wakes(trigger, step):
-                yield Flag(
+                yield ReviewFlag(
                     trigger.pointer,
                     "wakes_itself",
-                    f"Step {quoted(step.name, 64)} changes what this trigger waits for, so a run "
+                    f"Step {quote_text(step.name, 64)} changes what this trigger waits for, so a run "  # noqa: E501
                     "may start the next one.",
                     suggestion="Add a filter that its own changes do not pass, or write elsewhere.",
                 )
                 break
 
 
-def _wakes(trigger: ReadTrigger, step: ReadStep) -> bool:
+def _wakes(trigger: TriggerView, step: StepView) -> bool:
     """Whether what a step writes can be what a trigger without a filter waits for."""
     if trigger.config.get("filters"):
         return False

@@ -23,7 +23,7 @@ _BETWEEN: Final = re.compile(r"[ ._*-]")
 _QUOTES: Final = str.maketrans("’‘“”", "''\"\"")
 
 
-def folded(text: str) -> tuple[str, ...]:
+def fold_text(text: str) -> tuple[str, ...]:
     """A text in small letters with single blanks; and as it looks, where that is another one."""
     low = " ".join(text.lower().split())
     if text.isascii():

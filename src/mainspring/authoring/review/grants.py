@@ -10,23 +10,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.authoring.review.reading import ReadStep, listing, read_all_steps
+from mainspring.authoring.review.reading import StepView, listing, read_all_steps
 from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.approval import ASK, AUTOMATIC, can_be_automatic
-from mainspring.definition.grants import asks_for, merged
+from mainspring.definition.grants import list_requested_grants, merge_grants
 from mainspring.definition.hosts import grant_entry
-from mainspring.definition.pointers import under
+from mainspring.definition.pointers import join_pointer
 from mainspring.definition.script import LONGEST
 from mainspring.definition.tool_patterns import (
     HOSTED,
     MOST_STARS,
-    fixed_params,
     is_pattern,
-    matching,
-    tool_name,
+    match_pattern,
+    read_fixed_params,
+    read_tool_name,
 )
 
 # As many as an agent may have.
@@ -38,14 +38,14 @@ _MOST_OF_ONE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class CapabilityUse:
     """One capability that a step calls or may call."""
 
     capability: str
     params: Mapping[str, Any]
     # The place that names it.
     pointer: str
-    step: ReadStep
+    step: StepView
     # Through a list of tools: the model decides whether and how.
     as_tool: bool = False
     # The pattern that stands for it, if it is not named itself.
@@ -53,10 +53,10 @@ class Ask:
     effect: Effect = Effect.READ
 
 
-def asks_in(steps: Iterable[ReadStep], words: Vocabulary) -> tuple[Ask, ...]:
+def asks_in(steps: Iterable[StepView], words: Vocabulary) -> tuple[CapabilityUse, ...]:
     """Everything that the steps call, in their order."""
     patterns: dict[str, tuple[str, ...]] = {}
-    found: dict[tuple[str, str, str], Ask] = {}
+    found: dict[tuple[str, str, str], CapabilityUse] = {}
     for step in steps:
         for ask in _of_step(step, words, patterns):
             hosts = str(ask.params.get("hosts", ""))[:500]
@@ -66,7 +66,9 @@ def asks_in(steps: Iterable[ReadStep], words: Vocabulary) -> tuple[Ask, ...]:
     return tuple(found.values())
 
 
-def unexplained(grants: Iterable[Grant], asks: Iterable[Ask], words: Vocabulary) -> tuple[Ask, ...]:
+def find_unexplained_grants(
+    grants: Iterable[Grant], asks: Iterable[CapabilityUse], words: Vocabulary
+) -> tuple[CapabilityUse, ...]:
     """What the validator grants and no step was seen to call, or not there."""
     hosts: dict[str, set[str]] = {}
     anywhere: set[str] = set()
@@ -83,48 +85,48 @@ def unexplained(grants: Iterable[Grant], asks: Iterable[Ask], words: Vocabulary)
         if mine is None or (more and grant.capability not in anywhere):
             params = {**grant.params, "hosts": more} if more else grant.params
             effect = effect_of(words.capabilities.get(grant.capability))
-            found.append(Ask(grant.capability, params, "", NO_STEP, effect=effect))
+            found.append(CapabilityUse(grant.capability, params, "", NO_STEP, effect=effect))
     return tuple(found)
 
 
 # Stands where nobody knows which step it is.
-NO_STEP: Final = ReadStep("", "", "", "", {}, {}, None, None)
+NO_STEP: Final = StepView("", "", "", "", {}, {}, None, None)
 
 
 def _of_step(
-    step: ReadStep, words: Vocabulary, patterns: dict[str, tuple[str, ...]]
-) -> Iterator[Ask]:
-    action = under(step.pointer, "action")
+    step: StepView, words: Vocabulary, patterns: dict[str, tuple[str, ...]]
+) -> Iterator[CapabilityUse]:
+    action = join_pointer(step.pointer, "action")
     if step.is_agent:
-        yield Ask(AGENT_RUN, {}, action, step, effect=Effect.READ)
+        yield CapabilityUse(AGENT_RUN, {}, action, step, effect=Effect.READ)
         yield from _of_tools(step, words, patterns)
         return
     source = step.config.get("source")
     if isinstance(source, str) and len(source) > LONGEST:
         return
     try:
-        found = asks_for(step.action, step.config, words)
+        found = list_requested_grants(step.action, step.config, words)
     except Exception:  # an action reads its config as if it had been judged
         return
     arguments = None if step.known is not None else step.config
     for grant in found[:MOST_ASKS]:
         effect = effect_of(words.capabilities.get(grant.capability), arguments)
-        yield Ask(grant.capability, grant.params, action, step, effect=effect)
+        yield CapabilityUse(grant.capability, grant.params, action, step, effect=effect)
 
 
 def _of_tools(
-    step: ReadStep, words: Vocabulary, patterns: dict[str, tuple[str, ...]]
-) -> Iterator[Ask]:
+    step: StepView, words: Vocabulary, patterns: dict[str, tuple[str, ...]]
+) -> Iterator[CapabilityUse]:
     mine: set[str] = set()
     for place, one in enumerate(listing(step.config.get("tools"))[:MOST_TOOLS]):
-        name, at = tool_name(one), under(step.pointer, "config", "tools", place)
+        name, at = read_tool_name(one), join_pointer(step.pointer, "config", "tools", place)
         if name is None or name == AGENT_RUN:
             continue
         if not is_pattern(name):
-            fixed = fixed_params(one)
+            fixed = read_fixed_params(one)
             # What is not fixed is chosen by the model, so the furthest reach counts.
             effect = effect_of(words.capabilities.get(name), fixed if "method" in fixed else None)
-            yield Ask(name, _bounds(name, fixed), at, step, as_tool=True, effect=effect)
+            yield CapabilityUse(name, _bounds(name, fixed), at, step, as_tool=True, effect=effect)
             continue
         if name in mine:
             continue
@@ -133,14 +135,14 @@ def _of_tools(
             patterns[name] = matched(name, words)
         for settled in patterns.get(name, ()):
             effect = effect_of(words.capabilities.get(settled))
-            yield Ask(settled, {}, at, step, as_tool=True, pattern=name, effect=effect)
+            yield CapabilityUse(settled, {}, at, step, as_tool=True, pattern=name, effect=effect)
 
 
 def matched(pattern: str, words: Vocabulary) -> tuple[str, ...]:
     """What a pattern stands for, as far as it is counted."""
     if pattern.count("*") > MOST_STARS or len(pattern) > 200:
         return ()
-    return tuple(matching(pattern, words.capabilities))[:_MOST_MATCHED]
+    return tuple(match_pattern(pattern, words.capabilities))[:_MOST_MATCHED]
 
 
 def _bounds(name: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -155,7 +157,7 @@ def grants_of(document: Mapping[str, Any], words: Vocabulary) -> tuple[Grant, ..
     return joined(asks_in(read_all_steps(document, words), words))
 
 
-def joined(asks: Iterable[Ask]) -> tuple[Grant, ...]:
+def joined(asks: Iterable[CapabilityUse]) -> tuple[Grant, ...]:
     """The fewest grants for these calls."""
     found: dict[str, list[Grant]] = {}
     for ask in asks:
@@ -163,12 +165,12 @@ def joined(asks: Iterable[Ask]) -> tuple[Grant, ...]:
         grant = Grant(ask.capability, ask.params)
         if len(kept) < _MOST_OF_ONE and grant not in kept:
             kept.append(grant)
-    return tuple(grant for name in sorted(found) for grant in _merged(found[name]))
+    return tuple(grant for name in sorted(found) for grant in _merge_equal_grants(found[name]))
 
 
-def _merged(grants: list[Grant]) -> tuple[Grant, ...]:
+def _merge_equal_grants(grants: list[Grant]) -> tuple[Grant, ...]:
     try:
-        return merged(grants)
+        return merge_grants(grants)
     except Exception:  # bounds that are not JSON cannot be put in order
         return tuple(grants)
 
@@ -186,7 +188,7 @@ def effect_of(capability: Capability | None, config: Mapping[str, Any] | None = 
         return capability.annotations.effect
 
 
-def mode_in(step: ReadStep, capability: str) -> str | None:
+def mode_in(step: StepView, capability: str) -> str | None:
     """What a step says about the approval of its writes with a capability."""
     said = step.whole.get("approval")
     mode = said.get(capability) if isinstance(said, Mapping) else said
@@ -194,7 +196,7 @@ def mode_in(step: ReadStep, capability: str) -> str | None:
 
 
 def waits_for_person(
-    capability: Capability | None, step: ReadStep, *, safe_go: bool, effect: Effect = Effect.SEND
+    capability: Capability | None, step: StepView, *, safe_go: bool, effect: Effect = Effect.SEND
 ) -> bool:
     """Whether a call of a step becomes a draft that somebody must agree to."""
     if capability is None or capability.write is None or effect is Effect.READ:

@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from mainspring.authoring.review.facts import Facts, host_name
+from mainspring.authoring.review.facts import ReviewFacts, host_name
 from mainspring.authoring.review.grants import (
     NO_STEP,
-    Ask,
+    CapabilityUse,
     effect_of,
     may_go_alone,
     waits_for_person,
 )
-from mainspring.authoring.review.moments import BY_HAND, said_trigger
-from mainspring.authoring.review.reading import ReadTrigger, listing
+from mainspring.authoring.review.moments import BY_HAND, describe_trigger
+from mainspring.authoring.review.reading import TriggerView, listing
 from mainspring.authoring.review.secrets import hosts_of, signing_secrets
 from mainspring.authoring.review.systems import system_of
-from mainspring.authoring.review.values import PLACES, Names, names_of, said, said_board, said_place
-from mainspring.authoring.review.view import View, view_of
+from mainspring.authoring.review.values import (
+    PLACES,
+    Names,
+    describe_board,
+    describe_destination,
+    describe_value,
+    names_of,
+)
+from mainspring.authoring.review.view import ReviewView, view_of
 from mainspring.authoring.review.wording import MOST_ENTRIES, plain, sentence
 from mainspring.authoring.review.writes import writes_in
 from mainspring.contracts.capability import Effect
@@ -64,7 +71,7 @@ def impact_of(
     accounts: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The impact of a definition; where it is unfinished, of what there is."""
-    view = view_of(document, grants, words, Facts())
+    view = view_of(document, grants, words, ReviewFacts())
     names = names_of(view.steps, boards)
     return {
         "outside": _outside(view),
@@ -77,11 +84,11 @@ def impact_of(
     }
 
 
-def described_grants(
+def describe_grants(
     document: Mapping[str, Any], grants: Sequence[Grant], words: Vocabulary
 ) -> list[dict[str, Any]]:
     """Each grant as a review describes it: how far its own steps make it reach."""
-    view = view_of(document, grants, words, Facts())
+    view = view_of(document, grants, words, ReviewFacts())
     calls = _calls(view)
     return [
         {**grant.as_dict(), **{key: made[key] for key in ("label", "effect", "waits_for_person")}}
@@ -90,7 +97,7 @@ def described_grants(
     ]
 
 
-def _calls(view: View) -> dict[str, tuple[set[Effect], bool]]:
+def _calls(view: ReviewView) -> dict[str, tuple[set[Effect], bool]]:
     """How far the calls of each capability reach, and whether any of them waits for a person."""
     found: dict[str, tuple[set[Effect], bool]] = {}
     alone = may_go_alone(view.document)
@@ -100,19 +107,19 @@ def _calls(view: View) -> dict[str, tuple[set[Effect], bool]]:
     return found
 
 
-def _waits(ask: Ask, view: View, alone: bool) -> bool:
+def _waits(ask: CapabilityUse, view: ReviewView, alone: bool) -> bool:
     known = view.words.capabilities.get(ask.capability)
     return waits_for_person(known, ask.step, safe_go=alone, effect=ask.effect)
 
 
-def _steps_of(asks: Iterable[Ask]) -> list[str]:
+def _steps_of(asks: Iterable[CapabilityUse]) -> list[str]:
     named = (plain(ask.step.name, 64) for ask in asks if ask.step is not NO_STEP)
     return list(dict.fromkeys(named))[:MOST_ENTRIES]
 
 
-def _outside(view: View) -> list[dict[str, Any]]:
+def _outside(view: ReviewView) -> list[dict[str, Any]]:
     """What the grants reach, and the steps that need it; without any where none is seen to."""
-    found: dict[tuple[str, str], list[tuple[Ask, tuple[str, ...]]]] = {}
+    found: dict[tuple[str, str], list[tuple[CapabilityUse, tuple[str, ...]]]] = {}
     for ask in view.reach:
         known = view.words.capabilities.get(ask.capability)
         system = system_of(ask.capability, known)
@@ -132,7 +139,7 @@ def _outside(view: View) -> list[dict[str, Any]]:
     ]
 
 
-def _reached(ask: Ask, view: View) -> tuple[str, ...]:
+def _reached(ask: CapabilityUse, view: ReviewView) -> tuple[str, ...]:
     known = view.words.capabilities.get(ask.capability)
     fixed = None if known is None else known.annotations.hosts
     if fixed:
@@ -148,7 +155,7 @@ def _reached(ask: Ask, view: View) -> tuple[str, ...]:
     return tuple(str(host)[:200] for host in (mine or granted)[:MOST_ENTRIES])
 
 
-def _grants(view: View) -> list[dict[str, Any]]:
+def _grants(view: ReviewView) -> list[dict[str, Any]]:
     calls = _calls(view)
     found = [_grant(grant, view, calls) for grant in view.grants]
     if len(found) > MOST_ENTRIES:
@@ -161,7 +168,7 @@ _FURTHEST: Final = (Effect.SEND.value, Effect.KEEP.value, Effect.READ.value)
 
 
 def _grant(
-    grant: Grant, view: View, calls: Mapping[str, tuple[set[Effect], bool]]
+    grant: Grant, view: ReviewView, calls: Mapping[str, tuple[set[Effect], bool]]
 ) -> dict[str, Any]:
     known = view.words.capabilities.get(grant.capability)
     effects, waits = calls.get(grant.capability, (set(), False))
@@ -188,10 +195,10 @@ def _bound(value: Any) -> Any:
     if isinstance(value, list | tuple):
         more = [f"and {len(value) - _MOST_BOUNDS} more"] if len(value) > _MOST_BOUNDS else []
         return [plain(str(one), 100) for one in value[:_MOST_BOUNDS]] + more
-    return said(value, {})
+    return describe_value(value, {})
 
 
-def _keeps(view: View, names: Names) -> list[dict[str, Any]]:
+def _keeps(view: ReviewView, names: Names) -> list[dict[str, Any]]:
     found: dict[tuple[str, str], list[str]] = {}
     for step in view.steps:
         if step.action in _KEPT:
@@ -216,11 +223,11 @@ def _what(key: str, value: Any, names: Names) -> str:
         return "still to be chosen"
     board = key == "board_id" and isinstance(value, str)
     if board:
-        return said_board(value, names)
-    return said_place(value, names) if key in PLACES else said(value, names)
+        return describe_board(value, names)
+    return describe_destination(value, names) if key in PLACES else describe_value(value, names)
 
 
-def _secrets(view: View) -> list[dict[str, Any]]:
+def _secrets(view: ReviewView) -> list[dict[str, Any]]:
     found: dict[str, dict[str, dict[str, None]]] = {}
     for use in view.secrets:
         entry = found.setdefault(use.name, {"hosts": {}, "capabilities": {}})
@@ -235,13 +242,13 @@ def _secrets(view: View) -> list[dict[str, Any]]:
     ]
 
 
-def _wake(trigger: ReadTrigger, names: Names) -> dict[str, Any]:
+def _wake(trigger: TriggerView, names: Names) -> dict[str, Any]:
     who = "anyone who has the webhook's address" if trigger.type == "webhook" else ""
     if trigger.type == "webhook" and "signature" in trigger.config:
         who = "anyone who can sign with the sender's key"
     return {
         "type": plain(trigger.type, 40) or "unknown",
-        "when": sentence(said_trigger(trigger, names)),
+        "when": sentence(describe_trigger(trigger, names)),
         "by": who or {"schedule": "the clock"}.get(trigger.type, "what happens in the workspace"),
         "enabled": trigger.enabled,
     }
@@ -251,10 +258,10 @@ def _by_hand() -> dict[str, Any]:
     return {"type": "manual", "when": sentence(BY_HAND), "by": "members", "enabled": True}
 
 
-def _people(view: View) -> list[dict[str, Any]]:
+def _people(view: ReviewView) -> list[dict[str, Any]]:
     """What will wait in the inbox before it is done."""
     alone = may_go_alone(view.document)
-    waiting: dict[str, list[Ask]] = {}
+    waiting: dict[str, list[CapabilityUse]] = {}
     for ask in view.reach:
         if _waits(ask, view, alone):
             waiting.setdefault(ask.capability, []).append(ask)

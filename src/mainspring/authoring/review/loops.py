@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from mainspring.authoring.review.deeds import Deed, deed_of, thing
-from mainspring.authoring.review.reading import ReadStep, text_of
-from mainspring.authoring.review.values import Names, said
+from mainspring.authoring.review.deeds import StepDescription, describe_step, thing
+from mainspring.authoring.review.reading import StepView, text_of
+from mainspring.authoring.review.values import Names, describe_value
 
 _PATH: Final = re.compile(r"\s*\{\{-?\s*(?:steps\.)?(\w{1,64})((?:\.\w{1,64}){0,3})\s*-?\}\}\s*")
 # What is found by looking; nobody needs to be told by which step.
@@ -27,7 +27,7 @@ _ITS_NAMES: Final = frozenset({".id", ".page_id", ".slug"})
 _LONGEST: Final = 500
 
 
-def items_of(loop: ReadStep, plan: Sequence[ReadStep], names: Names) -> str:
+def items_of(loop: StepView, plan: Sequence[StepView], names: Names) -> str:
     """The list that a loop goes through."""
     value = loop.config.get("items")
     path = _PATH.fullmatch(value[:_LONGEST]) if isinstance(value, str) else None
@@ -38,12 +38,12 @@ def items_of(loop: ReadStep, plan: Sequence[ReadStep], names: Names) -> str:
         # Where two steps find something, it is said which.
         if found is not None and [_FOUND.get(one) for one in made.values()].count(found) == 1:
             return found
-    return thing("items") if value in (None, "", [], {}) else said(value, names, 60)
+    return thing("items") if value in (None, "", [], {}) else describe_value(value, names, 60)
 
 
-def one_of_each(loop: ReadStep, step: ReadStep, names: Names) -> Deed:
+def one_of_each(loop: StepView, step: StepView, names: Names) -> StepDescription:
     """What a step inside does; a page that is the item itself is the page."""
-    deed = deed_of(step, names)
+    deed = describe_step(step, names)
     item = text_of(loop.config.get("as")) or "item"
     where = [step.config[key] for key in ("id", "slug") if key in step.config]
     path = _PATH.fullmatch(where[0][:_LONGEST]) if where and isinstance(where[0], str) else None

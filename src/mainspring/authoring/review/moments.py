@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mainspring.authoring.review.reading import ReadTrigger, listing
-from mainspring.authoring.review.schedules import schedule_in_words
-from mainspring.authoring.review.values import Names, said_board
-from mainspring.authoring.review.wording import listed, quoted
+from mainspring.authoring.review.reading import TriggerView, listing
+from mainspring.authoring.review.schedules import describe_schedule
+from mainspring.authoring.review.values import Names, describe_board
+from mainspring.authoring.review.wording import join_list, quote_text
 
 BY_HAND = "when somebody starts it by hand"
 STILL_OPEN = "at a moment that is still to be chosen"
 
 
-def when_it_runs(triggers: Sequence[ReadTrigger], names: Names) -> str:
+def describe_triggers(triggers: Sequence[TriggerView], names: Names) -> str:
     """All of it, for the beginning of a sentence."""
     armed = [trigger for trigger in triggers if trigger.enabled]
-    return listed([said_trigger(one, names) for one in armed], 3, "and") if armed else BY_HAND
+    return (
+        join_list([describe_trigger(one, names) for one in armed], 3, "and") if armed else BY_HAND
+    )
 
 
-def said_trigger(trigger: ReadTrigger, names: Names) -> str:
+def describe_trigger(trigger: TriggerView, names: Names) -> str:
     """One trigger, as the words that say when."""
     config = trigger.config
     match trigger.type:
         case "schedule":
-            return schedule_in_words(config.get("cron"), config.get("timezone"))
+            return describe_schedule(config.get("cron"), config.get("timezone"))
         case "webhook":
             return "whenever its webhook is called" + _signed(config)
         case "event":
@@ -34,7 +36,9 @@ def said_trigger(trigger: ReadTrigger, names: Names) -> str:
             return f"whenever {_board(config, names)} changes{_filtered(config)}"
         case "page_ingested":
             return f"whenever {_page(config)} comes in{_filtered(config)}"
-    return f"on a trigger of the kind {quoted(trigger.type, 40)}" if trigger.type else STILL_OPEN
+    return (
+        f"on a trigger of the kind {quote_text(trigger.type, 40)}" if trigger.type else STILL_OPEN
+    )
 
 
 def _signed(config: Mapping[str, Any]) -> str:
@@ -44,7 +48,7 @@ def _signed(config: Mapping[str, Any]) -> str:
 def _event(config: Mapping[str, Any]) -> str:
     kind = config.get("event_type")
     return (
-        f"the event {quoted(kind)}"
+        f"the event {quote_text(kind)}"
         if isinstance(kind, str)
         else ("an event that is still to be chosen")
     )
@@ -53,18 +57,18 @@ def _event(config: Mapping[str, Any]) -> str:
 def _board(config: Mapping[str, Any], names: Names) -> str:
     board, dataset = config.get("board_id"), config.get("dataset")
     shown = (
-        f"the board {said_board(board, names)}"
+        f"the board {describe_board(board, names)}"
         if isinstance(board, str)
         else ("a board that is still to be chosen")
     )
-    return f"the dataset {quoted(dataset)} of {shown}" if isinstance(dataset, str) else shown
+    return f"the dataset {quote_text(dataset)} of {shown}" if isinstance(dataset, str) else shown
 
 
 def _page(config: Mapping[str, Any]) -> str:
     kind, source = config.get("page_type"), config.get("source")
     new = "a new page" if config.get("created") is True else "a page"
-    of = f" of the type {quoted(kind, 40)}" if isinstance(kind, str) else ""
-    return new + of + (f" from {quoted(source, 40)}" if isinstance(source, str) else "")
+    of = f" of the type {quote_text(kind, 40)}" if isinstance(kind, str) else ""
+    return new + of + (f" from {quote_text(source, 40)}" if isinstance(source, str) else "")
 
 
 def _filtered(config: Mapping[str, Any]) -> str:
@@ -73,7 +77,7 @@ def _filtered(config: Mapping[str, Any]) -> str:
     if not isinstance(filters, Mapping) or not filters:
         return ""
     fields = sorted({name for name in _fields(filters) if not name.startswith("$")})
-    shown = listed([quoted(name, 30) for name in fields], 4)
+    shown = join_list([quote_text(name, 30) for name in fields], 4)
     return f" and its {shown} fit{'s' if len(fields) == 1 else ''} the filter" if shown else ""
 
 

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from mainspring.authoring.review.folding import folded
+from mainspring.authoring.review.folding import fold_text
 
 GRAVE: Final = 3
 SLIGHT: Final = 1
@@ -23,7 +23,7 @@ PROMPTS: Final = frozenset({"prompt", "system", "instructions"})
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
+class InjectionSign:
     """What a text may hold, what that weighs, and how it is told."""
 
     weight: int
@@ -33,7 +33,7 @@ class Sign:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InjectionFinding:
     """The gravest sign of a text that has too many, with the text around it."""
 
     told: str
@@ -100,9 +100,9 @@ _CALLS: Final = "tells a model what to call"
 _TALKS: Final = "has marks that conversations with a model are written in"
 
 
-def _sign(weight: int, words: str | tuple[str, ...], told: str, pattern: str) -> Sign:
+def _sign(weight: int, words: str | tuple[str, ...], told: str, pattern: str) -> InjectionSign:
     kept = tuple(words.split("|")) if isinstance(words, str) else words
-    return Sign(weight, kept, re.compile(pattern), told)
+    return InjectionSign(weight, kept, re.compile(pattern), told)
 
 
 _IGNORING: Final = (
@@ -407,7 +407,7 @@ _CALLING: Final = (
 SIGNS: Final = (*_IGNORING, *_RULING, *_HIDING, *_TAKING, *_CALLING)
 
 
-def orders_in(text: str, key: str = "") -> Found | None:
+def orders_in(text: str, key: str = "") -> InjectionFinding | None:
     """The gravest order of a text that sounds like one; None: it sounds like none.
 
     ``key`` is what the text is in its definition, such as a prompt.
@@ -415,14 +415,14 @@ def orders_in(text: str, key: str = "") -> Found | None:
     if len(text) < _SHORTEST:
         return None
     least = _LEAST_IN_PROMPT if key in PROMPTS else _LEAST
-    for looked_at in folded(text):
+    for looked_at in fold_text(text):
         found = _weighed(looked_at, least)
         if found is not None:
             return found
     return None
 
 
-def _weighed(low: str, least: int) -> Found | None:
+def _weighed(low: str, least: int) -> InjectionFinding | None:
     weight, first = 0, None
     for sign in SIGNS:
         if not any(word in low for word in sign.words):
@@ -433,7 +433,7 @@ def _weighed(low: str, least: int) -> Found | None:
         weight += sign.weight
         if first is None or sign.weight == GRAVE:
             near = low[max(0, found.start() - _AROUND) : found.end() + _AROUND]
-            first = Found(sign.told, near)
+            first = InjectionFinding(sign.told, near)
         if weight >= least:
             return first
     return None

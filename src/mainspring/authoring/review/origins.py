@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mainspring.authoring.places import mapping
-from mainspring.authoring.review.reading import ReadStep, read_all_triggers, text_of, texts_in
+from mainspring.authoring.review.reading import StepView, read_all_triggers, text_of, texts_in
 from mainspring.authoring.review.wording import plain
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
@@ -28,7 +28,7 @@ _ASKS_OUTSIDE: Final = frozenset({"http_fetch", "callback_webhook"})
 
 
 @dataclass(frozen=True, slots=True)
-class Origins:
+class ValueOrigins:
     """Names that hold what came from outside, each with who chose it."""
 
     outputs: Mapping[str, str]
@@ -66,12 +66,12 @@ def _read_in(text: str) -> Iterator[tuple[str, str]]:
         yield root, key
 
 
-def origins_of(document: Mapping[str, Any], steps: Iterable[ReadStep]) -> Origins:
+def origins_of(document: Mapping[str, Any], steps: Iterable[StepView]) -> ValueOrigins:
     """Follows values from the triggers and from step to step, in the order of the plan."""
     inputs = _mapped_inputs(document)
     outputs: dict[str, str] = {}
     for step in steps:
-        origins = Origins(outputs, inputs)
+        origins = ValueOrigins(outputs, inputs)
         if step.action == "for_each":
             who = origins.of_text(text_of(step.config.get("items")))
             if who is not None:
@@ -80,10 +80,10 @@ def origins_of(document: Mapping[str, Any], steps: Iterable[ReadStep]) -> Origin
         if who is not None:
             names = (text_of(step.whole.get("output_as")), step.id)
             outputs |= dict.fromkeys(filter(None, names), who)
-    return Origins(outputs, inputs)
+    return ValueOrigins(outputs, inputs)
 
 
-def _who(step: ReadStep, origins: Origins) -> str | None:
+def _who(step: StepView, origins: ValueOrigins) -> str | None:
     shown = plain(step.name, 64)
     if step.action in _MODELS:
         return f"what a model writes in step ‘{shown}’"

@@ -38,44 +38,44 @@ _ONLY_DEFAULT: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TemplatePiece:
     """One piece: text as it stands, or what is between the braces."""
 
     kind: Kind
     text: str
 
 
-def pieces_of(source: str) -> tuple[Piece, ...]:
+def pieces_of(source: str) -> tuple[TemplatePiece, ...]:
     """Every piece of a template, in order."""
     return tuple(piece for piece in _pieces(source) if piece.text or piece.kind != "text")
 
 
-def _pieces(source: str) -> Iterator[Piece]:
+def _pieces(source: str) -> Iterator[TemplatePiece]:
     at = 0
     while (found := _BEGIN.search(source, at)) is not None:
-        yield Piece("text", source[at : found.start()])
+        yield TemplatePiece("text", source[at : found.start()])
         mark, begin = found[0], found.start()
         if mark == "{#":
             end = source.find("#}", begin + 2)
             if end < 0:
-                yield Piece("unread", source[begin:])
+                yield TemplatePiece("unread", source[begin:])
                 return
-            yield Piece("comment", source[begin + 2 : end])
+            yield TemplatePiece("comment", source[begin + 2 : end])
             at = end + 2
             continue
         whole = (_EXPRESSION if mark == "{{" else _STATEMENT).match(source, begin)
         if whole is None:
-            yield Piece("unread", source[begin:])
+            yield TemplatePiece("unread", source[begin:])
             return
         inside = _trimmed(whole[1])
-        yield Piece("expression" if mark == "{{" else "statement", inside)
+        yield TemplatePiece("expression" if mark == "{{" else "statement", inside)
         at = whole.end()
         if mark == "{%" and inside == "raw":
             end_raw = _END_RAW.search(source, at)
             stop = end_raw.start() if end_raw else len(source)
-            yield Piece("text", source[at:stop])
+            yield TemplatePiece("text", source[at:stop])
             at = stop
-    yield Piece("text", source[at:])
+    yield TemplatePiece("text", source[at:])
 
 
 def _trimmed(inside: str) -> str:

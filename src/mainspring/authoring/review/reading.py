@@ -15,7 +15,7 @@ from mainspring.contracts.action import Action
 from mainspring.contracts.agency import AGENT_RUN, AGENT_TASK
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.pointers import parts_of, under
+from mainspring.definition.pointers import join_pointer, split_pointer
 
 MOST_STEPS: Final = 150
 MOST_TRIGGERS: Final = 20
@@ -28,7 +28,7 @@ _LONG_KEY: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class ReadStep:
+class StepView:
     """One step, with what its action's name stands for."""
 
     pointer: str
@@ -54,19 +54,19 @@ class ReadStep:
 
     def at(self, *parts: str | int) -> str:
         """The place of a part of its config, or the nearest place above that is there."""
-        here, value = under(self.pointer, "config"), self.whole.get("config")
+        here, value = join_pointer(self.pointer, "config"), self.whole.get("config")
         if not isinstance(value, Mapping):
             return self.pointer
         for part in parts:
             value = entry(value, str(part))
             if value is _ABSENT:
                 return here
-            here = under(here, part)
+            here = join_pointer(here, part)
         return here
 
 
 @dataclass(frozen=True, slots=True)
-class ReadTrigger:
+class TriggerView:
     """One trigger, as far as it can be read."""
 
     pointer: str
@@ -77,7 +77,7 @@ class ReadTrigger:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class DocumentText:
     """A text of a document, and the key under which it stands."""
 
     pointer: str
@@ -108,7 +108,7 @@ def entry(value: Any, part: str) -> Any:
 def resolves(document: Any, pointer: str) -> bool:
     """Whether there is such a place."""
     value = document
-    for part in parts_of(pointer):
+    for part in split_pointer(pointer):
         value = entry(value, part)
         if value is _ABSENT:
             return False
@@ -118,23 +118,23 @@ def resolves(document: Any, pointer: str) -> bool:
 def value_at(document: Any, pointer: str) -> Any:
     """What stands at a place; None where there is nothing."""
     value = document
-    for part in parts_of(pointer):
+    for part in split_pointer(pointer):
         value = entry(value, part)
         if value is _ABSENT:
             return None
     return value
 
 
-def nearest_place(document: Any, pointer: str) -> str:
+def find_nearest_pointer(document: Any, pointer: str) -> str:
     """The place itself, or the nearest one above it that is there and can be shown."""
     while pointer and (len(pointer) > _LONGEST_POINTER or not resolves(document, pointer)):
         pointer = pointer.rpartition("/")[0]
     return pointer
 
 
-def read_all_steps(document: Mapping[str, Any], words: Vocabulary) -> tuple[ReadStep, ...]:
+def read_all_steps(document: Mapping[str, Any], words: Vocabulary) -> tuple[StepView, ...]:
     """Every step in order, nested ones after their parent, those of on_failure at the end."""
-    found: list[ReadStep] = []
+    found: list[StepView] = []
     _read(document.get("plan"), "/plan", "", words, 0, False, found)
     failing = mapping(document.get("execution")).get("on_failure")
     _read(failing, "/execution/on_failure", "", words, 0, True, found)
@@ -148,7 +148,7 @@ def _read(
     words: Vocabulary,
     depth: int,
     failing: bool,
-    found: list[ReadStep],
+    found: list[StepView],
 ) -> None:
     for place, one in enumerate(listing(steps)[:MOST_STEPS]):
         if len(found) >= MOST_STEPS:
@@ -156,8 +156,8 @@ def _read(
         if not isinstance(one, Mapping):
             continue
         action = text_of(one.get("action"))
-        step = ReadStep(
-            pointer=under(at, place),
+        step = StepView(
+            pointer=join_pointer(at, place),
             number=f"{above}{place + 1}",
             id=text_of(one.get("step_id")),
             action=action,
@@ -171,17 +171,17 @@ def _read(
         found.append(step)
         nested = None if step.known is None else step.known.nested
         if nested is not None and depth < _DEEPEST_STEP:
-            below = under(step.pointer, "config", nested)
+            below = join_pointer(step.pointer, "config", nested)
             _read(
                 step.config.get(nested), below, f"{step.number}.", words, depth + 1, failing, found
             )
 
 
-def read_all_triggers(document: Mapping[str, Any]) -> tuple[ReadTrigger, ...]:
+def read_all_triggers(document: Mapping[str, Any]) -> tuple[TriggerView, ...]:
     """Every trigger that can be read, disabled ones too."""
     return tuple(
-        ReadTrigger(
-            under("/triggers", place),
+        TriggerView(
+            join_pointer("/triggers", place),
             text_of(one.get("id")),
             text_of(one.get("type")),
             mapping(one.get("config")),
@@ -193,7 +193,7 @@ def read_all_triggers(document: Mapping[str, Any]) -> tuple[ReadTrigger, ...]:
 
 
 @dataclass(slots=True)
-class Reader:
+class DocumentReader:
     """Walks the texts of a document, in order, until it has seen enough."""
 
     values: int = MOST_VALUES
@@ -202,7 +202,7 @@ class Reader:
     full: bool = False
     stopped: str = ""
 
-    def texts(self, value: Any, at: str = "", key: str = "") -> Iterator[Text]:
+    def texts(self, value: Any, at: str = "", key: str = "") -> Iterator[DocumentText]:
         waiting: list[tuple[Any, str, str, int]] = [(value, at, key, 0)]
         while waiting:
             value, at, key, depth = waiting.pop()
@@ -215,12 +215,12 @@ class Reader:
             elif isinstance(value, Mapping):
                 yield from self._names(value, at)
                 waiting += [
-                    (below, under(at, str(name)), str(name), depth + 1)
+                    (below, join_pointer(at, str(name)), str(name), depth + 1)
                     for name, below in reversed(self._some(list(value.items()), at))
                 ]
             elif isinstance(value, list | tuple):
                 waiting += [
-                    (below, under(at, place), key, depth + 1)
+                    (below, join_pointer(at, place), key, depth + 1)
                     for place, below in reversed(list(enumerate(self._some(list(value), at))))
                 ]
 
@@ -228,13 +228,13 @@ class Reader:
         if not self.full:
             self.full, self.stopped = True, at
 
-    def _names(self, value: Mapping[str, Any], at: str) -> Iterator[Text]:
+    def _names(self, value: Mapping[str, Any], at: str) -> Iterator[DocumentText]:
         """Keys that are long enough to say something; each at the place of its value."""
         for name in self._some(list(value), at):
             if len(str(name)) > _LONG_KEY:
-                yield from self._text(str(name), under(at, str(name)), "")
+                yield from self._text(str(name), join_pointer(at, str(name)), "")
 
-    def _text(self, value: str, at: str, key: str) -> Iterator[Text]:
+    def _text(self, value: str, at: str, key: str) -> Iterator[DocumentText]:
         if not value:
             return
         if len(value) > self.characters:
@@ -242,7 +242,7 @@ class Reader:
         seen = value[: self.characters]
         self.characters -= len(seen)
         if seen:
-            yield Text(at, key, seen)
+            yield DocumentText(at, key, seen)
 
     def _some(self, entries: list[Any], at: str) -> list[Any]:
         if len(entries) > MOST_VALUES:
@@ -250,6 +250,6 @@ class Reader:
         return entries[:MOST_VALUES]
 
 
-def texts_in(value: Any, at: str = "") -> Iterator[Text]:
+def texts_in(value: Any, at: str = "") -> Iterator[DocumentText]:
     """The texts of one part of a document, as far as they are looked at."""
-    return Reader(values=500, characters=50_000).texts(value, at)
+    return DocumentReader(values=500, characters=50_000).texts(value, at)

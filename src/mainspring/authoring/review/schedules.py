@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mainspring.authoring.phrases.echo import say_crons, zone_words
-from mainspring.authoring.review.wording import plain, quoted
+from mainspring.authoring.phrases.echo import format_zone, say_crons
+from mainspring.authoring.review.wording import plain, quote_text
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.cron import Cron, parse_cron
 
@@ -18,14 +18,14 @@ def read_cron(text: object) -> Cron | None:
         return None
 
 
-def schedule_in_words(cron: object, timezone: object) -> str:
+def describe_schedule(cron: object, timezone: object) -> str:
     """``every weekday at 09:00 (Europe/Berlin)``, and what is missing where something is."""
     if not isinstance(cron, str):
         return "at times that are still to be chosen"
     if read_cron(cron) is None:
-        return f"at times that cannot be read ({quoted(cron, 40)})"
+        return f"at times that cannot be read ({quote_text(cron, 40)})"
     zone = (
-        zone_words(plain(timezone, 40))
+        format_zone(plain(timezone, 40))
         if isinstance(timezone, str)
         else "in a time zone still to be chosen"
     )

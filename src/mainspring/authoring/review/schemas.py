@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mainspring.authoring.review.wording import LONGEST_SENTENCE, MOST_ENTRIES
-from mainspring.contracts.object_schema import plain_object
+from mainspring.contracts.object_schema import build_object_part
 
 
 def _list(items: Mapping[str, Any], most: int = MOST_ENTRIES) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def _text(description: str) -> dict[str, Any]:
 _NAMES: Final = _list({"type": "string"})
 _STEPS: Final = {**_NAMES, "description": "The steps that need it."}
 
-FLAG_SCHEMA: Final[dict[str, Any]] = plain_object(
+FLAG_SCHEMA: Final[dict[str, Any]] = build_object_part(
     {
         "pointer": _text("The place in the definition, as a JSON pointer."),
         "code": _text("The kind of flag."),
@@ -31,10 +31,10 @@ FLAG_SCHEMA: Final[dict[str, Any]] = plain_object(
     },
     ["pointer", "code", "text", "level", "by"],
 )
-IMPACT_SCHEMA: Final[dict[str, Any]] = plain_object(
+IMPACT_SCHEMA: Final[dict[str, Any]] = build_object_part(
     {
         "outside": _list(
-            plain_object(
+            build_object_part(
                 {
                     "system": _text("The system, by the name that people know."),
                     "hosts": {
@@ -47,7 +47,7 @@ IMPACT_SCHEMA: Final[dict[str, Any]] = plain_object(
             )
         ),
         "grants": _list(
-            plain_object(
+            build_object_part(
                 {
                     "capability": _text("What may be called."),
                     "label": _text("What it does, in a few words."),
@@ -58,7 +58,7 @@ IMPACT_SCHEMA: Final[dict[str, Any]] = plain_object(
             )
         ),
         "keeps": _list(
-            plain_object(
+            build_object_part(
                 {
                     "kind": {
                         "enum": ["automation", "board", "event", "file", "message", "page", "value"]
@@ -69,7 +69,7 @@ IMPACT_SCHEMA: Final[dict[str, Any]] = plain_object(
             )
         ),
         "secrets": _list(
-            plain_object(
+            build_object_part(
                 {
                     "name": _text("The secret's name; never its value."),
                     "hosts": {**_NAMES, "description": "The hosts it goes to."},
@@ -78,7 +78,7 @@ IMPACT_SCHEMA: Final[dict[str, Any]] = plain_object(
             )
         ),
         "wakes": _list(
-            plain_object(
+            build_object_part(
                 {
                     "type": _text("The kind of trigger, or manual."),
                     "when": _text("When, in words."),
@@ -89,7 +89,7 @@ IMPACT_SCHEMA: Final[dict[str, Any]] = plain_object(
         ),
         "people": {
             **_list(
-                plain_object(
+                build_object_part(
                     {
                         "capability": _text("What will wait."),
                         "label": _text("What it does, in a few words."),
@@ -101,7 +101,7 @@ IMPACT_SCHEMA: Final[dict[str, Any]] = plain_object(
         },
         "writes": {
             **_list(
-                plain_object(
+                build_object_part(
                     {
                         "step": _text("The step that sends it."),
                         "capability": _text("What it is sent with."),
@@ -117,7 +117,7 @@ IMPACT_SCHEMA: Final[dict[str, Any]] = plain_object(
                         },
                         "mode": {"enum": ["ask", "automatic"]},
                         "pointer": _text("Where its approval mode is written, as a JSON pointer."),
-                        "values": plain_object(
+                        "values": build_object_part(
                             {
                                 "ask": {
                                     "description": "What is written there so that each one is a draft."  # noqa: E501

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mainspring.authoring.places import mapping
-from mainspring.authoring.review.reading import ReadStep
+from mainspring.authoring.review.reading import StepView
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.hosts import literal_site
-from mainspring.definition.pointers import under
+from mainspring.definition.hosts import parse_template_host
+from mainspring.definition.pointers import join_pointer
 from mainspring.definition.script import LONGEST
 from mainspring.definition.script.reading import read_script
 from mainspring.definition.templates import parse_template
@@ -33,27 +33,27 @@ _LIMITS: Final = Limits()
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class SecretUse:
     """One secret at one place."""
 
     name: str
     pointer: str
-    step: ReadStep
+    step: StepView
     # The host it goes to; empty where the definition does not say.
     site: str
     # The part of the config it stands in.
     part: str
 
 
-def secrets_in(steps: Iterable[ReadStep]) -> tuple[Use, ...]:
+def secrets_in(steps: Iterable[StepView]) -> tuple[SecretUse, ...]:
     """Every use, in order; nested steps speak for themselves."""
-    reader = _Reader()
+    reader = _SecretReader()
     found = (use for step in steps for use in _of_step(step, reader))
     return tuple(use for use, _ in zip(found, range(MOST_USES), strict=False))
 
 
 @dataclass(slots=True)
-class _Reader:
+class _SecretReader:
     """Reads templates for the secrets in them, so many characters with the parser."""
 
     left: int = _MOST_PARSED
@@ -70,19 +70,19 @@ class _Reader:
         return dict.fromkeys(_SPELT.findall(text))
 
 
-def _of_script(step: ReadStep, source: str) -> Iterator[Use]:
+def _of_script(step: StepView, source: str) -> Iterator[SecretUse]:
     """A script's secrets go with its requests, each to a host of its own."""
-    at = under(step.pointer, "config", "source")
+    at = join_pointer(step.pointer, "config", "source")
     try:
         found = read_script(source).placeholders
     except Exception:  # it reads what has not been judged
         found = ()
     for one in found:
         if _NAME.fullmatch(one.name):
-            yield Use(one.name, at, step, one.site, one.part)
+            yield SecretUse(one.name, at, step, one.site, one.part)
 
 
-def _of_step(step: ReadStep, reader: _Reader) -> Iterator[Use]:
+def _of_step(step: StepView, reader: _SecretReader) -> Iterator[SecretUse]:
     source = step.config.get("source")
     is_script = step.action == "script" and isinstance(source, str)
     if is_script and len(str(source)) <= LONGEST:
@@ -90,13 +90,13 @@ def _of_step(step: ReadStep, reader: _Reader) -> Iterator[Use]:
         uses = {(one.name, one.site, one.part): one for one in _of_script(step, str(source))}
         yield from uses.values()
     nested = None if step.known is None else step.known.nested
-    site = str(literal_site(step.config.get("url")) or "")
+    site = str(parse_template_host(step.config.get("url")) or "")
     for key, value in step.config.items():
         if key == nested or (key == "source" and is_script):
             continue
-        for pointer, text in _texts(value, under(step.pointer, "config", str(key))):
+        for pointer, text in _texts(value, join_pointer(step.pointer, "config", str(key))):
             for name in reader.names_in(text):
-                yield Use(name, pointer, step, site, str(key))
+                yield SecretUse(name, pointer, step, site, str(key))
 
 
 def _texts(value: Any, at: str) -> Iterator[tuple[str, str]]:
@@ -107,13 +107,13 @@ def _texts(value: Any, at: str) -> Iterator[tuple[str, str]]:
         if isinstance(value, str):
             yield at, value
         elif isinstance(value, Mapping):
-            below = [(under(at, str(key)), entry) for key, entry in value.items()]
+            below = [(join_pointer(at, str(key)), entry) for key, entry in value.items()]
             waiting += reversed(below)
         elif isinstance(value, list | tuple):
-            waiting += reversed([(under(at, place), one) for place, one in enumerate(value)])
+            waiting += reversed([(join_pointer(at, place), one) for place, one in enumerate(value)])
 
 
-def hosts_of(use: Use, words: Vocabulary) -> tuple[str, ...]:
+def hosts_of(use: SecretUse, words: Vocabulary) -> tuple[str, ...]:
     """Where a secret goes: to the host of the address, or to those that the operator fixed."""
     if use.site:
         return (use.site,)
@@ -128,4 +128,4 @@ def signing_secrets(triggers: Iterable[object]) -> Iterator[tuple[str, str]]:
         signature = mapping(mapping(mapping(one).get("config")).get("signature"))
         name = signature.get("secret")
         if isinstance(name, str):
-            yield name, under("/triggers", place, "config", "signature", "secret")
+            yield name, join_pointer("/triggers", place, "config", "signature", "secret")

@@ -14,10 +14,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from mainspring.authoring.review.pieces import LONGEST, Piece, bare_path, pieces_of
-from mainspring.authoring.review.reading import ReadStep, text_of
+from mainspring.authoring.review.pieces import LONGEST, TemplatePiece, bare_path, pieces_of
+from mainspring.authoring.review.reading import StepView, text_of
 from mainspring.authoring.review.suspicious import DESTINATIONS
-from mainspring.authoring.review.wording import listed, plain, quoted
+from mainspring.authoring.review.wording import join_list, plain, quote_text
 from mainspring.definition.templates.tokens import has_syntax
 
 _PATH: Final = re.compile(
@@ -71,7 +71,7 @@ PLACES: Final = DESTINATIONS | {
 Names = Mapping[str, str]
 
 
-def names_of(steps: Iterable[ReadStep], boards: Mapping[str, str] | None = None) -> dict[str, str]:
+def names_of(steps: Iterable[StepView], boards: Mapping[str, str] | None = None) -> dict[str, str]:
     """What templates call the output of each step, with that step's own name; and boards."""
     found = {f"board:{board}": name for board, name in (boards or {}).items()}
     for step in steps:
@@ -80,10 +80,10 @@ def names_of(steps: Iterable[ReadStep], boards: Mapping[str, str] | None = None)
     return found
 
 
-def said(value: Any, names: Names, most: int = 80) -> str:
+def describe_value(value: Any, names: Names, most: int = 80) -> str:
     """A value as a person would speak of it."""
     if isinstance(value, str):
-        return _said_text(value, names, most)
+        return _describe_text(value, names, most)
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no"}.get(value, "nothing") if value is not None else "nothing"
     if isinstance(value, int | float):
@@ -91,41 +91,45 @@ def said(value: Any, names: Names, most: int = 80) -> str:
     if isinstance(value, list | tuple):
         if not value:
             return "nothing"
-        shown = [said(one, names, 40) for one in value[:3]]
-        return listed([*shown, *[""] * (len(value) - len(shown))], 3)
+        shown = [describe_value(one, names, 40) for one in value[:3]]
+        return join_list([*shown, *[""] * (len(value) - len(shown))], 3)
     if isinstance(value, Mapping):
-        shown = [_said_entry(str(key), one, names) for key, one in list(value.items())[:4]]
+        shown = [_describe_entry(str(key), one, names) for key, one in list(value.items())[:4]]
         rest = [""] * (len(value) - len(shown))
-        return f"the values {listed([*shown, *rest], 4)}" if shown else "nothing"
+        return f"the values {join_list([*shown, *rest], 4)}" if shown else "nothing"
     return "a value"
 
 
-def _said_entry(key: str, value: Any, names: Names) -> str:
+def _describe_entry(key: str, value: Any, names: Names) -> str:
     """One value by its name; what is inside of it again is only named."""
     if isinstance(value, Mapping):
-        inside = listed([plain(str(one), 30) for one in value], 4)
+        inside = join_list([plain(str(one), 30) for one in value], 4)
         return f"{plain(key, 30)} ({inside or 'nothing'})"
-    shown = said_place(value, names, 40) if key in PLACES else said(value, names, 40)
+    shown = (
+        describe_destination(value, names, 40)
+        if key in PLACES
+        else describe_value(value, names, 40)
+    )
     return f"{plain(key, 30)} ({shown})"
 
 
-def said_place(value: Any, names: Names, most: int = 80) -> str:
+def describe_destination(value: Any, names: Names, most: int = 80) -> str:
     """Where something goes: plain, as one value of the run, or as the code that it is."""
     if isinstance(value, list | tuple) and value:
-        shown = [said_place(one, names, most) for one in value[:MOST_PLACES]]
-        return listed([*shown, *[""] * (len(value) - len(shown))], MOST_PLACES)
+        shown = [describe_destination(one, names, most) for one in value[:MOST_PLACES]]
+        return join_list([*shown, *[""] * (len(value) - len(shown))], MOST_PLACES)
     if not isinstance(value, str) or not has_syntax(value):
-        return said(value, names, most)
+        return describe_value(value, names, most)
     path = bare_path(value)
     return _path(path, names) if path is not None else code(value, _WHOLE_CODE)
 
 
-def said_board(board: str, names: Names) -> str:
+def describe_board(board: str, names: Names) -> str:
     """A board by its name where that is known, and by the beginning of its id where it is not."""
     known = names.get(f"board:{board}")
     if known is not None:
-        return quoted(known)
-    return plain(board, 9) if _ID.fullmatch(board) else said_place(board, names, 60)
+        return quote_text(known)
+    return plain(board, 9) if _ID.fullmatch(board) else describe_destination(board, names, 60)
 
 
 def code(text: str, most: int = _CODE) -> str:
@@ -138,20 +142,20 @@ def code(text: str, most: int = _CODE) -> str:
     return f"`{shown}`"
 
 
-def _said_text(text: str, names: Names, most: int) -> str:
+def _describe_text(text: str, names: Names, most: int) -> str:
     begun = text[:LONGEST]
     if not has_syntax(begun):
-        return quoted(text, most)
+        return quote_text(text, most)
     pieces = pieces_of(begun)
     telling = [piece for piece in pieces if piece.kind != "text" or piece.text.strip()]
     more = len(text) > LONGEST
     if len(telling) == 1 and telling[0].kind == "expression" and not more:
         return expression(telling[0].text, names)
     filled = "".join(_filled(piece, names) for piece in pieces)
-    return quoted(filled + ("…" if more else ""), most)
+    return quote_text(filled + ("…" if more else ""), most)
 
 
-def _filled(piece: Piece, names: Names) -> str:
+def _filled(piece: TemplatePiece, names: Names) -> str:
     match piece.kind:
         case "expression":
             return f"[{expression(piece.text, names)}]"
@@ -185,7 +189,7 @@ def _changed(rest: str, names: Names) -> str | None:
             instead += fallback
         elif name not in _QUIET or _LONG_WORDS.search(arguments):
             other.append(name)
-    return instead + (f", changed by {listed(other, 5)}" if other else "")
+    return instead + (f", changed by {join_list(other, 5)}" if other else "")
 
 
 def _instead(arguments: str, names: Names) -> str | None:
@@ -263,5 +267,5 @@ def _side(text: str, names: Names) -> str | None:
         return text
     literal = _TEXT.fullmatch(text)
     if literal is not None:
-        return quoted(literal[1] or literal[2] or "", 40)
+        return quote_text(literal[1] or literal[2] or "", 40)
     return _path(text, names) if _PATH.fullmatch(text) else None

@@ -7,45 +7,50 @@ from dataclasses import dataclass
 from typing import Any
 
 from mainspring.authoring.places import mapping
-from mainspring.authoring.review.facts import Facts
-from mainspring.authoring.review.grants import Ask, asks_in, joined, unexplained
+from mainspring.authoring.review.facts import ReviewFacts
+from mainspring.authoring.review.grants import (
+    CapabilityUse,
+    asks_in,
+    find_unexplained_grants,
+    joined,
+)
 from mainspring.authoring.review.reading import (
-    ReadStep,
-    ReadTrigger,
+    StepView,
+    TriggerView,
     read_all_steps,
     read_all_triggers,
 )
-from mainspring.authoring.review.secrets import Use, secrets_in
+from mainspring.authoring.review.secrets import SecretUse, secrets_in
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ReviewView:
     """Everything that a flag may depend on."""
 
     document: Mapping[str, Any]
     grants: tuple[Grant, ...]
     words: Vocabulary
-    facts: Facts
-    steps: tuple[ReadStep, ...]
-    triggers: tuple[ReadTrigger, ...]
+    facts: ReviewFacts
+    steps: tuple[StepView, ...]
+    triggers: tuple[TriggerView, ...]
     # What the steps call, and what was granted for them though none was seen to call it.
-    asks: tuple[Ask, ...]
+    asks: tuple[CapabilityUse, ...]
     # The same with grants that were written beside the steps, needed or not.
-    reach: tuple[Ask, ...]
-    secrets: tuple[Use, ...]
+    reach: tuple[CapabilityUse, ...]
+    secrets: tuple[SecretUse, ...]
 
     @property
     def execution(self) -> Mapping[str, Any]:
         return mapping(self.document.get("execution"))
 
     @property
-    def armed(self) -> tuple[ReadTrigger, ...]:
+    def armed(self) -> tuple[TriggerView, ...]:
         return tuple(trigger for trigger in self.triggers if trigger.enabled)
 
     @property
-    def agents(self) -> tuple[ReadStep, ...]:
+    def agents(self) -> tuple[StepView, ...]:
         return tuple(step for step in self.steps if step.is_agent)
 
     @property
@@ -66,16 +71,16 @@ class View:
 
 
 def view_of(
-    document: Mapping[str, Any], grants: Iterable[Grant], words: Vocabulary, facts: Facts
-) -> View:
+    document: Mapping[str, Any], grants: Iterable[Grant], words: Vocabulary, facts: ReviewFacts
+) -> ReviewView:
     """Reads a definition once for all families."""
     document = mapping(document)
     steps = read_all_steps(document, words)
     seen = asks_in(steps, words)
     given = tuple(grants) or joined(seen)
-    reach = (*seen, *unexplained(given, seen, words))
+    reach = (*seen, *find_unexplained_grants(given, seen, words))
     asks = seen if isinstance(document.get("grants"), list) else reach
-    return View(
+    return ReviewView(
         document,
         given,
         words,

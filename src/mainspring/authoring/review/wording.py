@@ -31,7 +31,7 @@ def plain(text: str, most: int = LONGEST_NAME) -> str:
     return words + _CUT if len(text) > most * 4 else words
 
 
-def quoted(text: str, most: int = LONGEST_NAME) -> str:
+def quote_text(text: str, most: int = LONGEST_NAME) -> str:
     """The same in quotation marks, which it cannot close itself."""
     return f"“{plain(text, most).replace('“', chr(34)).replace('”', chr(34))}”"
 
@@ -44,7 +44,7 @@ def sentence(text: str, most: int = LONGEST_SENTENCE) -> str:
     return text if text.endswith((".", "?", "!")) else text + "."
 
 
-def listed(parts: Sequence[str], most: int = 5, last: str = "and") -> str:
+def join_list(parts: Sequence[str], most: int = 5, last: str = "and") -> str:
     """Parts as a person lists them; beyond so many the rest is only counted."""
     shown = list(parts[:most])
     if len(parts) > most:
@@ -54,6 +54,6 @@ def listed(parts: Sequence[str], most: int = 5, last: str = "and") -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
 
 
-def counted(number: int, thing: str) -> str:
+def format_count(number: int, thing: str) -> str:
     """``1 step``, ``3 steps``."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from mainspring.authoring.review.grants import (
     NO_STEP,
-    Ask,
+    CapabilityUse,
     may_go_alone,
     mode_in,
     waits_for_person,
 )
-from mainspring.authoring.review.reading import ReadStep
-from mainspring.authoring.review.view import View
+from mainspring.authoring.review.reading import StepView
+from mainspring.authoring.review.view import ReviewView
 from mainspring.authoring.review.wording import (
     LONGEST_SENTENCE,
     LONGEST_STEP,
@@ -25,25 +25,25 @@ from mainspring.contracts.grant import Grant
 from mainspring.definition.approval import (
     ASK,
     AUTOMATIC,
-    bounds_of,
     can_be_automatic,
+    get_write_bounds,
     is_pinned,
-    written_grants,
+    read_written_grants,
 )
-from mainspring.definition.json_values import canonical
-from mainspring.definition.pointers import under
+from mainspring.definition.json_values import encode_canonical
+from mainspring.definition.pointers import join_pointer
 from mainspring.definition.write_words import OWNER_ACCOUNTS, any_write_words, named_account
 
 _WORKED_OUT: Final = "What it sends is worked out in the run."
 _OPEN: Final = "Nothing fixes where it goes: fix it in the tools or grants first."
 
 
-def writes_in(view: View, accounts: Mapping[str, str]) -> list[dict[str, Any]]:
+def writes_in(view: ReviewView, accounts: Mapping[str, str]) -> list[dict[str, Any]]:
     """Every write that a step may make, in the order of the steps.
 
     ``accounts`` says who the owner is at each integration that they have connected.
     """
-    by_step: dict[str, list[Ask]] = {}
+    by_step: dict[str, list[CapabilityUse]] = {}
     for ask in view.asks:
         known = view.words.capabilities.get(ask.capability)
         sends = known is not None and known.write is not None and ask.effect is not Effect.READ
@@ -52,7 +52,7 @@ def writes_in(view: View, accounts: Mapping[str, str]) -> list[dict[str, Any]]:
             if all(one.capability != ask.capability for one in kept):
                 kept.append(ask)
     found: list[dict[str, Any]] = []
-    granted = written_grants(view.document)
+    granted = read_written_grants(view.document)
     for asks in by_step.values():
         if len(found) >= MOST_ENTRIES:
             break
@@ -61,18 +61,18 @@ def writes_in(view: View, accounts: Mapping[str, str]) -> list[dict[str, Any]]:
     return found[:MOST_ENTRIES]
 
 
-def _bounds(step: ReadStep, granted: Sequence[Grant]) -> tuple[Grant, ...] | None:
+def _bounds(step: StepView, granted: Sequence[Grant]) -> tuple[Grant, ...] | None:
     try:
-        return bounds_of(step.action, step.config, granted)
+        return get_write_bounds(step.action, step.config, granted)
     except Exception:  # a script or a list of tools that has not been judged
         return ()
 
 
 def _write(
-    ask: Ask,
+    ask: CapabilityUse,
     all_of_step: list[str],
     bounds: tuple[Grant, ...] | None,
-    view: View,
+    view: ReviewView,
     accounts: Mapping[str, str],
 ) -> dict[str, Any]:
     known = view.words.capabilities[ask.capability]
@@ -86,14 +86,14 @@ def _write(
         **_told(ask, bounds, accounts),
         "mode": ASK if waits else AUTOMATIC,
         # Where the mode is written, and what is written there for each choice.
-        "pointer": under(ask.step.pointer, "approval"),
+        "pointer": join_pointer(ask.step.pointer, "approval"),
         "values": {mode: _value(ask, mode, all_of_step) for mode in (ASK, AUTOMATIC)},
         "only_asks_because": _why_not(known, bounds),
     }
 
 
 def _told(
-    ask: Ask, bounds: tuple[Grant, ...] | None, accounts: Mapping[str, str]
+    ask: CapabilityUse, bounds: tuple[Grant, ...] | None, accounts: Mapping[str, str]
 ) -> dict[str, str | None]:
     """Where it goes, by which account and with which text, in the words of a consent."""
     step = ask.step
@@ -128,11 +128,11 @@ def _text(config: Mapping[str, Any], keys: Sequence[str]) -> str:
 
 
 def _lines(value: Any) -> list[str]:
-    text = value if isinstance(value, str) else canonical(value).decode()
+    text = value if isinstance(value, str) else encode_canonical(value).decode()
     return text[:LONGEST_STEP].splitlines()
 
 
-def _value(ask: Ask, mode: str, all_of_step: list[str]) -> Any:
+def _value(ask: CapabilityUse, mode: str, all_of_step: list[str]) -> Any:
     if len(all_of_step) == 1:
         return mode
     said = {name: mode_in(ask.step, name) for name in all_of_step}

@@ -33,7 +33,7 @@ _WORDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Skeleton:
+class ScriptSkeleton:
     """One way to write so that nothing doubles."""
 
     id: str
@@ -62,19 +62,19 @@ class Skeleton:
 
 
 SKELETONS: Final = (
-    Skeleton(
+    ScriptSkeleton(
         "append_once",
         "Append rows, each upstream id once",
         "It adds new rows to a board that others may write too. The usual choice.",
         ("search", "get_board", "append_board_rows"),
     ),
-    Skeleton(
+    ScriptSkeleton(
         "update_in_place",
         "Add to a list inside rows that are there",
         "Rows exist already, and each collects entries in a list field: dedupe_target_field.",
         ("search", "get_board", "update_board_rows"),
     ),
-    Skeleton(
+    ScriptSkeleton(
         "cursor",
         "Go on where the last run ended",
         "There is too much upstream to read all of it every time; a cursor is remembered.",
@@ -83,7 +83,7 @@ SKELETONS: Final = (
 )
 
 
-def filled(skeleton: Skeleton, names: Mapping[str, str]) -> str:
+def fill_skeleton(skeleton: ScriptSkeleton, names: Mapping[str, str]) -> str:
     """The script with every blank filled; a name that would break out of its text is refused."""
     for name, value in names.items():
         if _PLAIN.fullmatch(value) is None:

@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.authoring.shapes import Choice
+from mainspring.authoring.shapes import QuestionChoice
 from mainspring.authoring.sketch.happenings import EVENT_TYPE
-from mainspring.authoring.sketch.intents import Intent, Target
+from mainspring.authoring.sketch.intents import Intent, IntentTarget
 from mainspring.authoring.sketch.keeping import add_rows, change_rows
 from mainspring.authoring.sketch.lookup import find_automation, find_secrets, secret_choices
-from mainspring.authoring.sketch.texts import host_of, inert, loose, quoted, shortened
+from mainspring.authoring.sketch.texts import host_of, inert, loose, quote_request, shorten_text
 from mainspring.authoring.sketch.verbs import FILE_ENDS, NUMBERS, READ
-from mainspring.authoring.sketch.workbench import Workbench
-from mainspring.definition.pointers import under
+from mainspring.authoring.sketch.workbench import SketchBuilder
+from mainspring.definition.pointers import join_pointer
 
 _SECRET: Final = {"type": "string", "pattern": r"^\{\{ secrets\.[a-z0-9_]{1,64} \}\}$"}
 _SLACK_SECRET: Final = "slack_bot_token"  # noqa: S105
@@ -26,7 +26,7 @@ _SECONDS: Final = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class ActionContent:
     """What an act has to work with."""
 
     # A template; empty: nothing is known.
@@ -47,15 +47,19 @@ class Content:
         return {"text": self.text} if self.text else {}
 
 
-Act = Callable[[Workbench, Target, Intent, Content], None]
+Act = Callable[[SketchBuilder, IntentTarget, Intent, ActionContent], None]
 
 
-def add_act(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
+def add_act(
+    bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
+) -> None:
     """The step for one place that something goes to."""
     _ACTS[target.where](bench, target, intent, content)
 
 
-def _say(bench: Workbench, config: dict[str, Any], key: str, content: Content, what: str) -> None:
+def _say(
+    bench: SketchBuilder, config: dict[str, Any], key: str, content: ActionContent, what: str
+) -> None:
     """Puts the text in, or asks for it."""
     if content.text:
         config[key] = content.text
@@ -65,24 +69,26 @@ def _say(bench: Workbench, config: dict[str, Any], key: str, content: Content, w
     )
     bench.ask(
         "text",
-        under(bench.next_at, "config", key),
+        join_pointer(bench.next_at, "config", key),
         f"What should the {what} message say?",
         schema=bench.argument(action, key) or None,
     )
 
 
-def _slack(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
-    at = under(bench.next_at, "config")
+def _slack(
+    bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
+) -> None:
+    at = join_pointer(bench.next_at, "config")
     config: dict[str, Any] = {}
     if target.value:
         config["channel"] = target.value
     else:
         bench.ask(
             "slack-channel",
-            under(at, "channel"),
+            join_pointer(at, "channel"),
             "To which Slack channel?",
             schema=bench.argument("slack_post", "channel"),
-            why=f"For {quoted(intent.clause.text())}.",
+            why=f"For {quote_request(intent.clause.text())}.",
         )
     _say(bench, config, "text", content, "Slack")
     fitting = find_secrets(bench.resources, "slack")
@@ -96,7 +102,7 @@ def _slack(bench: Workbench, target: Target, intent: Intent, content: Content) -
             )
         bench.ask(
             "slack-token",
-            under(at, "token"),
+            join_pointer(at, "token"),
             "Which secret holds the Slack bot's token?",
             schema=_SECRET,
             choices=secret_choices(dict.fromkeys(names), bench.resources.secrets),
@@ -106,7 +112,9 @@ def _slack(bench: Workbench, target: Target, intent: Intent, content: Content) -
     bench.step("post", "slack_post", config, when=content.when)
 
 
-def _telegram(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
+def _telegram(
+    bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
+) -> None:
     config: dict[str, Any] = {}
     _say(bench, config, "text", content, "Telegram")
     bench.step("push", "telegram_push", config, when=content.when, approval="automatic")
@@ -115,8 +123,10 @@ def _telegram(bench: Workbench, target: Target, intent: Intent, content: Content
         bench.note(f"Telegram needs these secrets of yours: {', '.join(sorted(lacking))}.")
 
 
-def _mail(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
-    at = under(bench.next_at, "config")
+def _mail(
+    bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
+) -> None:
+    at = join_pointer(bench.next_at, "config")
     config: dict[str, Any] = {}
     if target.values:
         config["to"] = list(dict.fromkeys(target.values))
@@ -124,23 +134,27 @@ def _mail(bench: Workbench, target: Target, intent: Intent, content: Content) ->
         who = f" of {target.value}" if target.value else ""
         bench.ask(
             "recipient",
-            under(at, "to"),
+            join_pointer(at, "to"),
             f"What is the mail address{who}?",
             schema=bench.argument("send_email", "to"),
-            why=f"For {quoted(intent.clause.text())}.",
+            why=f"For {quote_request(intent.clause.text())}.",
         )
     config["subject"] = _called(bench, "mail") or content.title
     _say(bench, config, "text", content, "mail")
     bench.step("mail", "send_email", config, when=content.when)
 
 
-def _owner(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
+def _owner(
+    bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
+) -> None:
     config: dict[str, Any] = {"subject": _called(bench, "mail") or content.title}
     _say(bench, config, "text", content, "mail")
     bench.step("mail_me", "email.notify_owner", config, when=content.when)
 
 
-def _inbox(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
+def _inbox(
+    bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
+) -> None:
     config: dict[str, Any] = {"title": _called(bench, "message") or content.title}
     if content.text and content.text != content.title:
         config["message_template"] = content.text
@@ -149,7 +163,9 @@ def _inbox(bench: Workbench, target: Target, intent: Intent, content: Content) -
         bench.note("No place was said for it, so it goes to the inbox here.")
 
 
-def _page(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
+def _page(
+    bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
+) -> None:
     named, each = _called(bench, "page"), content.title.startswith("{{ item.")
     config: dict[str, Any] = {
         "type": "note" if target.value == "note" else "derived",
@@ -161,7 +177,9 @@ def _page(bench: Workbench, target: Target, intent: Intent, content: Content) ->
     bench.step("write_page", "create_page", config, when=content.when)
 
 
-def _file(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
+def _file(
+    bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
+) -> None:
     end = FILE_ENDS.get(target.values[0] if target.values else "", "md")
     named = _called(bench, "file")
     if named and "." not in named:
@@ -175,18 +193,20 @@ def _file(bench: Workbench, target: Target, intent: Intent, content: Content) ->
     bench.step("save", "artifacts.save", config, when=content.when)
 
 
-def _event(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
+def _event(
+    bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
+) -> None:
     config: dict[str, Any] = {"payload": content.body}
     if target.value:
         config = {"type": target.value, **config}
     else:
         bench.ask(
             "event",
-            under(bench.next_at, "config", "type"),
+            join_pointer(bench.next_at, "config", "type"),
             "Which type has the event?",
             schema=bench.argument("publish_event", "type"),
             choices=tuple(
-                Choice(name, name)
+                QuestionChoice(name, name)
                 for name in bench.resources.event_types or ()
                 if EVENT_TYPE.fullmatch(name)
             ),
@@ -194,7 +214,9 @@ def _event(bench: Workbench, target: Target, intent: Intent, content: Content) -
     bench.step("publish", "publish_event", config, when=content.when)
 
 
-def _call(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
+def _call(
+    bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
+) -> None:
     config: dict[str, Any] = {"url": target.value, "method": "POST"}
     if not target.value:
         config.pop("url")
@@ -219,17 +241,19 @@ def _inert_json(value: Any) -> Any:
     return [_inert_json(one) for one in value] if isinstance(value, list) else value
 
 
-def _ask_address(bench: Workbench, intent: Intent) -> None:
+def _ask_address(bench: SketchBuilder, intent: Intent) -> None:
     bench.ask(
         "url",
-        under(bench.next_at, "config", "url"),
+        join_pointer(bench.next_at, "config", "url"),
         "What is its web address?",
         schema=bench.argument("http_fetch", "url"),
-        why=f"For {quoted(intent.clause.text())}.",
+        why=f"For {quote_request(intent.clause.text())}.",
     )
 
 
-def _callback(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
+def _callback(
+    bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
+) -> None:
     config: dict[str, Any] = {"body": content.body}
     if target.value:
         config = {"url": target.value, **config}
@@ -238,7 +262,9 @@ def _callback(bench: Workbench, target: Target, intent: Intent, content: Content
     bench.step("call", "callback_webhook", config, when=content.when)
 
 
-def _wait(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
+def _wait(
+    bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
+) -> None:
     seconds = 0
     words = intent.clause.words
     for place, word in enumerate(words[1:], 1):
@@ -251,10 +277,12 @@ def _wait(bench: Workbench, target: Target, intent: Intent, content: Content) ->
         bench.step("wait", "delay", {"seconds": seconds})
     else:
         said = intent.clause.text()
-        bench.lose(said, f"I did not understand how long to wait: {quoted(said)}.")
+        bench.lose(said, f"I did not understand how long to wait: {quote_request(said)}.")
 
 
-def _automation(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
+def _automation(
+    bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
+) -> None:
     named = find_automation(intent.clause.tokens, bench.resources)
     config: dict[str, Any] = {"dry_run": False}
     if named is not None:
@@ -262,17 +290,20 @@ def _automation(bench: Workbench, target: Target, intent: Intent, content: Conte
     else:
         bench.ask(
             "automation",
-            under(bench.next_at, "config", "automation_id"),
+            join_pointer(bench.next_at, "config", "automation_id"),
             "Which automation should it run?",
             schema={"type": "string", "format": "uuid"},
             choices=tuple(
-                Choice(name, id_) for name, id_ in (bench.resources.automations or {}).items()
+                QuestionChoice(name, id_)
+                for name, id_ in (bench.resources.automations or {}).items()
             ),
         )
     bench.step("run_automation", "run_automation_once", config, when=content.when)
 
 
-def _rows(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
+def _rows(
+    bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
+) -> None:
     assert target.board is not None
     when = content.rows_when or content.when
     if target.where == "rows":
@@ -281,10 +312,10 @@ def _rows(bench: Workbench, target: Target, intent: Intent, content: Content) ->
         add_rows(bench, target.board, content.rows, when, content.key_field)
 
 
-def _called(bench: Workbench, kind: str) -> str:
+def _called(bench: SketchBuilder, kind: str) -> str:
     """What the words call a thing of this kind."""
     said = bench.titles.pop(kind, "") or bench.titles.pop("any", "")
-    return inert(shortened(said, 150))
+    return inert(shorten_text(said, 150))
 
 
 def title_of(name: str) -> str:
@@ -294,7 +325,7 @@ def title_of(name: str) -> str:
         words = words[2:] if words[1].lower() in {"the", "our", "my"} and words[2:] else words[1:]
     if "." not in words[0]:
         words[0] = words[0][:1].upper() + words[0][1:]
-    return inert(shortened(" ".join(words), 100))
+    return inert(shorten_text(" ".join(words), 100))
 
 
 _ACTS: Final[Mapping[str, Act]] = {

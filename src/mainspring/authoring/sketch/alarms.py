@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from mainspring.authoring.sketch.acts import Content, add_act
+from mainspring.authoring.sketch.acts import ActionContent, add_act
 from mainspring.authoring.sketch.intents import read_intent
 from mainspring.authoring.sketch.reading import Clause
-from mainspring.authoring.sketch.request import Request
+from mainspring.authoring.sketch.request import ParsedRequest
 from mainspring.authoring.sketch.verbs import CALL, MAIL, SAY, TELL
-from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.authoring.sketch.workbench import SketchBuilder
 
 _ON_FAILURE: Final = "/execution/on_failure"
 _TITLE: Final = "{{ run.automation_name }} failed"
 _DETAIL: Final = "{{ run.error.detail }}"
 
 
-def split_alarms(request: Request) -> tuple[list[Clause], list[Clause]]:
+def split_alarms(request: ParsedRequest) -> tuple[list[Clause], list[Clause]]:
     """The clauses of a request, and those that only say what a failure leads to."""
     clauses = list(request.clauses)
     alarms: list[Clause] = []
@@ -38,11 +38,11 @@ def split_alarms(request: Request) -> tuple[list[Clause], list[Clause]]:
     return clauses, alarms
 
 
-def alarm_steps(bench: Workbench, alarms: Sequence[Clause]) -> list[dict[str, Any]]:
+def alarm_steps(bench: SketchBuilder, alarms: Sequence[Clause]) -> list[dict[str, Any]]:
     """The steps of a failure: where the words say, or in the inbox."""
     there = bench.enter("on_failure")
     bench.root = _ON_FAILURE
-    content = Content(_DETAIL, _TITLE)
+    content = ActionContent(_DETAIL, _TITLE)
     for clause in alarms:
         intent = read_intent(clause, bench)
         for target in intent.targets:
@@ -55,7 +55,7 @@ def alarm_steps(bench: Workbench, alarms: Sequence[Clause]) -> list[dict[str, An
     return made
 
 
-def _notice(bench: Workbench) -> dict[str, Any]:
+def _notice(bench: SketchBuilder) -> dict[str, Any]:
     return {
         "step_id": bench.free("tell_failure"),
         "action": "notification",

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.authoring.sketch.acts import Content
+from mainspring.authoring.sketch.acts import ActionContent
 from mainspring.authoring.sketch.intents import Intent
 from mainspring.authoring.sketch.reading import Clause
-from mainspring.authoring.sketch.texts import inert, shortened
+from mainspring.authoring.sketch.texts import inert, shorten_text
 from mainspring.authoring.sketch.verbs import FINAL, PRONOUNS, STOP
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Invalid
@@ -24,7 +24,7 @@ _REPOSITORY: Final = re.compile(r"\b[\w.-]{1,60}/[\w.-]{1,60}\b")
 _QUERIES: Final = frozenset({"q", "query", "search", "term", "keywords", "filter", "jql"})
 
 
-def arguments_of(capability: Capability, intent: Intent, content: Content) -> dict[str, Any]:
+def arguments_of(capability: Capability, intent: Intent, content: ActionContent) -> dict[str, Any]:
     """The arguments that can be known from the words."""
     schema = capability.input_schema
     required = [one for one in schema.get("required", ()) if isinstance(one, str)]
@@ -46,13 +46,15 @@ def arguments_of(capability: Capability, intent: Intent, content: Content) -> di
             made[name] = inert(value)
             continue
         if low in _QUERIES and subject and (name in required or len(required) == 0):
-            made[name] = inert(shortened(subject, 200))
+            made[name] = inert(shorten_text(subject, 200))
         elif low in _TITLES and (name in required):
             made[name] = (
-                content.title if content.text else inert(shortened(subject, 150)) or content.title
+                content.title
+                if content.text
+                else inert(shorten_text(subject, 150)) or content.title
             )
         elif low in _TEXTS and (name in required or content.text) and (content.text or subject):
-            made[name] = content.text or inert(shortened(subject, 1_000))
+            made[name] = content.text or inert(shorten_text(subject, 1_000))
     return _fitting({name: value for name, value in made.items() if value}, schema)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from mainspring.authoring.sketch.reads import PLENTY, SHORT, Material
-from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.authoring.sketch.reads import PLENTY, SHORT, ReadMaterial
+from mainspring.authoring.sketch.workbench import SketchBuilder
 
 
-def trigger_material(bench: Workbench, *, deep: bool) -> list[Material]:
+def trigger_material(bench: SketchBuilder, *, deep: bool) -> list[ReadMaterial]:
     """What the trigger brings; ``deep``: read what it only points at."""
-    made: list[Material] = []
+    made: list[ReadMaterial] = []
     types = {str(one.get("type")) for one in bench.triggers}
     if "page_ingested" in types:
         made.append(_came_in(bench, deep))
@@ -25,7 +25,7 @@ def trigger_material(bench: Workbench, *, deep: bool) -> list[Material]:
                 "{{ trigger.reason | default('', true) }}"
             )
         made.append(
-            Material("What was sent", text, brief, row="{{ trigger }}", value="{{ trigger }}")
+            ReadMaterial("What was sent", text, brief, row="{{ trigger }}", value="{{ trigger }}")
         )
     return made
 
@@ -35,23 +35,23 @@ def _follows_run(trigger: dict[str, Any]) -> bool:
     return trigger.get("type") == "event" and str(type_).startswith("automation.run.")
 
 
-def _came_in(bench: Workbench, deep: bool) -> Material:
+def _came_in(bench: SketchBuilder, deep: bool) -> ReadMaterial:
     row = {"page_id": "{{ trigger.page_id }}", "title": "{{ trigger.title }}"}
     if not deep:
-        return Material(
+        return ReadMaterial(
             "{{ trigger.title }}", "{{ trigger.title }}", "{{ trigger.title }}", row=row
         )
     # Who sent it stands in the front matter.
     part = "markdown" if bench.narrowed else "body"
     name = bench.step("read_page", "get_page", {"id": "{{ trigger.page_id }}", "include": [part]})
     text = f"# {{{{ trigger.title }}}}\n{{{{ steps.{name}.{part} | truncate({PLENTY}) }}}}"
-    return Material("{{ trigger.title }}", text, "{{ trigger.title }}", output=name, row=row)
+    return ReadMaterial("{{ trigger.title }}", text, "{{ trigger.title }}", output=name, row=row)
 
 
-def _changed(bench: Workbench, deep: bool) -> Material:
+def _changed(bench: SketchBuilder, deep: bool) -> ReadMaterial:
     brief = "{{ trigger.board_name }}: {{ trigger.change }} ({{ trigger.count }})"
     if not deep and bench.row_test is None:
-        return Material("{{ trigger.board_name }}", brief, brief)
+        return ReadMaterial("{{ trigger.board_name }}", brief, brief)
     name = bench.step(
         "read_board",
         "get_board",
@@ -68,5 +68,7 @@ def _changed(bench: Workbench, deep: bool) -> Material:
         chosen = bench.step("choose_rows", "transform_data", {"output": {"text": text}})
         text = f"{{{{ steps.{chosen}.text }}}}"
         when = f"{{{{ steps.{chosen}.text | length > 0 }}}}"
-        return Material("{{ trigger.board_name }}", text, text, when=when, output=chosen, gate=True)
-    return Material("{{ trigger.board_name }}", text, text, output=name)
+        return ReadMaterial(
+            "{{ trigger.board_name }}", text, text, when=when, output=chosen, gate=True
+        )
+    return ReadMaterial("{{ trigger.board_name }}", text, text, output=name)

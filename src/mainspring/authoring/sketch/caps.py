@@ -52,16 +52,16 @@ _UNITS: Final = {"s": 1, "m": 60, "h": 3600}
 
 
 @dataclass(slots=True)
-class Caps:
+class RequestedCaps:
     """The bounds that were said, and where."""
 
     values: dict[str, Any] = field(default_factory=dict)
     spans: list[Span] = field(default_factory=list)
 
 
-def find_caps(text: str) -> Caps:
+def find_caps(text: str) -> RequestedCaps:
     """Everything that a text says about money, time and the model."""
-    caps = Caps()
+    caps = RequestedCaps()
     for found in (*_MONEY_PER.finditer(text), *_MONEY_MOST.finditer(text)):
         if any(start <= found.start() < end for start, end in caps.spans):
             continue

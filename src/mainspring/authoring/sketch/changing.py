@@ -9,32 +9,32 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from mainspring.authoring.resources import Resources
-from mainspring.authoring.shapes import Sketch, Wish
+from mainspring.authoring.resources import WorkspaceResources
+from mainspring.authoring.shapes import AutomationRequest, ProposalSketch
 from mainspring.authoring.sketch.adding import add_steps
 from mainspring.authoring.sketch.alarms import alarm_steps, split_alarms
 from mainspring.authoring.sketch.fortnights import on_steps
-from mainspring.authoring.sketch.happenings import Happening
+from mainspring.authoring.sketch.happenings import TriggerEvent
 from mainspring.authoring.sketch.languages import ONLY_ENGLISH, is_foreign
-from mainspring.authoring.sketch.moments import BY_HAND, add_schedules, ask_zone, says_when
+from mainspring.authoring.sketch.moments import BY_HAND, add_schedules, ask_zone, has_schedule
 from mainspring.authoring.sketch.naming import goal_of
 from mainspring.authoring.sketch.narrowing import tell_unjudged
 from mainspring.authoring.sketch.reading import Clause
 from mainspring.authoring.sketch.removing import remove_steps
-from mainspring.authoring.sketch.request import Request, read_request
+from mainspring.authoring.sketch.request import ParsedRequest, read_request
 from mainspring.authoring.sketch.rhythms import (
+    find_named_zone,
     keep_what_stays,
     names_zone,
     without_zone_note,
-    zone_said,
 )
-from mainspring.authoring.sketch.swapping import ADDING, plan_of, replace_place, walk
-from mainspring.authoring.sketch.texts import loose, quoted, shortened
-from mainspring.authoring.sketch.triggers import add_happening, named
-from mainspring.authoring.sketch.verbs import VERBS, words_of
-from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.authoring.sketch.swapping import ADDING, plan_of, replace_destination, walk
+from mainspring.authoring.sketch.texts import loose, quote_request, shorten_text
+from mainspring.authoring.sketch.triggers import add_happening, set_automation_name
+from mainspring.authoring.sketch.verbs import VERBS, split_words
+from mainspring.authoring.sketch.workbench import SketchBuilder
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.pointers import under
+from mainspring.definition.pointers import join_pointer
 
 _RENAME: Final = re.compile(
     r"\b(?:rename (?:it|this|the automation)?\s{0,2}(?:to|as|into)?|call (?:it|this)|name it|"
@@ -43,8 +43,8 @@ _RENAME: Final = re.compile(
     re.IGNORECASE,
 )
 _JOINT: Final = re.compile(r"\s(?:and|then|but)\s+(\w{1,20})", re.IGNORECASE)
-_REMOVING: Final = words_of("remove drop delete stop skip without don't dont no not")
-_HOLLOW: Final = words_of(
+_REMOVING: Final = split_words("remove drop delete stop skip without don't dont no not")
+_HOLLOW: Final = split_words(
     "make it run change move set the schedule to time do use now instead of at on this that "
     "please be happen let have should automation and a limit budget cap spend rather than "
     "from every day only them hours start trigger fire keep must finish take its costs cost "
@@ -55,16 +55,19 @@ Document = dict[str, Any]
 
 
 def change(
-    wish: Wish, before: Mapping[str, Any], words: Vocabulary, resources: Resources
-) -> Sketch:
+    wish: AutomationRequest,
+    before: Mapping[str, Any],
+    words: Vocabulary,
+    resources: WorkspaceResources,
+) -> ProposalSketch:
     """The definition with what was asked for changed; where nothing was understood, unchanged."""
     document: Document = deepcopy(dict(before))
-    bench = Workbench(
+    bench = SketchBuilder(
         words, resources, judges=False, first=len(plan_of(document)), taken=set(_ids(document))
     )
     text, renamed = _rename(wish.text, document)
     zone = _zone(document) or wish.timezone
-    request = read_request(Wish(text, wish.now, zone), resources, told=False)
+    request = read_request(AutomationRequest(text, wish.now, zone), resources, told=False)
     request = _with_what_stays(document, bench, request, wish.now, zone)
     bench.text = request.text
     goal = _sketched_goal(document, resources, wish)
@@ -86,29 +89,31 @@ def change(
         bench.notes.clear()
         bench.misses.clear()
         said = request.text or text
-        told = f"Without a model this change was not understood: {quoted(said)}."
+        told = f"Without a model this change was not understood: {quote_request(said)}."
         bench.lose(said, f"{told} Nothing was changed.")
         if is_foreign(text):
             bench.note(ONLY_ENGLISH)
     writes = document.get("writes")
     boards = writes.get("boards") if isinstance(writes, dict) else None
     bench.ask_lost(document)
-    questions = bench.settled_questions(len(boards) if isinstance(boards, list) else 0)
-    return Sketch(document, on_steps(questions, plan_of(document)), tuple(bench.notes))
+    questions = bench.order_questions(len(boards) if isinstance(boards, list) else 0)
+    return ProposalSketch(document, on_steps(questions, plan_of(document)), tuple(bench.notes))
 
 
-def _sketched_goal(document: Document, resources: Resources, wish: Wish) -> str:
+def _sketched_goal(
+    document: Document, resources: WorkspaceResources, wish: AutomationRequest
+) -> str:
     """What it is for, without when; empty where a person wrote the goal."""
     goal, intent = document.get("goal"), document.get("intent")
     if not isinstance(goal, str) or not isinstance(intent, str) or goal != goal_of(intent):
         return ""
-    request = read_request(Wish(intent, wish.now, wish.timezone), resources)
+    request = read_request(AutomationRequest(intent, wish.now, wish.timezone), resources)
     told = ", ".join(one.text() for one in request.clauses[:_MOST_CLAUSES])
     return goal_of(told) if told else ""
 
 
 def _alarms(
-    document: Document, bench: Workbench, request: Request, alarms: Sequence[Clause]
+    document: Document, bench: SketchBuilder, request: ParsedRequest, alarms: Sequence[Clause]
 ) -> bool:
     """What a failure leads to, where nothing was said of that yet."""
     if not any(one.sort == "failure" for one in request.happenings):
@@ -123,7 +128,7 @@ def _alarms(
     return True
 
 
-def _tell_conditions(bench: Workbench, request: Request) -> None:
+def _tell_conditions(bench: SketchBuilder, request: ParsedRequest) -> None:
     """Conditions that a change by rules cannot put anywhere."""
     lost = [one.text for one in request.happenings if one.sort in ("condition", "unknown")]
     tell_unjudged(bench, [*lost, *bench.narrowed])
@@ -163,14 +168,14 @@ def _rename(text: str, document: Document) -> tuple[str, bool]:
                 end = found.start("name") + joint.start()
                 said = said[: joint.start()]
                 break
-    name = loose(shortened(said.strip("\"“”' "), 200))
+    name = loose(shorten_text(said.strip("\"“”' "), 200))
     if not name or not name.isprintable():
         return text, False
     document["name"] = name
     return text[: found.start()] + " " * (end - found.start()) + text[end:], True
 
 
-def _caps(document: Document, request: Request) -> bool:
+def _caps(document: Document, request: ParsedRequest) -> bool:
     if not request.caps.values:
         return False
     execution = document.get("execution")
@@ -179,15 +184,15 @@ def _caps(document: Document, request: Request) -> bool:
     return True
 
 
-def _moments(document: Document, bench: Workbench, request: Request) -> bool:
+def _moments(document: Document, bench: SketchBuilder, request: ParsedRequest) -> bool:
     """New schedules in the place of the old ones."""
-    if not says_when(request.time) and not request.by_hand:
+    if not has_schedule(request.time) and not request.by_hand:
         return False
     triggers = document.get("triggers")
     entries = list(triggers) if isinstance(triggers, list) else []
     others = [one for one in entries if not _is_schedule(one)]
     old = [one for one in entries if _is_schedule(one)]
-    if request.by_hand and not says_when(request.time):
+    if request.by_hand and not has_schedule(request.time):
         document["triggers"] = []
         bench.note(f"It has no trigger any more and runs {BY_HAND} only.")
         return True
@@ -203,8 +208,12 @@ def _moments(document: Document, bench: Workbench, request: Request) -> bool:
 
 
 def _with_what_stays(
-    document: Document, bench: Workbench, request: Request, now: datetime, zone: str | None
-) -> Request:
+    document: Document,
+    bench: SketchBuilder,
+    request: ParsedRequest,
+    now: datetime,
+    zone: str | None,
+) -> ParsedRequest:
     """Only days or exceptions were said, so the hour stays as it is."""
     triggers = document.get("triggers")
     old = [one for one in triggers if _is_schedule(one)] if isinstance(triggers, list) else []
@@ -217,7 +226,9 @@ def _with_what_stays(
     return replace(request, time=time)
 
 
-def _same_days(document: Document, bench: Workbench, old: Sequence[Any], request: Request) -> bool:
+def _same_days(
+    document: Document, bench: SketchBuilder, old: Sequence[Any], request: ParsedRequest
+) -> bool:
     """Only an hour was said, so the days stay as they are."""
     time = request.time
     asked = [one for one in time.clarifications if one.kind == "how_often"]
@@ -237,7 +248,7 @@ def _same_days(document: Document, bench: Workbench, old: Sequence[Any], request
     ask_zone(
         bench,
         [
-            under("/triggers", place, "config", "timezone")
+            join_pointer("/triggers", place, "config", "timezone")
             for place, one in enumerate(entries)
             if _is_schedule(one) and "timezone" not in one.get("config", {})
         ],
@@ -250,13 +261,13 @@ def _is_clock(fields: Sequence[str]) -> bool:
     return fields[0].isdecimal() and fields[1].isdecimal()
 
 
-def _other_zone(document: Document, request: Request, wish: Wish) -> bool:
+def _other_zone(document: Document, request: ParsedRequest, wish: AutomationRequest) -> bool:
     """Only a zone was said: the schedules stay, read in another place."""
     triggers = document.get("triggers")
     if not isinstance(triggers, list):
         return False
     moved = [one for one in triggers if _is_schedule(one) and isinstance(one.get("config"), dict)]
-    zone = zone_said(request.text, wish.now) if moved else None
+    zone = find_named_zone(request.text, wish.now) if moved else None
     for one in moved if zone else ():
         one["config"]["timezone"] = zone
     return zone is not None
@@ -281,11 +292,11 @@ def _is_schedule(trigger: Any) -> bool:
     return isinstance(trigger, dict) and trigger.get("type") == "schedule"
 
 
-def _happenings(document: Document, bench: Workbench, request: Request) -> bool:
-    known: list[Happening] = [
+def _happenings(document: Document, bench: SketchBuilder, request: ParsedRequest) -> bool:
+    known: list[TriggerEvent] = [
         one for one in request.happenings if one.sort not in ("condition", "unknown", "failure")
     ]
-    if not known or says_when(request.time):
+    if not known or has_schedule(request.time):
         return False
     triggers = document.get("triggers")
     replaced = "instead" in request.text.lower().split()
@@ -295,20 +306,20 @@ def _happenings(document: Document, bench: Workbench, request: Request) -> bool:
         add_happening(bench, one, alone=True)
     own = str(document.get("name") or "")
     document["triggers"] = [
-        named(one, own) if isinstance(one, dict) and one not in kept else one
+        set_automation_name(one, own) if isinstance(one, dict) and one not in kept else one
         for one in bench.triggers
     ]
     return True
 
 
-def _clause(document: Document, bench: Workbench, clause: Clause) -> bool:
+def _clause(document: Document, bench: SketchBuilder, clause: Clause) -> bool:
     """One clause of a change; what is hollow was said by the time words already."""
     words = set(clause.words)
     if not words - _HOLLOW:
         return False
     if words & _REMOVING and "instead" not in words:
         return remove_steps(document, bench, clause)
-    if replace_place(document, bench, clause):
+    if replace_destination(document, bench, clause):
         return True
     if words & ADDING or clause.verb:
         _tell_added(document, bench, clause)
@@ -317,7 +328,7 @@ def _clause(document: Document, bench: Workbench, clause: Clause) -> bool:
     return False
 
 
-def _tell_added(document: Document, bench: Workbench, clause: Clause) -> None:
+def _tell_added(document: Document, bench: SketchBuilder, clause: Clause) -> None:
     """A message that comes beside one that is there may have been meant in its place."""
     steps = [one for one in walk(plan_of(document)) if one.get("action") == "slack_post"]
     if clause.of("channel") and steps and not set(clause.words) & ADDING:

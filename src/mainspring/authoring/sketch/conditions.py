@@ -6,32 +6,32 @@ from collections.abc import Sequence
 from typing import Final
 
 from mainspring.authoring.sketch.reading import Clause
-from mainspring.authoring.sketch.reads import Material
-from mainspring.authoring.sketch.verbs import STOP, words_of
-from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.authoring.sketch.reads import ReadMaterial
+from mainspring.authoring.sketch.verbs import STOP, split_words
+from mainspring.authoring.sketch.workbench import SketchBuilder
 
-_UP: Final = words_of(
+_UP: Final = split_words(
     "up ok okay 200 reachable online available healthy alive fine answer answers respond responds "
     "work works working running status code load loads there green"
 )
-_DOWN: Final = words_of(
+_DOWN: Final = split_words(
     "down unreachable offline unavailable dead failing error errors broken 500 fails fail failed "
     "outage unhealthy breaks broke crashes wrong"
 )
-_NOT: Final = words_of(
+_NOT: Final = split_words(
     "not isn't isnt doesn't doesnt no longer never stops won't aren't other than anything different"
 )
-_SITE: Final = words_of(
+_SITE: Final = split_words(
     "website site server homepage url page api address service host our shop app web endpoint it's "
     "returns return returned gives give says say check one any either both them it's goes anything "
     "something an"
 )
-_CHANGED: Final = words_of("changes changed change different updated updates differs")
-LOOKING: Final = words_of("check watch monitor ping see test verify look make")
+_CHANGED: Final = split_words("changes changed change different updated updates differs")
+LOOKING: Final = split_words("check watch monitor ping see test verify look make")
 _REMEMBERED: Final = 20_000
 
 
-def tight_condition(conditions: Sequence[str], materials: Sequence[Material]) -> str | None:
+def tight_condition(conditions: Sequence[str], materials: Sequence[ReadMaterial]) -> str | None:
     """The condition as an expression, where one address was fetched and that is all it needs."""
     web = [one for one in materials if one.web]
     if not web or not conditions:
@@ -49,7 +49,7 @@ def tight_condition(conditions: Sequence[str], materials: Sequence[Material]) ->
     return f"{{{{ {ok} }}}}"
 
 
-def only_looks(clause: Clause) -> bool:
+def is_reachability_check(clause: Clause) -> bool:
     """Whether a clause asks no more than that an address answers."""
     if clause.verb not in LOOKING or not (clause.of("url") or clause.of("host")):
         return False
@@ -67,7 +67,7 @@ def asks_for_site(conditions: Sequence[str]) -> bool:
 
 
 def change_condition(
-    bench: Workbench, conditions: Sequence[str], materials: Sequence[Material]
+    bench: SketchBuilder, conditions: Sequence[str], materials: Sequence[ReadMaterial]
 ) -> str | None:
     """Whether what was fetched differs from what was remembered; a step recalls it."""
     web = [one for one in materials if one.web]
@@ -93,11 +93,11 @@ def is_about_site(condition: str) -> bool:
     return bool(words & _DOWN) and not words - _DOWN - _SITE - STOP
 
 
-def add_memory(bench: Workbench, materials: Sequence[Material]) -> None:
+def add_memory(bench: SketchBuilder, materials: Sequence[ReadMaterial]) -> None:
     """The step that remembers what was seen this time."""
     web = next(one for one in materials if one.web)
     bench.step("remember", "automation_kv.set", {"key": "seen", "value": f"{{{{ {_seen(web)} }}}}"})
 
 
-def _seen(material: Material) -> str:
+def _seen(material: ReadMaterial) -> str:
     return f"(steps.{material.output}.text | truncate({_REMEMBERED}))"

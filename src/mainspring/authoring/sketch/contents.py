@@ -6,17 +6,17 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from mainspring.authoring.sketch.acts import Content, title_of
+from mainspring.authoring.sketch.acts import ActionContent, title_of
 from mainspring.authoring.sketch.fortnights import both
 from mainspring.authoring.sketch.intents import Intent
-from mainspring.authoring.sketch.plan import Plan
-from mainspring.authoring.sketch.reads import WHOLE, Material
-from mainspring.authoring.sketch.sayings import fixed_text, literal_text
-from mainspring.authoring.sketch.texts import inert, shortened
-from mainspring.authoring.sketch.thinking import Thought
+from mainspring.authoring.sketch.plan import SketchPlan
+from mainspring.authoring.sketch.reads import WHOLE, ReadMaterial
+from mainspring.authoring.sketch.sayings import find_literal_text, literal_text
+from mainspring.authoring.sketch.texts import inert, shorten_text
+from mainspring.authoring.sketch.thinking import AgentOutput
 from mainspring.authoring.sketch.verbs import WHOLLY
 from mainspring.authoring.sketch.watching import is_down, site_of
-from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.authoring.sketch.workbench import SketchBuilder
 
 _WITH: Final = re.compile(
     r"\bwith (?:the |its |their )?"
@@ -27,32 +27,32 @@ _SPLIT: Final = re.compile(r",? and (?:the )?|, (?:the )?", re.IGNORECASE)
 
 
 def content_of(
-    bench: Workbench,
-    plan: Plan,
+    bench: SketchBuilder,
+    plan: SketchPlan,
     intent: Intent,
-    materials: Sequence[Material],
-    thought: Thought | None,
-) -> Content:
+    materials: Sequence[ReadMaterial],
+    thought: AgentOutput | None,
+) -> ActionContent:
     title = title_of(plan.name)
     tight = plan.tight or next((one.when for one in materials if one.gate), None)
-    fixed = fixed_text(intent)
+    fixed = find_literal_text(intent)
     rows, key = _rows_of(bench, intent, materials, thought)
     rows_when = thought.rows_when if thought is not None and thought.shape.rows else None
     literal = literal_text(intent)
     if literal or (fixed and thought is None and not materials):
-        told = shortened(fixed, 1_000)
+        told = shorten_text(fixed, 1_000)
         when = thought.when if thought is not None and plan.conditions else tight
         if not intent.clause.quote():
             told = told[:1].upper() + told[1:]
-        named = inert(shortened(told.rstrip("."), 150))
-        return Content(inert(told), named, when, rows, rows_when, key)
+        named = inert(shorten_text(told.rstrip("."), 150))
+        return ActionContent(inert(told), named, when, rows, rows_when, key)
     if thought is not None and id(intent) in plan.parts:
         text, there = thought.part(plan.parts[id(intent)])
         when = there if tight is None else both(tight, there)
-        return Content(text, title, when, rows, rows_when, key)
+        return ActionContent(text, title, when, rows, rows_when, key)
     if thought is not None:
         when = thought.when if tight is None else both(tight, thought.when)
-        return Content(thought.text, title, when, rows, rows_when, key)
+        return ActionContent(thought.text, title, when, rows, rows_when, key)
     if materials:
         places = {one.where for one in intent.targets}
         whole = intent.clause.verb in WHOLLY and places & {"mail", "owner", "file", "page"}
@@ -69,8 +69,8 @@ def content_of(
             text = "\n".join(f"{one}: {{{{ trigger.{one} | default('', true) }}}}" for one in cells)
             bench.note(f"The sender must name the fields so: {', '.join(cells)}.")
         value = materials[0].value if len(materials) == 1 else None
-        return Content(text, title, when, rows, rows_when, key, value)
-    return Content("", title, None, rows, rows_when, key)
+        return ActionContent(text, title, when, rows, rows_when, key, value)
+    return ActionContent("", title, None, rows, rows_when, key)
 
 
 def _cells(intent: Intent) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ def _cells(intent: Intent) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names)) if len(names) > 1 else ()
 
 
-def _news(plan: Plan, materials: Sequence[Material]) -> str:
+def _news(plan: SketchPlan, materials: Sequence[ReadMaterial]) -> str:
     """What has become of an address, as a title."""
     site = site_of(materials)
     if plan.changes:
@@ -91,7 +91,10 @@ def _news(plan: Plan, materials: Sequence[Material]) -> str:
 
 
 def _rows_of(
-    bench: Workbench, intent: Intent, materials: Sequence[Material], thought: Thought | None
+    bench: SketchBuilder,
+    intent: Intent,
+    materials: Sequence[ReadMaterial],
+    thought: AgentOutput | None,
 ) -> tuple[object, str | None]:
     if thought is not None and thought.shape.rows:
         return thought.rows, None

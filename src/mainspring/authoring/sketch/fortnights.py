@@ -6,14 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mainspring.authoring.shapes import Choice, Question
-from mainspring.definition.pointers import under
+from mainspring.authoring.shapes import ProposalQuestion, QuestionChoice
+from mainspring.definition.pointers import join_pointer
 
 # Where a choice keeps its condition until the steps are known.
 ANY_STEP = "/when"
 
 
-def on_steps(questions: Iterable[Question], steps: Sequence[Any]) -> tuple[Question, ...]:
+def on_steps(
+    questions: Iterable[ProposalQuestion], steps: Sequence[Any]
+) -> tuple[ProposalQuestion, ...]:
     """The questions, with the condition of each choice at every step of the plan."""
     return tuple(
         replace(one, choices=tuple(_on_steps(choice, steps) for choice in one.choices))
@@ -21,7 +23,7 @@ def on_steps(questions: Iterable[Question], steps: Sequence[Any]) -> tuple[Quest
     )
 
 
-def _on_steps(choice: Choice, steps: Sequence[Any]) -> Choice:
+def _on_steps(choice: QuestionChoice, steps: Sequence[Any]) -> QuestionChoice:
     also: list[tuple[str, Any]] = []
     for pointer, value in choice.also:
         if pointer != ANY_STEP:
@@ -29,8 +31,8 @@ def _on_steps(choice: Choice, steps: Sequence[Any]) -> Choice:
             continue
         for place, step in enumerate(steps):
             there = step.get("when") if isinstance(step, Mapping) else None
-            also.append((under("/plan", place, "when"), both(value, there)))
-    return Choice(choice.label, choice.value, tuple(also))
+            also.append((join_pointer("/plan", place, "when"), both(value, there)))
+    return QuestionChoice(choice.label, choice.value, tuple(also))
 
 
 def both(one: str, other: Any) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from mainspring.authoring.sketch.reading import Token, begins, joined
+from mainspring.authoring.sketch.reading import Token, begins, join_tokens
 from mainspring.authoring.sketch.search import stem
-from mainspring.authoring.sketch.verbs import SENDERS, SERVICES, STOP, words_of
+from mainspring.authoring.sketch.verbs import SENDERS, SERVICES, STOP, split_words
 
 Sort = Literal["event", "automation", "board", "webhook", "page", "failure", "unknown", "condition"]
 
@@ -48,34 +48,34 @@ EVENT_TYPE: Final = re.compile(
     r"(?![\w.]{1,300}\.(?:pdf|csv|txt|md|json|html|docx?|xlsx?|png|jpe?g|zip)$)"
     r"[a-z][a-z0-9_]{0,60}(?:\.[a-z][a-z0-9_]{0,60}){1,4}"
 )
-_FAILS: Final = words_of("fails failed fail breaks broken broke crashes errors wrong")
-_SUCCEEDS: Final = words_of(
+_FAILS: Final = split_words("fails failed fail breaks broken broke crashes errors wrong")
+_SUCCEEDS: Final = split_words(
     "succeeds succeeded succeed finishes finished finish done ends ended completes "
     "completed complete runs ran run"
 )
-_CANCELS: Final = words_of("cancelled canceled cancels")
-_SELF: Final = words_of("it this that anything something step run everything they")
-ADDED: Final = words_of("added appended new created inserted add arrives appears adds")
-CHANGED: Final = words_of("updated changed edited modified changes change moves moved update")
-DELETED: Final = words_of("deleted removed")
-_CALLS: Final = words_of("calls posts sends pings hits notifies triggers pushes reports")
-_HOOK: Final = words_of("webhook webhooks hook callback http post request endpoint")
-COMES: Final = words_of(
+_CANCELS: Final = split_words("cancelled canceled cancels")
+_SELF: Final = split_words("it this that anything something step run everything they")
+ADDED: Final = split_words("added appended new created inserted add arrives appears adds")
+CHANGED: Final = split_words("updated changed edited modified changes change moves moved update")
+DELETED: Final = split_words("deleted removed")
+_CALLS: Final = split_words("calls posts sends pings hits notifies triggers pushes reports")
+_HOOK: Final = split_words("webhook webhooks hook callback http post request endpoint")
+COMES: Final = split_words(
     "added add comes come arrives arrive uploaded created ingested received receive saved "
     "lands appears published written updated changed changes modified edited get gets new "
     "imported dropped drops filed submitted incoming shows synced adds uploads"
 )
-_FILLS: Final = words_of("fills filled submits completes fill submit")
-_OCCURS: Final = words_of(
+_FILLS: Final = split_words("fills filled submits completes fill submit")
+_OCCURS: Final = split_words(
     "happens occurs published fires fired is comes arrives raised emitted told sent received"
 )
-_NOT_PAGES: Final = words_of(
+_NOT_PAGES: Final = split_words(
     "order payment build deploy user customer row event price alert form issue ticket"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class HappeningNames:
     """The names of a workspace by which happenings are told apart."""
 
     # Words that begin the names of boards, words that stand for pages, names of automations.
@@ -89,7 +89,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class TriggerEvent:
     """What was said to happen, and its sort."""
 
     sort: Sort
@@ -104,17 +104,17 @@ class Happening:
 
     @property
     def text(self) -> str:
-        return joined(self.tokens, "")
+        return join_tokens(self.tokens, "")
 
 
 def split_happenings(
-    tokens: Sequence[Token], known: Known, *, scheduled: bool = False
-) -> tuple[list[Happening], list[Token]]:
+    tokens: Sequence[Token], known: HappeningNames, *, scheduled: bool = False
+) -> tuple[list[TriggerEvent], list[Token]]:
     """The happenings and conditions of a text, and the tokens that are left.
 
     ``scheduled``: a moment was said, so what is done for each of something is no happening.
     """
-    found: list[Happening] = []
+    found: list[TriggerEvent] = []
     rest: list[Token] = []
     at = 0
     while at < len(tokens):
@@ -136,7 +136,7 @@ def split_happenings(
             at += 1
             continue
         leading = not any(one.kind != "mark" for one in rest[_sentence(rest) :])
-        found.append(Happening(sort, said, start, leading))
+        found.append(TriggerEvent(sort, said, start, leading))
         rest.append(Token("mark", ",", ",", tokens[at].start, tokens[at].start))
         at = end
     return found, rest
@@ -184,10 +184,10 @@ def _goes_on(tokens: Sequence[Token], at: int) -> bool:
     return at + 1 < len(tokens) and tokens[at + 1].low == "or"
 
 
-def sort_of(tokens: Sequence[Token], start: str, known: Known) -> Sort | None:
+def sort_of(tokens: Sequence[Token], start: str, known: HappeningNames) -> Sort | None:
     """What sort of happening some words tell of; none: they are something else."""
     words = {one.low for one in tokens}
-    made = known_sort(tokens, words, known)
+    made = classify_event(tokens, words, known)
     first = start.split(maxsplit=1)[0]
     called = bool(words & (_HOOK | _CALLS))
     about = made in {"page", "failure"} or (made == "webhook" and not called)
@@ -205,7 +205,7 @@ def sort_of(tokens: Sequence[Token], start: str, known: Known) -> Sort | None:
     return "unknown"
 
 
-def known_sort(tokens: Sequence[Token], words: set[str], known: Known) -> Sort | None:
+def classify_event(tokens: Sequence[Token], words: set[str], known: HappeningNames) -> Sort | None:
     if _tells_event(tokens, words):
         return "event"
     ended = words & (_FAILS | _SUCCEEDS | _CANCELS)
@@ -232,7 +232,7 @@ def tells_type(stems: AbstractSet[str], parts: Sequence[str]) -> bool:
     return len(parts) > 2 and parts[-1] in stems and len(stems & set(parts)) >= 2
 
 
-def _from_outside(tokens: Sequence[Token], words: set[str], known: Known) -> Sort | None:
+def _from_outside(tokens: Sequence[Token], words: set[str], known: HappeningNames) -> Sort | None:
     """Calls and pages, which others send."""
     if words & _HOOK or (words & _CALLS and words & (SENDERS | {"our", "my", "us", "me"})):
         return "webhook"
@@ -269,13 +269,13 @@ def _noun(tokens: Sequence[Token]) -> str | None:
     return before[-1] if before else None
 
 
-def says_more(happening: Happening) -> bool:
+def has_condition(happening: TriggerEvent) -> bool:
     """Whether more must hold than that something came in or changed."""
     usual = COMES | ADDED | CHANGED | DELETED
     return happening.sort in ("page", "board") and not happening.words & usual
 
 
-def noun_of(happening: Happening) -> str | None:
+def noun_of(happening: TriggerEvent) -> str | None:
     return _noun(happening.tokens)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from mainspring.authoring.sketch.intents import Intent, Target
+from mainspring.authoring.sketch.intents import Intent, IntentTarget
 from mainspring.authoring.sketch.lookup import columns_of, names_pages
 from mainspring.authoring.sketch.parts import name_parts
-from mainspring.authoring.sketch.plan import READ_BY_PEOPLE, TEXTUAL, Plan
-from mainspring.authoring.sketch.reads import WHOLE, Material
-from mainspring.authoring.sketch.sayings import fixed_text, literal_text
-from mainspring.authoring.sketch.texts import quoted
-from mainspring.authoring.sketch.thinking import Shape, Thought, add_thought
+from mainspring.authoring.sketch.plan import READ_BY_PEOPLE, TEXTUAL, SketchPlan
+from mainspring.authoring.sketch.reads import WHOLE, ReadMaterial
+from mainspring.authoring.sketch.sayings import find_literal_text, literal_text
+from mainspring.authoring.sketch.texts import quote_request
+from mainspring.authoring.sketch.thinking import AgentOutput, AgentOutputShape, add_thought
 from mainspring.authoring.sketch.verbs import (
     BULLETS,
     FINAL,
@@ -21,27 +21,27 @@ from mainspring.authoring.sketch.verbs import (
     READ,
     STOP,
     THINK,
-    words_of,
+    split_words,
 )
-from mainspring.authoring.sketch.workbench import Workbench
-from mainspring.definition.pointers import under
+from mainspring.authoring.sketch.workbench import SketchBuilder
+from mainspring.definition.pointers import join_pointer
 
 _SHAPING: Final = BULLETS | STOP | PRONOUNS | frozenset(NUMBERS) | frozenset({"write", "short"})
-_CREATIVE: Final = words_of(
+_CREATIVE: Final = split_words(
     "joke haiku poem quote tip greeting welcome thank riddle fact wish motivational message"
 )
 # What nobody knows who has not looked.
-_FACTS: Final = words_of(
+_FACTS: Final = split_words(
     "weather forecast temperature price prices stock stocks rate rates news headlines sales "
     "revenue customer customers invoice invoices order orders ticket tickets lead leads deal "
     "deals paid unpaid overdue open latest current recent today's yesterday's week's month's this "
     "new numbers figures statistics stats metrics traffic visitors balance inventory results "
     "scores events meetings deliveries payments subscribers signups errors builds"
 )
-_WHOLE: Final = words_of(
+_WHOLE: Final = split_words(
     "board boards state contents entries entry all current every everything table dataset"
 )
-PASSED_ON: Final = words_of(
+PASSED_ON: Final = split_words(
     "row rows result results event details list payload link links title titles text data message "
     "name names answer response status body content contents raw new latest what whole full "
     "differences difference changes output value price number reason cause id time error its "
@@ -51,7 +51,9 @@ PASSED_ON: Final = words_of(
 )
 
 
-def _instructions(bench: Workbench, plan: Plan, materials: Sequence[Material]) -> list[str]:
+def _instructions(
+    bench: SketchBuilder, plan: SketchPlan, materials: Sequence[ReadMaterial]
+) -> list[str]:
     made = [_instruction(one) for one in plan.intents if one.thinks]
     if len(made) > 1:
         made = [one for one in made if not _only_shape(one)] or made
@@ -67,7 +69,9 @@ def _instructions(bench: Workbench, plan: Plan, materials: Sequence[Material]) -
     return [one for one in made if one]
 
 
-def think(bench: Workbench, plan: Plan, materials: list[Material], shape: Shape) -> Thought | None:
+def think(
+    bench: SketchBuilder, plan: SketchPlan, materials: list[ReadMaterial], shape: AgentOutputShape
+) -> AgentOutput | None:
     instructions = _instructions(bench, plan, materials)
     for intent in plan.intents:
         for target in intent.targets:
@@ -97,7 +101,7 @@ def think(bench: Workbench, plan: Plan, materials: list[Material], shape: Shape)
     return add_thought(bench, instructions, materials, shape, plan.tight)
 
 
-def _ask_source(bench: Workbench, instructions: Sequence[str]) -> None:
+def _ask_source(bench: SketchBuilder, instructions: Sequence[str]) -> None:
     """What is known only to those who look is asked for; all else a model may write by itself."""
     words = {one.strip(".,;:!?").lower() for told in instructions for one in told.split()}
     if not words & _FACTS:
@@ -106,18 +110,20 @@ def _ask_source(bench: Workbench, instructions: Sequence[str]) -> None:
     said = " ".join(instructions).removeprefix("Write ")
     bench.ask(
         "source",
-        under(bench.next_at, "config", "documents"),
-        f"Where does this come from: {quoted(said)}? Say a web address, a board, or pages.",
+        join_pointer(bench.next_at, "config", "documents"),
+        f"Where does this come from: {quote_request(said)}? Say a web address, a board, or pages.",
         kind="words",
         why="A model cannot know it, and would make it up.",
     )
 
 
-def _is_creative(plan: Plan) -> bool:
+def _is_creative(plan: SketchPlan) -> bool:
     return any(intent.clause.has(_CREATIVE) for intent in plan.intents)
 
 
-def _with_conditions(plan: Plan, instructions: list[str], shape: Shape) -> list[str]:
+def _with_conditions(
+    plan: SketchPlan, instructions: list[str], shape: AgentOutputShape
+) -> list[str]:
     """A condition for rows says which of them; one for a message, whether it is sent at all."""
     said = " and ".join(plan.conditions)
     places = {one.where for intent in plan.intents for one in intent.targets}
@@ -146,13 +152,13 @@ def _instruction(intent: Intent, *, by_tool: bool = False) -> str:
     return told if intent.clause.quote() else ""
 
 
-def _is_done_by_tool(plan: Plan, intent: Intent) -> bool:
+def _is_done_by_tool(plan: SketchPlan, intent: Intent) -> bool:
     tool = plan.tools.get(id(intent))
     return tool is not None and not tool.reads
 
 
 def _must_think(
-    bench: Workbench, plan: Plan, intent: Intent, materials: Sequence[Material]
+    bench: SketchBuilder, plan: SketchPlan, intent: Intent, materials: Sequence[ReadMaterial]
 ) -> bool:
     """Whether what is to be sent has to be written first."""
     textual = [one for one in intent.targets if one.where in TEXTUAL]
@@ -165,8 +171,8 @@ def _must_think(
     if materials:
         people = any(one.where in READ_BY_PEOPLE for one in textual)
         rows = any(one.rows for one in materials)
-        return (people and any(one.raw for one in materials)) or says_more(bench, intent, rows)
-    if fixed_text(intent):
+        return (people and any(one.raw for one in materials)) or needs_new_text(bench, intent, rows)
+    if find_literal_text(intent):
         return False
     places = {one.where for one in textual}
     if places & {"page", "file"}:
@@ -174,7 +180,7 @@ def _must_think(
     return bool(intent.subject) and places.isdisjoint({"call", "event"})
 
 
-def says_more(bench: Workbench, intent: Intent, rows: bool) -> bool:
+def needs_new_text(bench: SketchBuilder, intent: Intent, rows: bool) -> bool:
     """Whether something of its own is to be written, and not only what was read passed on.
 
     ``rows``: rows of a board were read, and other words than theirs choose among them.
@@ -189,11 +195,11 @@ def says_more(bench: Workbench, intent: Intent, rows: bool) -> bool:
 
 
 def _shape_for(
-    bench: Workbench,
-    target: Target,
+    bench: SketchBuilder,
+    target: IntentTarget,
     intent: Intent,
-    materials: Sequence[Material],
-    shape: Shape,
+    materials: Sequence[ReadMaterial],
+    shape: AgentOutputShape,
     thinks: bool,
 ) -> None:
     """A board's rows are a part of the answer, unless the trigger brings them."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from mainspring.authoring.sketch.happenings import EVENT_TYPE
-from mainspring.authoring.sketch.lookup import FoundBoard, automations, find_board
-from mainspring.authoring.sketch.mailing import BY, TOWARDS, mail_words, person_of, recipients
-from mainspring.authoring.sketch.reading import Clause, Token, address_of, joined
+from mainspring.authoring.sketch.lookup import BoardMatch, automations, find_board
+from mainspring.authoring.sketch.mailing import BY, TOWARDS, find_mail_words, person_of, recipients
+from mainspring.authoring.sketch.reading import Clause, Token, address_of, join_tokens
 from mainspring.authoring.sketch.verbs import (
     BULLETS,
     CALL,
@@ -27,9 +27,9 @@ from mainspring.authoring.sketch.verbs import (
     THINK,
     THINK_NOUNS,
     WAIT,
-    words_of,
+    split_words,
 )
-from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.authoring.sketch.workbench import SketchBuilder
 
 Where = Literal[
     "slack",
@@ -57,7 +57,7 @@ _ARTICLES: Final = frozenset({"the", "our", "my", "a", "an", "your", "their", "n
 _FILE_NAME: Final = re.compile(r"[\w-]{1,80}\.(?:csv|md|txt|json|html)", re.IGNORECASE)
 _THOUGHT: Final = THINK_NOUNS | BULLETS | {"most", "best", "top", "sentence", "paragraph", "worst"}
 _ASKING: Final = frozenset({"how", "which", "whether", "why", "who", "what", "what's", "whats"})
-_APPENDING: Final = words_of(
+_APPENDING: Final = split_words(
     "add append log record insert put enter register track write save store note collect "
     "create keep file fill copy"
 )
@@ -67,22 +67,22 @@ _LOOKING: Final = frozenset({"check", "review", "scan", "watch", "monitor", "rea
 _MOST_TARGETS: Final = 5
 # Stands with a target that is made for each of several things.
 EACH: Final = "each"
-_REACHING: Final = words_of("tell notify remind alert warn ping inform nudge")
-_GROUPS: Final = words_of("team everyone everybody staff colleagues folks group crew")
-_PEOPLE: Final = words_of(
+_REACHING: Final = split_words("tell notify remind alert warn ping inform nudge")
+_GROUPS: Final = split_words("team everyone everybody staff colleagues folks group crew")
+_PEOPLE: Final = split_words(
     "boss manager customer customers client clients colleague assistant accountant owner ceo "
     "support sales users members subscribers partner wife husband"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class IntentTarget:
     """One place that something goes to."""
 
     where: Where
     value: str = ""
     values: tuple[str, ...] = ()
-    board: FoundBoard | None = None
+    board: BoardMatch | None = None
     tokens: tuple[Token, ...] = ()
 
 
@@ -91,7 +91,7 @@ class Intent:
     """A clause and what it asks for."""
 
     clause: Clause
-    targets: list[Target] = field(default_factory=list)
+    targets: list[IntentTarget] = field(default_factory=list)
     thinks: bool = False
     reads: bool = False
 
@@ -126,10 +126,10 @@ class Intent:
         while kept and kept[-1].low in _INTO | {"and", "channel", "slack", "telegram", "the"}:
             kept = kept[:-1]
         told = [one for one in kept if one.low not in STOP | PRONOUNS and one.kind != "mark"]
-        return joined(kept, self.clause.source) if told else ""
+        return join_tokens(kept, self.clause.source) if told else ""
 
 
-def read_intent(clause: Clause, bench: Workbench) -> Intent:
+def read_intent(clause: Clause, bench: SketchBuilder) -> Intent:
     """What a clause asks for, as far as the rules know it."""
     intent = Intent(clause, _targets(clause, bench)[:_MOST_TARGETS])
     words = set(clause.words)
@@ -148,7 +148,7 @@ def read_intent(clause: Clause, bench: Workbench) -> Intent:
         intent.thinks = True
     intent.reads = clause.verb in READ
     if clause.verb in READ and not intent.targets and words & _ME and words & named:
-        intent.targets.append(Target("inbox"))
+        intent.targets.append(IntentTarget("inbox"))
     return intent
 
 
@@ -160,49 +160,49 @@ def _passes_answer(clause: Clause, named: set[str]) -> bool:
     return place > 0 and clause.words[place - 1] in {"the", "its", "their", "raw", "whole", "full"}
 
 
-def _targets(clause: Clause, bench: Workbench) -> list[Target]:
+def _targets(clause: Clause, bench: SketchBuilder) -> list[IntentTarget]:
     words, verb = set(clause.words), clause.verb
     if verb in WAIT:
-        return [Target("wait")]
+        return [IntentTarget("wait")]
     found = [*_slack(clause, words), *_chat(clause), *_mail(clause, words)]
     found += _calls(clause) if verb in CALL and verb not in READ else []
     board = _board(clause, bench) if verb in KEEP | SAY | THINK or not verb else None
     if board is not None:
         where: Where = "rows" if verb in _UPDATING and "row" not in words else "board"
-        found.append(Target(where, board=board, tokens=board.tokens))
+        found.append(IntentTarget(where, board=board, tokens=board.tokens))
     elif not found:
         found += _kept(clause, words)
     named = {one.low for one in clause.of("name")} & automations(bench.resources)
     if not found and verb in RUN and ("automation" in words or named):
-        found.append(Target("automation"))
+        found.append(IntentTarget("automation"))
     return found or _plain(clause, words)
 
 
-def _slack(clause: Clause, words: set[str]) -> list[Target]:
+def _slack(clause: Clause, words: set[str]) -> list[IntentTarget]:
     channels = clause.of("channel")
     tokens = tuple(one for one in clause.tokens if one.low in {"slack", "channel"})
     if channels:
-        return [Target("slack", one.text, tokens=(one, *tokens)) for one in channels]
+        return [IntentTarget("slack", one.text, tokens=(one, *tokens)) for one in channels]
     if clause.verb in READ | THINK or not words & {"slack", "channel"}:
         return []
     for place, one in enumerate(clause.tokens[1:], 1):
         before = clause.tokens[place - 1]
         if one.low == "channel" and before.kind == "word" and before.low not in STOP | {"slack"}:
-            return [Target("slack", f"#{before.low}", tokens=(before, *tokens))]
-    return [Target("slack", tokens=tokens)]
+            return [IntentTarget("slack", f"#{before.low}", tokens=(before, *tokens))]
+    return [IntentTarget("slack", tokens=tokens)]
 
 
-def _chat(clause: Clause) -> list[Target]:
+def _chat(clause: Clause) -> list[IntentTarget]:
     tokens = tuple(one for one in clause.tokens if one.low == "telegram")
-    return [Target("telegram", tokens=tokens)] if tokens else []
+    return [IntentTarget("telegram", tokens=tokens)] if tokens else []
 
 
-def _mail(clause: Clause, words: set[str]) -> list[Target]:
+def _mail(clause: Clause, words: set[str]) -> list[IntentTarget]:
     addresses = recipients(clause)
     if addresses and clause.verb not in READ:
-        tokens = (*addresses, *mail_words(clause))
-        return [Target("mail", values=tuple(one.text for one in addresses), tokens=tokens)]
-    tokens = tuple(mail_words(clause))
+        tokens = (*addresses, *find_mail_words(clause))
+        return [IntentTarget("mail", values=tuple(one.text for one in addresses), tokens=tokens)]
+    tokens = tuple(find_mail_words(clause))
     if clause.verb not in MAIL and not tokens:
         return []
     by_mail = {one.low for one in tokens} & BY
@@ -211,25 +211,25 @@ def _mail(clause: Clause, words: set[str]) -> list[Target]:
     towards = clause.verb in TOWARDS
     to_me = words & _ME or (clause.verb in READ | THINK and not towards)
     if to_me and not words & {"everyone", "everybody", "team", "customer"}:
-        return [Target("owner", tokens=tokens)]
+        return [IntentTarget("owner", tokens=tokens)]
     who = person_of(clause)
-    return [Target("mail", joined(who, ""), tokens=(*tokens, *who))]
+    return [IntentTarget("mail", join_tokens(who, ""), tokens=(*tokens, *who))]
 
 
-def _calls(clause: Clause) -> list[Target]:
-    made: list[Target] = []
+def _calls(clause: Clause) -> list[IntentTarget]:
+    made: list[IntentTarget] = []
     for one in (*clause.of("url"), *clause.of("host")):
         url = address_of(one)
         where: Where = "callback" if clause.verb in SAY | {"put", "notify"} else "call"
         body = [two for two in clause.of("name") if two.text[:1] in ("{", "[")]
         if body:
             # What is sent was written out.
-            made.append(Target("call", url, (body[0].text,), tokens=(one, body[0])))
+            made.append(IntentTarget("call", url, (body[0].text,), tokens=(one, body[0])))
             continue
-        made.append(Target(where, url, tokens=(one,)))
+        made.append(IntentTarget(where, url, tokens=(one,)))
     api = [one for one in clause.tokens if one.low in {"api", "endpoint"}]
     if not made and api and clause.verb in SAY | {"put"} and _aimed_at(clause, api[0]):
-        made.append(Target("callback", tokens=(api[0],)))
+        made.append(IntentTarget("callback", tokens=(api[0],)))
     return made
 
 
@@ -238,7 +238,7 @@ def _aimed_at(clause: Clause, thing: Token) -> bool:
     return bool({one.low for one in clause.tokens[max(0, place - 3) : place]} & {"to", "into"})
 
 
-def _board(clause: Clause, bench: Workbench) -> FoundBoard | None:
+def _board(clause: Clause, bench: SketchBuilder) -> BoardMatch | None:
     """A board that is written; one that something is of or from is read."""
     bare = clause.verb in _APPENDING | _UPDATING
     found = find_board(clause.tokens, bench.resources, bare=bare)
@@ -254,27 +254,27 @@ def _board(clause: Clause, bench: Workbench) -> FoundBoard | None:
     return found if last in _INTO or clause.verb in _UPDATING else None
 
 
-def _kept(clause: Clause, words: set[str]) -> list[Target]:
+def _kept(clause: Clause, words: set[str]) -> list[IntentTarget]:
     """Pages, files and events."""
     dotted = [one for one in clause.of("word") if EVENT_TYPE.fullmatch(one.low)]
     if clause.verb in PUBLISH and ("event" in words or dotted):
         tokens = tuple(one for one in clause.tokens if one.low == "event" or one in dotted)
-        return [Target("event", dotted[0].low if dotted else "", tokens=tokens)]
+        return [IntentTarget("event", dotted[0].low if dotted else "", tokens=tokens)]
     named = [one for one in clause.tokens if _FILE_NAME.fullmatch(one.content)]
     if clause.verb in KEEP | SAY and named:
-        return [Target("file", named[0].content, tokens=(named[0],))]
+        return [IntentTarget("file", named[0].content, tokens=(named[0],))]
     kept = clause.verb in KEEP | THINK | {"publish"}
     filed = [one for one in clause.tokens if one.low in FILE_TARGETS and one.low != clause.verb]
     if kept and clause.verb not in THINK and filed and _aimed(clause, filed[0]):
-        return [Target("file", "", values=(filed[0].low,), tokens=tuple(filed))]
+        return [IntentTarget("file", "", values=(filed[0].low,), tokens=tuple(filed))]
     paged = [one for one in clause.tokens if one.low in PAGE_TARGETS and one.low != clause.verb]
     several = _several_pages(clause) if kept else None
     if several is not None:
-        return [Target("page", several.low.removesuffix("s"), (EACH,), tokens=(several,))]
+        return [IntentTarget("page", several.low.removesuffix("s"), (EACH,), tokens=(several,))]
     if kept and paged and _aimed(clause, paged[0]):
-        return [Target("page", paged[0].low, tokens=(paged[0],))]
+        return [IntentTarget("page", paged[0].low, tokens=(paged[0],))]
     if clause.verb in {"write", "save", "create", "store", "publish"} and "report" in words:
-        return [Target("page", "report")]
+        return [IntentTarget("page", "report")]
     return []
 
 
@@ -298,7 +298,7 @@ def _aimed(clause: Clause, thing: Token) -> bool:
     return bool(near & {"a", "an", "as", "into", "new", "in", "to"}) and not near & {"from", "of"}
 
 
-def _others(clause: Clause) -> list[Target]:
+def _others(clause: Clause) -> list[IntentTarget]:
     """Who is to hear of it, where that is somebody else: a channel or an address is asked for."""
     if clause.verb not in _REACHING:
         return []
@@ -308,24 +308,24 @@ def _others(clause: Clause) -> list[Target]:
         return []
     tokens = tuple(who[: who.index(named[0]) + 1])
     if named[0].low in _GROUPS:
-        return [Target("slack", tokens=tokens)]
+        return [IntentTarget("slack", tokens=tokens)]
     if named[0].low in _PEOPLE:
-        return [Target("mail", joined(tokens, ""), tokens=tokens)]
+        return [IntentTarget("mail", join_tokens(tokens, ""), tokens=tokens)]
     return []
 
 
-def _plain(clause: Clause, words: set[str]) -> list[Target]:
+def _plain(clause: Clause, words: set[str]) -> list[IntentTarget]:
     """Where it goes when no place was said."""
     verb = clause.verb
     if words & {"inbox", "notification"} and verb in TELL | SAY | KEEP:
         tokens = tuple(one for one in clause.tokens if one.low in {"inbox", "notification"})
-        return [Target("inbox", tokens=tokens)]
+        return [IntentTarget("inbox", tokens=tokens)]
     if verb in {"let", "give", "show", "keep", "report"} and not words & _ME:
         return []
     if verb in TELL:
-        return _others(clause) or [Target("inbox")]
+        return _others(clause) or [IntentTarget("inbox")]
     if verb in SAY - {"write", "publish", "push"}:
         if words & _ME:
-            return [Target("inbox", "assumed")]
-        return [Target("slack" if verb in {"post", "share", "announce", "drop"} else "mail")]
+            return [IntentTarget("inbox", "assumed")]
+        return [IntentTarget("slack" if verb in {"post", "share", "announce", "drop"} else "mail")]
     return []

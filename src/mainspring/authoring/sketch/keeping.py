@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mainspring.authoring.shapes import Choice
-from mainspring.authoring.sketch.lookup import FoundBoard, board_choices, columns_of, how_to_make
-from mainspring.authoring.sketch.texts import inert, quoted
-from mainspring.authoring.sketch.workbench import Workbench
-from mainspring.definition.pointers import under
+from mainspring.authoring.shapes import QuestionChoice
+from mainspring.authoring.sketch.lookup import (
+    BoardMatch,
+    board_choices,
+    columns_of,
+    how_to_create_board,
+)
+from mainspring.authoring.sketch.texts import inert, quote_request
+from mainspring.authoring.sketch.workbench import SketchBuilder
+from mainspring.definition.pointers import join_pointer
 
 _ID: Final = {"type": "string", "format": "uuid"}
 
 
 def add_rows(
-    bench: Workbench, found: FoundBoard, rows: Any, when: str | None, made_key: str | None
+    bench: SketchBuilder, found: BoardMatch, rows: Any, when: str | None, made_key: str | None
 ) -> None:
     """A step that appends rows. Which field tells doubles is never left open."""
-    at = under(bench.next_at, "config")
+    at = join_pointer(bench.next_at, "config")
     config = _board(bench, found, at)
     dataset = found.dataset
     if rows is None:
         bench.ask(
             "row",
-            under(at, "rows"),
+            join_pointer(at, "rows"),
             "What should the row hold, as fields and values?",
             schema=bench.argument("append_board_rows", "rows"),
             why="The request does not say what is written.",
@@ -39,7 +44,7 @@ def add_rows(
     bench.step("add_rows", "append_board_rows", config, when=when)
 
 
-def _ask_key(bench: Workbench, found: FoundBoard, at: str, made_key: str | None) -> None:
+def _ask_key(bench: SketchBuilder, found: BoardMatch, at: str, made_key: str | None) -> None:
     """The question that may not be skipped: by what is a row known?"""
     columns = columns_of(found.dataset)
     names = dict.fromkeys((*((made_key,) if made_key else ()), *columns))
@@ -48,25 +53,25 @@ def _ask_key(bench: Workbench, found: FoundBoard, at: str, made_key: str | None)
     bench.key_field = bench.key_field or ""
     bench.ask(
         "dedupe-key",
-        under(at, "dedupe_key_field"),
+        join_pointer(at, "dedupe_key_field"),
         "Which field of a row holds an id that never changes, so that no row is written twice?",
         schema={"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[^{}]+$"},
-        choices=tuple(Choice(name, name) for name in names),
+        choices=tuple(QuestionChoice(name, name) for name in names),
         others=others,
         why="Without it rows double on every run, on every replay, and beside every teammate's "
         "automation.",
     )
 
 
-def change_rows(bench: Workbench, found: FoundBoard, rows: Any, when: str | None) -> None:
+def change_rows(bench: SketchBuilder, found: BoardMatch, rows: Any, when: str | None) -> None:
     """A step that changes rows by their ids."""
-    at = under(bench.next_at, "config")
+    at = join_pointer(bench.next_at, "config")
     config = _board(bench, found, at)
     if not isinstance(rows, str):
         # Only a row that was read has an id by which it can be changed.
         bench.ask(
             "row",
-            under(at, "rows"),
+            join_pointer(at, "rows"),
             "Which rows change, and to what?",
             schema=bench.argument("update_board_rows", "rows"),
         )
@@ -75,17 +80,17 @@ def change_rows(bench: Workbench, found: FoundBoard, rows: Any, when: str | None
     bench.step("change_rows", "update_board_rows", config, when=when)
 
 
-def _board(bench: Workbench, found: FoundBoard, at: str) -> dict[str, Any]:
+def _board(bench: SketchBuilder, found: BoardMatch, at: str) -> dict[str, Any]:
     config: dict[str, Any] = {}
     if found.board is None:
-        said = f" There is none called {quoted(found.said)}." if found.said else ""
+        said = f" There is none called {quote_request(found.said)}." if found.said else ""
         if found.said and len({one.name for one in found.choices}) == 1 and len(found.choices) > 1:
-            said = f" Several are called {quoted(found.said)}."
-        said += how_to_make(found.said, bench.resources)
+            said = f" Several are called {quote_request(found.said)}."
+        said += how_to_create_board(found.said, bench.resources)
         place = bench.unknown_board()
         bench.ask(
             "board",
-            under(at, "board_id"),
+            join_pointer(at, "board_id"),
             f"Which board is written?{said}",
             schema=_ID,
             choices=board_choices(found.choices or bench.resources.boards),

@@ -6,14 +6,14 @@ import re
 import unicodedata
 from typing import Final
 
-from mainspring.authoring.sketch.verbs import words_of
+from mainspring.authoring.sketch.verbs import split_words
 
 ONLY_ENGLISH: Final = (
     "The rules read English only, and this looks like another language. Say it in English, or "
     "connect a model with `mainspring models connect`: a model reads other languages too."
 )
 # Words of one language only, as far as these languages go: those that two share say nothing.
-_ENGLISH: Final = words_of(
+_ENGLISH: Final = split_words(
     "the and of when whenever every each if then send post email mail write with from for new "
     "is are be this that it its them my our your they their any all at by or not but before after "
     "day daily week weekly monday tuesday wednesday thursday friday saturday sunday morning check "
@@ -21,7 +21,7 @@ _ENGLISH: Final = words_of(
     "page board row report file list track watch page pages look let know up out weekdays hourly"
 )
 _OTHERS: Final = (
-    words_of("""
+    split_words("""
     wenn und der das eine einen einer einem ist sind wird werden nicht schick schicke schicken sende
     senden mir mich uns jeden jede jedes jeder täglich wöchentlich montag dienstag mittwoch
     donnerstag freitag samstag sonntag um uhr mit von vom zum zur für auf bei nach aus dem den des

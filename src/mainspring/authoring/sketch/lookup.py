@@ -7,10 +7,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-from mainspring.authoring.resources import Board, Dataset, Resources
-from mainspring.authoring.shapes import Choice
+from mainspring.authoring.resources import BoardSummary, DatasetSummary, WorkspaceResources
+from mainspring.authoring.shapes import QuestionChoice
 from mainspring.authoring.sketch.reading import Clause, Token
-from mainspring.authoring.sketch.texts import loose, shortened
+from mainspring.authoring.sketch.texts import loose, shorten_text
 from mainspring.authoring.sketch.verbs import PAGE_NOUNS, STOP
 
 _PAGE_TYPE: Final = "abcdefghijklmnopqrstuvwxyz0123456789_"
@@ -18,16 +18,16 @@ _SHORTEST: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class FoundBoard:
+class BoardMatch:
     """A board that was meant, the boards it could be, or only what it was called."""
 
-    board: Board | None
-    choices: tuple[Board, ...] = ()
+    board: BoardSummary | None
+    choices: tuple[BoardSummary, ...] = ()
     said: str = ""
     tokens: tuple[Token, ...] = ()
 
     @property
-    def dataset(self) -> Dataset | None:
+    def dataset(self) -> DatasetSummary | None:
         if self.board is None:
             return None
         named = [one for one in self.board.datasets if one.name == "default"]
@@ -35,8 +35,8 @@ class FoundBoard:
 
 
 def find_board(
-    tokens: Sequence[Token], resources: Resources, *, bare: bool = False
-) -> FoundBoard | None:
+    tokens: Sequence[Token], resources: WorkspaceResources, *, bare: bool = False
+) -> BoardMatch | None:
     """The board that some words name; ``bare``: also without the word board."""
     low = [one.content.casefold().removesuffix("'s") for one in tokens]
     at = next((place for place, word in enumerate(low) if word in {"board", "boards"}), None)
@@ -55,12 +55,12 @@ def find_board(
         length = next(length for _, place, length, _ in longest if place == first)
         used = tuple(tokens[first : first + length]) + (() if at is None else (tokens[at],))
         if len(boards) == 1:
-            return FoundBoard(boards[0], (), boards[0].name, used)
-        return FoundBoard(None, tuple(boards), boards[0].name, used)
+            return BoardMatch(boards[0], (), boards[0].name, used)
+        return BoardMatch(None, tuple(boards), boards[0].name, used)
     if at is None:
         return None
     said = _called(tokens, at)
-    return FoundBoard(
+    return BoardMatch(
         None, resources.boards, " ".join(one.content for one in said), (*said, tokens[at])
     )
 
@@ -117,41 +117,43 @@ def _called(tokens: Sequence[Token], at: int) -> tuple[Token, ...]:
     return tuple(named)
 
 
-def how_to_make(said: str, resources: Resources) -> str:
+def how_to_create_board(said: str, resources: WorkspaceResources) -> str:
     """How the first board is made, where there is none to choose."""
     if resources.boards:
         return ""
-    name = loose(shortened(said, 100)).replace('"', "") or "NAME"
+    name = loose(shorten_text(said, 100)).replace('"', "") or "NAME"
     named = name if name.isalnum() else f'"{name}"'
     return f" No board is here yet: `mainspring boards create {named}` makes one."
 
 
-def board_choices(boards: Iterable[Board]) -> tuple[Choice, ...]:
-    return tuple(Choice(one.name, one.id) for one in boards)
+def board_choices(boards: Iterable[BoardSummary]) -> tuple[QuestionChoice, ...]:
+    return tuple(QuestionChoice(one.name, one.id) for one in boards)
 
 
-def columns_of(dataset: Dataset | None) -> tuple[str, ...]:
+def columns_of(dataset: DatasetSummary | None) -> tuple[str, ...]:
     """Columns whose names can stand in a definition as they are."""
     if dataset is None:
         return ()
     return tuple(one for one in dataset.columns if one and "{" not in one and len(one) <= 200)[:50]
 
 
-def find_secrets(resources: Resources, *wanted: str) -> tuple[str, ...]:
+def find_secrets(resources: WorkspaceResources, *wanted: str) -> tuple[str, ...]:
     """The secrets whose names tell that they are for this."""
     return tuple(one for one in resources.secrets if all(word in one for word in wanted))
 
 
-def secret_choices(names: Iterable[str], kept: Collection[str]) -> tuple[Choice, ...]:
+def secret_choices(names: Iterable[str], kept: Collection[str]) -> tuple[QuestionChoice, ...]:
     """Secrets to choose from; of one that is not there yet it is said how it is kept."""
     told = {
         one: one if one in kept else f"{one} (not kept yet: `mainspring secrets set {one}`)"
         for one in names
     }
-    return tuple(Choice(label, f"{{{{ secrets.{one} }}}}") for one, label in told.items())
+    return tuple(QuestionChoice(label, f"{{{{ secrets.{one} }}}}") for one, label in told.items())
 
 
-def find_automation(clause: Sequence[Token], resources: Resources) -> tuple[str, str] | None:
+def find_automation(
+    clause: Sequence[Token], resources: WorkspaceResources
+) -> tuple[str, str] | None:
     """The automation that words name, as name and id."""
     low = [one.content.casefold() for one in clause]
     there = set(low)
@@ -166,11 +168,11 @@ def find_automation(clause: Sequence[Token], resources: Resources) -> tuple[str,
     return name, (resources.automations or {})[name]
 
 
-def automations(resources: Resources) -> frozenset[str]:
+def automations(resources: WorkspaceResources) -> frozenset[str]:
     return frozenset(one.casefold() for one in resources.automations or ())
 
 
-def page_type_of(word: str, resources: Resources) -> str | None:
+def page_type_of(word: str, resources: WorkspaceResources) -> str | None:
     """The type of page that a word names, if it is one here or one of integrations'."""
     forms = {word, word.removesuffix("s"), word.removesuffix("es"), word.replace("-", "_")}
     for one in resources.page_types:
@@ -183,10 +185,10 @@ def is_type(word: str) -> bool:
     return 0 < len(word) <= 64 and word[0].isalpha() and all(one in _PAGE_TYPE for one in word)
 
 
-def names_pages(word: str, resources: Resources) -> bool:
+def names_pages(word: str, resources: WorkspaceResources) -> bool:
     return word in PAGE_NOUNS or page_type_of(word, resources) is not None
 
 
-def mentions(clause: Clause, resources: Resources) -> list[Token]:
+def mentions(clause: Clause, resources: WorkspaceResources) -> list[Token]:
     """The tokens of a clause that name pages."""
     return [one for one in clause.of("word") if names_pages(one.low, resources)]

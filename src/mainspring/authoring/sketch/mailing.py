@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from mainspring.authoring.sketch.reading import Clause, Token
-from mainspring.authoring.sketch.verbs import MAIL, SAY, words_of
+from mainspring.authoring.sketch.verbs import MAIL, SAY, split_words
 
 BY: Final = frozenset({"by", "via", "through", "per", "as"})
 # Verbs that are done to somebody else.
-TOWARDS: Final = words_of(
+TOWARDS: Final = split_words(
     "thank greet welcome congratulate invite answer reply respond apologise apologize wish"
 )
 # What is answered is a message, and not a person.
 _ANSWERING: Final = frozenset({"answer", "reply", "respond"})
 # Words before an address that say whose or what something is, and not for whom.
-_OF: Final = words_of(
+_OF: Final = split_words(
     "from by of about mentioning mentions mention containing contains contain is isn't are was "
     "regarding concerning not sender author except without"
 )
@@ -24,7 +24,7 @@ _LISTING: Final = frozenset({",", "and", "or", "&", "/", "either", "both"})
 _MAILED: Final = frozenset({"email", "e-mail", "mail", "emails"})
 
 
-def mail_words(clause: Clause) -> list[Token]:
+def find_mail_words(clause: Clause) -> list[Token]:
     """Words that say that it goes by mail: by email, an email to."""
     made: list[Token] = []
     for place, one in enumerate(clause.tokens):

@@ -7,40 +7,40 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from mainspring.authoring.phrases.answers import Answer, Clarification
-from mainspring.authoring.phrases.answers import Choice as Meaning
-from mainspring.authoring.phrases.reading import read_words
-from mainspring.authoring.shapes import Choice
+from mainspring.authoring.phrases.answers import ScheduleAnswer, ScheduleClarification
+from mainspring.authoring.phrases.answers import ScheduleChoice as Meaning
+from mainspring.authoring.phrases.reading import parse_schedules
+from mainspring.authoring.shapes import QuestionChoice
 from mainspring.authoring.sketch.fortnights import ANY_STEP
-from mainspring.authoring.sketch.workbench import Workbench
-from mainspring.definition.pointers import under
+from mainspring.authoring.sketch.workbench import SketchBuilder
+from mainspring.definition.pointers import join_pointer
 
 BY_HAND: Final = "by hand"
 _ZONE: Final = {"type": "string", "minLength": 1, "maxLength": 100}
 WHEN_SCHEMA: Final[dict[str, Any]] = {"type": ["string", "object", "array", "null"]}
 _MOST_CHOICES: Final = 12
 _FIRST_DAY: Final = re.compile(r"\b(?:first|1st) (?:day|of)\b", re.IGNORECASE)
-_UNKNOWN_TIME: Final = (Choice("only by hand", BY_HAND),)
+_UNKNOWN_TIME: Final = (QuestionChoice("only by hand", BY_HAND),)
 
 
-def read_time(text: str, now: datetime, timezone: str | None) -> Answer:
+def read_time(text: str, now: datetime, timezone: str | None) -> ScheduleAnswer:
     """What the phrases make of a request."""
-    return read_words(text, now, timezone)
+    return parse_schedules(text, now, timezone)
 
 
-def assumed_in(text: str, now: datetime, read: Answer) -> tuple[str, ...]:
+def find_zone_assumptions(text: str, now: datetime, read: ScheduleAnswer) -> tuple[str, ...]:
     """What is assumed about a time whose zone is still open."""
     if not any(one.kind == "time_zone" for one in read.clarifications):
         return ()
-    told = [one for each in read_words(text, now, "UTC").readings for one in each.assumptions]
+    told = [one for each in parse_schedules(text, now, "UTC").readings for one in each.assumptions]
     return tuple(one for one in told if not one.startswith("the time zone "))
 
 
-def says_when(answer: Answer) -> bool:
+def has_schedule(answer: ScheduleAnswer) -> bool:
     return bool(answer.readings or answer.clarifications or answer.refusals)
 
 
-def add_schedules(bench: Workbench, answer: Answer) -> None:
+def add_schedules(bench: SketchBuilder, answer: ScheduleAnswer) -> None:
     """Triggers for what was understood, and questions for what was not."""
     for reading in answer.readings:
         for cron in reading.crons:
@@ -56,7 +56,7 @@ def add_schedules(bench: Workbench, answer: Answer) -> None:
         bench.note(f"No schedule says “{refusal.span.words[:100]}”: {refusal.reason}")
         bench.ask(
             "when",
-            under("/triggers", len(bench.triggers)),
+            join_pointer("/triggers", len(bench.triggers)),
             "When should it happen instead?",
             kind="schedule",
             schema=WHEN_SCHEMA,
@@ -65,7 +65,7 @@ def add_schedules(bench: Workbench, answer: Answer) -> None:
         )
 
 
-def tell_assumed(bench: Workbench, assumptions: Iterable[str]) -> None:
+def tell_assumed(bench: SketchBuilder, assumptions: Iterable[str]) -> None:
     """What was assumed about a time; that no day was said is not told where one was."""
     said = _FIRST_DAY.search(bench.text) is not None
     for one in assumptions:
@@ -73,11 +73,11 @@ def tell_assumed(bench: Workbench, assumptions: Iterable[str]) -> None:
             bench.note(f"About the time I assumed {one}.")
 
 
-def ask_when(bench: Workbench) -> None:
+def ask_when(bench: SketchBuilder) -> None:
     """Nothing was said about when."""
     bench.ask(
         "when",
-        under("/triggers", len(bench.triggers)),
+        join_pointer("/triggers", len(bench.triggers)),
         "When should it happen?",
         kind="schedule",
         schema=WHEN_SCHEMA,
@@ -86,31 +86,31 @@ def ask_when(bench: Workbench) -> None:
     )
 
 
-def ask_how_often(bench: Workbench) -> None:
+def ask_how_often(bench: SketchBuilder) -> None:
     """An address that is watched is looked at again and again; how often was not said."""
     bench.ask(
         "when",
-        under("/triggers", len(bench.triggers)),
+        join_pointer("/triggers", len(bench.triggers)),
         "How often is the address looked at?",
         kind="schedule",
         schema=WHEN_SCHEMA,
         choices=(
-            Choice("every hour", {"cron": "0 * * * *", "timezone": "UTC"}),
-            Choice("every day at 09:00 UTC", {"cron": "0 9 * * *", "timezone": "UTC"}),
+            QuestionChoice("every hour", {"cron": "0 * * * *", "timezone": "UTC"}),
+            QuestionChoice("every day at 09:00 UTC", {"cron": "0 9 * * *", "timezone": "UTC"}),
             *_UNKNOWN_TIME,
         ),
         why="A web address tells nobody that it has changed.",
     )
 
 
-def _add(bench: Workbench, config: dict[str, Any]) -> str:
+def _add(bench: SketchBuilder, config: dict[str, Any]) -> str:
     place = len(bench.triggers)
     count = sum(isinstance(one, dict) and one.get("type") == "schedule" for one in bench.triggers)
     bench.triggers.append({"id": f"schedule-{count + 1}", "type": "schedule", "config": config})
-    return under("/triggers", place)
+    return join_pointer("/triggers", place)
 
 
-def _add_without_zone(bench: Workbench, asked: Sequence[Clarification]) -> None:
+def _add_without_zone(bench: SketchBuilder, asked: Sequence[ScheduleClarification]) -> None:
     places = []
     zones: list[str] = []
     for one in asked:
@@ -122,12 +122,14 @@ def _add_without_zone(bench: Workbench, asked: Sequence[Clarification]) -> None:
             continue
         # Every choice has the same expressions, each in another zone.
         crons = one.choices[0].crons if one.choices else ()
-        places += [under(_add(bench, {"cron": cron}), "config", "timezone") for cron in crons]
+        places += [
+            join_pointer(_add(bench, {"cron": cron}), "config", "timezone") for cron in crons
+        ]
         zones += [choice.timezone or choice.sentence for choice in one.choices]
     ask_zone(bench, places, zones)
 
 
-def ask_zone(bench: Workbench, places: Sequence[str], zones: Sequence[str] = ("UTC",)) -> None:
+def ask_zone(bench: SketchBuilder, places: Sequence[str], zones: Sequence[str] = ("UTC",)) -> None:
     """One question for all schedules that lack a zone."""
     if not places:
         return
@@ -137,7 +139,7 @@ def ask_zone(bench: Workbench, places: Sequence[str], zones: Sequence[str] = ("U
         "In which time zone?",
         kind="time_zone",
         schema=_ZONE,
-        choices=tuple(Choice(zone, zone) for zone in dict.fromkeys(zones)),
+        choices=tuple(QuestionChoice(zone, zone) for zone in dict.fromkeys(zones)),
         why="Nine o'clock is another moment in each zone.",
         others=tuple(places[1:]),
     )
@@ -149,8 +151,10 @@ def _is_anywhere(cron: str) -> bool:
     return len(fields) == 5 and all(one == "*" for one in fields[1:])
 
 
-def _ask_schedule(bench: Workbench, one: Clarification, zone: Clarification | None) -> None:
-    at = under("/triggers", len(bench.triggers))
+def _ask_schedule(
+    bench: SketchBuilder, one: ScheduleClarification, zone: ScheduleClarification | None
+) -> None:
+    at = join_pointer("/triggers", len(bench.triggers))
     if one.question.startswith("There is no "):
         bench.ask(
             "when",
@@ -171,7 +175,9 @@ def _ask_schedule(bench: Workbench, one: Clarification, zone: Clarification | No
                 zone.question,
                 kind="time_zone",
                 schema=_ZONE,
-                choices=tuple(Choice(name.sentence, name.sentence) for name in zone.choices),
+                choices=tuple(
+                    QuestionChoice(name.sentence, name.sentence) for name in zone.choices
+                ),
                 why="With which date it begins is asked next: that depends on the zone.",
             )
             return
@@ -198,11 +204,11 @@ def _ask_schedule(bench: Workbench, one: Clarification, zone: Clarification | No
     )
 
 
-def _choices(meanings: Iterable[Meaning]) -> tuple[Choice, ...]:
+def _choices(meanings: Iterable[Meaning]) -> tuple[QuestionChoice, ...]:
     return tuple(_choice(one, one.timezone) for one in meanings if one.crons)[:_MOST_CHOICES]
 
 
-def _in_zones(meanings: Iterable[Meaning], zones: Sequence[str]) -> tuple[Choice, ...]:
+def _in_zones(meanings: Iterable[Meaning], zones: Sequence[str]) -> tuple[QuestionChoice, ...]:
     made = [
         _choice(one, zone, f"{one.sentence}, {zone}")
         for zone in zones
@@ -212,10 +218,10 @@ def _in_zones(meanings: Iterable[Meaning], zones: Sequence[str]) -> tuple[Choice
     return tuple(made[:_MOST_CHOICES])
 
 
-def _choice(one: Meaning, zone: str | None, label: str | None = None) -> Choice:
+def _choice(one: Meaning, zone: str | None, label: str | None = None) -> QuestionChoice:
     configs = [
         {"cron": cron} if zone is None else {"cron": cron, "timezone": zone} for cron in one.crons
     ]
     # The condition's places are known once the plan is there.
     also = () if one.when is None else ((ANY_STEP, one.when),)
-    return Choice(label or one.sentence, configs[0] if len(configs) == 1 else configs, also)
+    return QuestionChoice(label or one.sentence, configs[0] if len(configs) == 1 else configs, also)

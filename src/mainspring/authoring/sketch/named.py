@@ -6,11 +6,11 @@ import re
 from itertools import islice
 from typing import Final
 
-from mainspring.authoring.resources import Resources
+from mainspring.authoring.resources import WorkspaceResources
 from mainspring.authoring.sketch.lookup import in_other_number
 
 # How automations are named: after the word or before it, to be run, or where one ends.
-_CALLED: Final = re.compile(
+_AUTOMATION_NAME: Final = re.compile(
     r"\b(?:automation|workflow)s?(?:,? (?:called|named))?[\s:]*$"
     r"|\b(?:run|start|trigger|launch|execute|kick off)s?(?: the| my| our)? $"
 )
@@ -25,7 +25,7 @@ _CLOSES: Final = ('"', "”", "'", "’")
 _MOST_NAMED: Final = 20
 
 
-def find_names(text: str, resources: Resources) -> list[tuple[int, int]]:
+def find_names(text: str, resources: WorkspaceResources) -> list[tuple[int, int]]:
     """Where boards and automations are named: a nightly import is no schedule.
 
     Automations are called by the words of requests, so one is meant only where it is named.
@@ -60,7 +60,7 @@ def find_names(text: str, resources: Resources) -> list[tuple[int, int]]:
 
 def _is_named(before: str, behind: str) -> bool:
     """Whether an automation is named between these words."""
-    return bool(_CALLED.search(before) or _ENDS_SO.match(behind))
+    return bool(_AUTOMATION_NAME.search(before) or _ENDS_SO.match(behind))
 
 
 def _inside_word(text: str, start: int, end: int) -> bool:

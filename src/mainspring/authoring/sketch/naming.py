@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from mainspring.authoring.sketch.reading import Clause, joined
-from mainspring.authoring.sketch.texts import loose, sentence, shortened
+from mainspring.authoring.sketch.reading import Clause, join_tokens
+from mainspring.authoring.sketch.texts import loose, sentence, shorten_text
 from mainspring.authoring.sketch.verbs import PRONOUNS, STOP, WAIT
 
 _LONGEST: Final = 60
@@ -48,13 +48,13 @@ def _said(clause: Clause) -> str:
     if clause.verb in {"remind", "nudge"}:
         for place, one in enumerate(tokens[1:5], 1):
             if one.low in {"to", "that", "about", "of"} and len(tokens) > place + 1:
-                behind = joined(tokens[place + 1 :], clause.source)
+                behind = join_tokens(tokens[place + 1 :], clause.source)
                 return behind if one.low == "to" else f"Reminder of {behind}"
     return clause.text()
 
 
 def _short(text: str) -> str:
-    words = loose(shortened(text, _LONGEST)).strip("\"“”' …").replace(" ,", ",").split()
+    words = loose(shorten_text(text, _LONGEST)).strip("\"“”' …").replace(" ,", ",").split()
     while len(words) > 2 and words[-1].lower().strip(",") in STOP:
         words.pop()
     made = " ".join(words).strip(" ,")
@@ -72,4 +72,4 @@ def _free(name: str, taken: Iterable[str]) -> str:
 
 def goal_of(text: str) -> str:
     """The request in a sentence."""
-    return loose(sentence(shortened(text, 400))) or "What this is for is not said yet."
+    return loose(sentence(shorten_text(text, 400))) or "What this is for is not said yet."

@@ -9,14 +9,14 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from mainspring.authoring.resources import Board
-from mainspring.authoring.sketch.happenings import ADDED, CHANGED, COMES, DELETED, Happening
+from mainspring.authoring.resources import BoardSummary
+from mainspring.authoring.sketch.happenings import ADDED, CHANGED, COMES, DELETED, TriggerEvent
 from mainspring.authoring.sketch.lookup import columns_of, find_board, names_pages
-from mainspring.authoring.sketch.reading import Token, joined
+from mainspring.authoring.sketch.reading import Token, join_tokens
 from mainspring.authoring.sketch.search import stem
-from mainspring.authoring.sketch.texts import quoted
-from mainspring.authoring.sketch.verbs import STOP, words_of
-from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.authoring.sketch.texts import quote_request
+from mainspring.authoring.sketch.verbs import STOP, split_words
+from mainspring.authoring.sketch.workbench import SketchBuilder
 
 _MORE: Final = r"over|above|more than|greater than|higher than|larger than|bigger than|exceeds|>"
 _LESS: Final = r"under|below|less than|lower than|smaller than|<"
@@ -46,33 +46,35 @@ _OPERATORS: Final = {
     "least": (">=", "gte"),
     "most": ("<=", "lte"),
 }
-_FILLING: Final = words_of(
+_FILLING: Final = split_words(
     "somebody someone anybody anyone people board boards row rows page gets got being been just "
     "something anything come came goes put turns another soon entry entries record records us "
     "through via there's there happens occurs published fires fired raised emitted told sent event "
     "events type called shows posted becomes instead"
 )
-_JUDGED: Final = words_of(
+_JUDGED: Final = split_words(
     "angry unhappy happy urgent important critical negative positive rude upset furious relevant "
     "interesting suspicious spam spammy sensitive confidential offensive frustrated annoyed "
     "serious weird strange unusual legal personal abusive impolite"
 )
-_RELATING: Final = words_of(
+_RELATING: Final = split_words(
     "that which from about with whose who where for by mentioning mentions containing contains "
     "regarding concerning asking saying sounds looks seems describing of"
 )
 # Nothing that can be read tells how large something is.
-_UNSEEN: Final = words_of("larger bigger smaller size mb kb gb megabytes kilobytes heavier longer")
-_ONLY_TOLD: Final = words_of("a an the in is are new each every any it and or then there so")
+_UNSEEN: Final = split_words(
+    "larger bigger smaller size mb kb gb megabytes kilobytes heavier longer"
+)
+_ONLY_TOLD: Final = split_words("a an the in is are new each every any it and or then there so")
 
 
-def narrow_page(bench: Workbench, happening: Happening, config: dict[str, Any]) -> None:
+def narrow_page(bench: SketchBuilder, happening: TriggerEvent, config: dict[str, Any]) -> None:
     """A filter of titles; else what else was said is judged, or told."""
     text = happening.text
     found = _TITLE.search(text)
     if found is not None and (wanted := _bare(found["before"] or found["after"] or "")):
         config["filters"] = {"title": {"regex": f"(?i){re.escape(wanted)}"}}
-        bench.note(f"Only what has {quoted(wanted)} in its title starts it.")
+        bench.note(f"Only what has {quote_request(wanted)} in its title starts it.")
         text = text[: found.start()] + text[found.end() :]
         return
     known = {one.low for one in happening.tokens if names_pages(one.low, bench.resources)}
@@ -80,7 +82,7 @@ def narrow_page(bench: Workbench, happening: Happening, config: dict[str, Any]) 
     _judge_or_tell(bench, happening, known, "page that comes in")
 
 
-def narrow_rows(bench: Workbench, happening: Happening, board: Board | None) -> None:
+def narrow_rows(bench: SketchBuilder, happening: TriggerEvent, board: BoardSummary | None) -> None:
     """A test of the row's columns, where the words name one; else judged, or told."""
     found = find_board(happening.tokens, bench.resources, bare=True)
     known = {one.low for one in found.tokens} if found is not None else set()
@@ -111,54 +113,63 @@ def _row_name(tokens: Sequence[Token], board: set[str]) -> set[str]:
     return set() if name in _JUDGED or name.endswith("ed") else {name}
 
 
-def narrow_event(bench: Workbench, happening: Happening, config: dict[str, Any]) -> None:
+def narrow_event(bench: SketchBuilder, happening: TriggerEvent, config: dict[str, Any]) -> None:
     """A filter by a number or a value of a field that the words name."""
     parts = {stem(one) for one in re.split(r"[._]", str(config.get("event_type", "")))}
     known = {one.low for one in happening.tokens if stem(one.low) in parts or "." in one.low}
     for place, one in enumerate(happening.tokens):
         if one.kind != "word" or one.low in STOP | known | _FILLING:
             continue
-        behind = joined(happening.tokens[place + 1 :], "")
+        behind = join_tokens(happening.tokens[place + 1 :], "")
         number = _NUMBER.match(f" {behind}")
         if number is not None and "filters" not in config:
             config["filters"] = {one.text: {_operator(number)[1]: _size(number)}}
             bench.note(
-                f"Only events whose field {quoted(one.text)} is {number[0].strip()} start it; "
+                f"Only events whose field {quote_request(one.text)} is {number[0].strip()} start it; "  # noqa: E501
                 "their sender must call it so."
             )
             return
     _judge_or_tell(bench, happening, known, "such event", judged=False)
 
 
-def narrow_call(bench: Workbench, happening: Happening) -> None:
+def narrow_call(bench: SketchBuilder, happening: TriggerEvent) -> None:
     """What a call tells of is judged where the words ask for a judgement."""
     if bench.judges and happening.words & _JUDGED:
         bench.narrowed.append(happening.text)
 
 
-def tell_unjudged(bench: Workbench, conditions: Iterable[str]) -> None:
+def tell_unjudged(bench: SketchBuilder, conditions: Iterable[str]) -> None:
     """Says of conditions that nothing in the definition looks at them."""
     for one in conditions:
         bench.lose(
-            one, f"It is not checked whether {quoted(one)}: nothing here was found to do that."
+            one,
+            f"It is not checked whether {quote_request(one)}: nothing here was found to do that.",
         )
 
 
 def _judge_or_tell(
-    bench: Workbench, happening: Happening, known: set[str], what: str, *, judged: bool = True
+    bench: SketchBuilder,
+    happening: TriggerEvent,
+    known: set[str],
+    what: str,
+    *,
+    judged: bool = True,
 ) -> None:
     said, first = _left(happening.tokens, known)
     if not said:
         return
     words = {one.low for one in said}
-    phrase = joined(said, "")
+    phrase = join_tokens(said, "")
     asks = bool(words & _JUDGED) or first in _RELATING
     if judged and bench.judges and asks and not words & _UNSEEN:
         bench.narrowed.append(happening.text)
-        bench.note(f"Every {what} starts a run; the model judges whether {quoted(phrase)} holds.")
+        bench.note(
+            f"Every {what} starts a run; the model judges whether {quote_request(phrase)} holds."
+        )
         return
     bench.lose(
-        phrase, f"Every {what} starts it; that only {quoted(phrase)} counts was not understood."
+        phrase,
+        f"Every {what} starts it; that only {quote_request(phrase)} counts was not understood.",
     )
 
 

@@ -6,24 +6,24 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from mainspring.authoring.sketch.acts import Content, add_act
+from mainspring.authoring.sketch.acts import ActionContent, add_act
 from mainspring.authoring.sketch.intents import EACH, Intent
-from mainspring.authoring.sketch.plan import TEXTUAL, Plan
-from mainspring.authoring.sketch.reads import Material
+from mainspring.authoring.sketch.plan import TEXTUAL, SketchPlan
+from mainspring.authoring.sketch.reads import ReadMaterial
 from mainspring.authoring.sketch.sayings import literal_text
 from mainspring.authoring.sketch.search import stem
-from mainspring.authoring.sketch.texts import quoted
-from mainspring.authoring.sketch.thinking import Thought
+from mainspring.authoring.sketch.texts import quote_request
+from mainspring.authoring.sketch.thinking import AgentOutput
 from mainspring.authoring.sketch.tool_steps import add_tool
-from mainspring.authoring.sketch.verbs import BULLETS, NUMBERS, PRONOUNS, STOP, THINK, words_of
-from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.authoring.sketch.verbs import BULLETS, NUMBERS, PRONOUNS, STOP, THINK, split_words
+from mainspring.authoring.sketch.workbench import SketchBuilder
 
 _EACH: Final = re.compile(
     r"\b(?:for (?:each|every)\b|(?:each|every one) of (?:them|these|those|the)\b|"
     r"per (?:item|row|entry|point|deal|page)\b|one (?:\w{1,30} ){1,3}each\b$)",
     re.IGNORECASE,
 )
-_PLAIN: Final = words_of(
+_PLAIN: Final = split_words(
     "result results message answer text output response list link links news update post mail "
     "email note outcome thing things"
 )
@@ -31,7 +31,7 @@ _SLUG: Final = re.compile(r"[^a-z0-9]+")
 _TAKEN: Final = frozenset({"bullets", "text", "rows", "items", "category", "reason", "needed"})
 
 
-def name_parts(plan: Plan) -> None:
+def name_parts(plan: SketchPlan) -> None:
     """Gives each act that sends something else than the others a field of its own."""
     found: dict[frozenset[str], list[Intent]] = {}
     for intent in plan.intents:
@@ -79,7 +79,7 @@ def _name(intent: Intent) -> str:
     return made if made[:1].isalpha() else f"text_{made}".strip("_")
 
 
-def mark_each(plan: Plan) -> None:
+def mark_each(plan: SketchPlan) -> None:
     """Which acts are done for each of several things; a clause of its own says it of the next."""
     pending = False
     for intent in plan.intents:
@@ -92,11 +92,11 @@ def mark_each(plan: Plan) -> None:
 
 
 def act_for_each(
-    bench: Workbench,
-    plan: Plan,
+    bench: SketchBuilder,
+    plan: SketchPlan,
     intent: Intent,
-    materials: Sequence[Material],
-    thought: Thought | None,
+    materials: Sequence[ReadMaterial],
+    thought: AgentOutput | None,
     when: str | None,
 ) -> bool:
     """A loop around an act; false where there is no list to go through."""
@@ -106,7 +106,9 @@ def act_for_each(
         return False
     items, content = _items(materials, thought)
     if not items:
-        bench.note(f"This is done once for all, and not for each: {quoted(intent.clause.text())}.")
+        bench.note(
+            f"This is done once for all, and not for each: {quote_request(intent.clause.text())}."
+        )
         return False
     at = bench.enter("for_each")
     for target in targets:
@@ -118,13 +120,15 @@ def act_for_each(
     return True
 
 
-def _items(materials: Sequence[Material], thought: Thought | None) -> tuple[str, Content]:
+def _items(
+    materials: Sequence[ReadMaterial], thought: AgentOutput | None
+) -> tuple[str, ActionContent]:
     if thought is not None:
         if not thought.shape.items:
-            return "", Content("", "")
+            return "", ActionContent("", "")
         items = f"{{{{ steps.{thought.name}.items | default([]) }}}}"
-        return items, Content("{{ item.text }}", "{{ item.title }}")
+        return items, ActionContent("{{ item.text }}", "{{ item.title }}")
     found = [one for one in materials if one.each]
     if len(found) != 1:
-        return "", Content("", "")
-    return found[0].each, Content(found[0].item, found[0].item_title)
+        return "", ActionContent("", "")
+    return found[0].each, ActionContent(found[0].item, found[0].item_title)

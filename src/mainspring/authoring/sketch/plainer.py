@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from mainspring.authoring.sketch.reading import Token
-from mainspring.authoring.sketch.verbs import LEADING, VERBS, words_of
+from mainspring.authoring.sketch.verbs import LEADING, VERBS, split_words
 
 _SEGMENT: Final = re.compile(r"[^,.;\n]+")
 _PASSIVE: Final = re.compile(
@@ -28,7 +28,7 @@ _EVERY: Final = re.compile(
     r"\b(?:every|each|all|any|it|they|result|summary|summaries|answer|new|incoming)\b",
     re.IGNORECASE,
 )
-_HAPPENING: Final = words_of(
+_HAPPENING: Final = split_words(
     "when whenever if once after upon time soon unless until where row rows somebody someone"
 )
 _DONE: Final = {

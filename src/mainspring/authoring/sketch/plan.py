@@ -12,11 +12,16 @@ from mainspring.authoring.sketch.intents import Intent
 from mainspring.authoring.sketch.lookup import find_board
 from mainspring.authoring.sketch.reading import address_of, tokenise
 from mainspring.authoring.sketch.reads import (
-    Source,
+    ReadSource,
     find_sources,
 )
 from mainspring.authoring.sketch.sayings import literal_text
-from mainspring.authoring.sketch.tool_steps import Tool, absent_service, find_reading, find_tool
+from mainspring.authoring.sketch.tool_steps import (
+    MatchedTool,
+    absent_service,
+    find_reading,
+    find_tool,
+)
 from mainspring.authoring.sketch.verbs import (
     DEEDS,
     FINAL,
@@ -26,21 +31,21 @@ from mainspring.authoring.sketch.verbs import (
     STOP,
     TELL,
     THINK,
-    words_of,
+    split_words,
 )
-from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.authoring.sketch.workbench import SketchBuilder
 
 TEXTUAL: Final = frozenset(
     {"slack", "telegram", "mail", "owner", "inbox", "page", "file", "event", "call", "callback"}
 )
 _PAYLOADS: Final = frozenset({"webhook", "event", "page_ingested", "board_change"})
-_DETERMINERS: Final = words_of("the our my your their his her this all every each")
+_DETERMINERS: Final = split_words("the our my your their his her this all every each")
 REPORT: Final = ("page", "report")
 READ_BY_PEOPLE: Final = frozenset({"slack", "telegram", "mail", "owner", "inbox", "page"})
 
 
 @dataclass(slots=True)
-class Plan:
+class SketchPlan:
     """What is to be built, gathered before the first step is."""
 
     intents: list[Intent]
@@ -50,7 +55,7 @@ class Plan:
     # A condition that is an expression, and whether it is that something has changed.
     tight: str | None = None
     changes: bool = False
-    tools: dict[int, Tool] = field(default_factory=dict)
+    tools: dict[int, MatchedTool] = field(default_factory=dict)
     lost: list[Intent] = field(default_factory=list)
     # Acts that have a field of the thought for themselves, and what each field holds.
     parts: dict[int, str] = field(default_factory=dict)
@@ -61,7 +66,7 @@ class Plan:
     unable: list[Intent] = field(default_factory=list)
 
 
-def sort_out(bench: Workbench, plan: Plan) -> None:
+def sort_out(bench: SketchBuilder, plan: SketchPlan) -> None:
     """Finds tools for what no rule knows, and sets aside what nothing knows."""
     for intent in plan.intents:
         tool = find_tool(bench, intent)
@@ -103,7 +108,7 @@ def sort_out(bench: Workbench, plan: Plan) -> None:
         intent.targets = [one for one in intent.targets if (one.where, one.value) != REPORT]
 
 
-def _is_beyond(bench: Workbench, intent: Intent) -> bool:
+def _is_beyond(bench: SketchBuilder, intent: Intent) -> bool:
     """Whether a clause asks for a deed that only a tool could do, and there is none."""
     clause = intent.clause
     placed = any(one.tokens or one.where == "inbox" for one in intent.targets)
@@ -119,7 +124,7 @@ def _is_beyond(bench: Workbench, intent: Intent) -> bool:
     return unknown and second in _DETERMINERS and not intent.targets
 
 
-def _look_first(plan: Plan, intent: Intent, sent: bool) -> None:
+def _look_first(plan: SketchPlan, intent: Intent, sent: bool) -> None:
     """An address that is called for what it answers is read, and nothing is sent to it."""
     calls = [one for one in intent.targets if one.where == "call"]
     others = len(plan.intents) > 1 and sent and _talks_beside(plan, intent)
@@ -128,7 +133,7 @@ def _look_first(plan: Plan, intent: Intent, sent: bool) -> None:
         intent.reads = True
 
 
-def _talks_beside(plan: Plan, intent: Intent) -> bool:
+def _talks_beside(plan: SketchPlan, intent: Intent) -> bool:
     return any(
         target.where in READ_BY_PEOPLE
         for one in plan.intents
@@ -137,8 +142,8 @@ def _talks_beside(plan: Plan, intent: Intent) -> bool:
     )
 
 
-def find_all_sources(bench: Workbench, plan: Plan) -> list[Source]:
-    made: list[Source] = []
+def find_all_sources(bench: SketchBuilder, plan: SketchPlan) -> list[ReadSource]:
+    made: list[ReadSource] = []
     types = {str(one.get("type")) for one in bench.triggers}
     for intent in plan.intents:
         tool = plan.tools.get(id(intent))
@@ -154,16 +159,16 @@ def find_all_sources(bench: Workbench, plan: Plan) -> list[Source]:
                 made.append(source)
     if not made:
         said = [one for condition in plan.conditions for one in tokenise(condition)]
-        made = [Source("web", address_of(one)) for one in said if one.kind in ("url", "host")]
+        made = [ReadSource("web", address_of(one)) for one in said if one.kind in ("url", "host")]
     if not made and asks_for_site(plan.conditions):
-        made.append(Source("web"))
+        made.append(ReadSource("web"))
     made = made or _meant_boards(bench, plan, types)
     if not made and not plan.tools and not types & _PAYLOADS:
         _meant_tools(bench, plan)
     return made[:6]
 
 
-def _meant_tools(bench: Workbench, plan: Plan) -> None:
+def _meant_tools(bench: SketchBuilder, plan: SketchPlan) -> None:
     """A tool that reads what is to be sent: the open pull requests."""
     for intent in plan.intents:
         used = intent.used
@@ -175,25 +180,25 @@ def _meant_tools(bench: Workbench, plan: Plan) -> None:
             plan.tools[id(intent)] = tool
 
 
-def _meant_boards(bench: Workbench, plan: Plan, types: set[str]) -> list[Source]:
+def _meant_boards(bench: SketchBuilder, plan: SketchPlan, types: set[str]) -> list[ReadSource]:
     """A board that is named by its rows alone: the open tickets."""
     if types & _PAYLOADS or plan.tools:
         return []
     for condition in plan.conditions:
         found = find_board(tokenise(condition), bench.resources)
         if found is not None and found.board is not None:
-            return [Source("board", board=found)]
+            return [ReadSource("board", board=found)]
     for intent in plan.intents:
         used = intent.used
         tokens = [one for one in intent.clause.tokens if one not in used]
         found = find_board(tokens, bench.resources, bare=True)
         said = intent.clause.quote() or intent.clause.verb == "remind"
         if found is not None and found.board is not None and not said:
-            return [Source("board", board=found)]
+            return [ReadSource("board", board=found)]
     return []
 
 
-def _watched(bench: Workbench, source: Source) -> bool:
+def _watched(bench: SketchBuilder, source: ReadSource) -> bool:
     """Whether a board that is read is the one whose change started the run."""
     board = source.board.board if source.board is not None else None
     watched = [one.get("config", {}).get("board_id") for one in bench.triggers]

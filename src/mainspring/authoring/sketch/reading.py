@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from mainspring.authoring.sketch.verbs import AMBIGUOUS, BEFORE_NOUN, LEADING, MAIL, VERBS
-from mainspring.definition.hosts import literal_site
+from mainspring.definition.hosts import parse_template_host
 
 Kind = Literal["quote", "url", "mail", "channel", "host", "word", "number", "name", "mark"]
 
@@ -78,7 +78,7 @@ class Clause:
         """The clause as it was written, leaving some tokens out."""
         left_out = set(without)
         kept = [one for one in self.tokens if one not in left_out]
-        return joined(kept, self.source)
+        return join_tokens(kept, self.source)
 
     def after(self, *words: str) -> tuple[Token, ...]:
         """What stands behind the first of some words."""
@@ -88,7 +88,7 @@ class Clause:
         return ()
 
 
-def joined(tokens: Sequence[Token], source: str) -> str:
+def join_tokens(tokens: Sequence[Token], source: str) -> str:
     """Tokens as text, with blanks where they stood apart."""
     parts: list[str] = []
     for place, one in enumerate(tokens):
@@ -102,7 +102,7 @@ def joined(tokens: Sequence[Token], source: str) -> str:
 def address_of(one: Token) -> str:
     """The address that a token is; empty where it has no host that could be called."""
     url = one.text if one.kind == "url" else f"https://{one.text}"
-    return url if literal_site(url) is not None else ""
+    return url if parse_template_host(url) is not None else ""
 
 
 def tokenise(text: str) -> list[Token]:
@@ -156,7 +156,7 @@ def _is_field(tokens: Sequence[Token], at: int) -> bool:
     return ended and listed and near[-1] in {"and", ",", "&"}
 
 
-def cut(tokens: Sequence[Token], source: str) -> list[Clause]:
+def split_clauses(tokens: Sequence[Token], source: str) -> list[Clause]:
     """The clauses of a text."""
     found: list[list[Token]] = [[]]
     for at, one in enumerate(tokens):

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from mainspring.authoring.shapes import Choice
+from mainspring.authoring.shapes import QuestionChoice
 from mainspring.authoring.sketch.intents import Intent
 from mainspring.authoring.sketch.lookup import (
-    FoundBoard,
+    BoardMatch,
     columns_of,
     find_board,
-    how_to_make,
+    how_to_create_board,
     page_type_of,
 )
-from mainspring.authoring.sketch.reading import Clause, Token, address_of, joined
-from mainspring.authoring.sketch.texts import inert, quoted, shortened
+from mainspring.authoring.sketch.reading import Clause, Token, address_of, join_tokens
+from mainspring.authoring.sketch.texts import inert, quote_request, shorten_text
 from mainspring.authoring.sketch.verbs import CALENDAR, PAGE_NOUNS, READ, THINK
-from mainspring.authoring.sketch.workbench import Workbench
-from mainspring.definition.pointers import under
+from mainspring.authoring.sketch.workbench import SketchBuilder
+from mainspring.definition.pointers import join_pointer
 
 What = Literal["pages", "query", "board", "web", "calendar"]
 
@@ -40,18 +40,18 @@ _LATER: Final = frozenset({"tomorrow", "tomorrow's", "week", "week's", "month", 
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ReadSource:
     """Something that a clause reads."""
 
     what: What
     value: str = ""
     topic: str = ""
-    board: FoundBoard | None = None
+    board: BoardMatch | None = None
     whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class ReadMaterial:
     """What was read: for a document, and in short for a message."""
 
     title: str
@@ -76,24 +76,24 @@ class Material:
     value: str | None = None
 
 
-def find_sources(intent: Intent, bench: Workbench) -> list[Source]:
+def find_sources(intent: Intent, bench: SketchBuilder) -> list[ReadSource]:
     """What a clause reads; where something goes to is not read."""
     clause = intent.clause
     used = intent.used
     tokens = [one for one in clause.tokens if one not in used]
-    made = [Source("web", address_of(one)) for one in tokens if one.kind in ("url", "host")]
+    made = [ReadSource("web", address_of(one)) for one in tokens if one.kind in ("url", "host")]
     if not made and _implies_address(clause):
-        return [Source("web")]
+        return [ReadSource("web")]
     changed = [one.board for one in intent.targets if one.where == "rows"]
-    made += [Source("board", board=one) for one in changed if one is not None]
+    made += [ReadSource("board", board=one) for one in changed if one is not None]
     if not any(one.where in ("board", "rows") for one in intent.targets):
         reading = clause.verb in READ | THINK or not intent.targets
         board = find_board(tokens, bench.resources, bare=reading or "from" in clause.words)
         paged = [one for one in tokens if page_type_of(one.low, bench.resources)]
         if board is not None and not ("board" not in clause.words and paged):
-            made.append(Source("board", board=board))
+            made.append(ReadSource("board", board=board))
     if any(one.low in CALENDAR for one in tokens) and "notes" not in clause.words:
-        made.append(Source("calendar", joined(tokens, "")))
+        made.append(ReadSource("calendar", join_tokens(tokens, "")))
     elif not made or not any(one.what == "board" for one in made):
         pages = _pages(intent, tokens, bench)
         if pages is not None:
@@ -112,13 +112,13 @@ def _implies_address(clause: Clause) -> bool:
     return paged or (bool(_WEB & set(words)) and "board" not in words)
 
 
-def _pages(intent: Intent, tokens: Sequence[Token], bench: Workbench) -> Source | None:
+def _pages(intent: Intent, tokens: Sequence[Token], bench: SketchBuilder) -> ReadSource | None:
     clause = intent.clause
     reading = clause.verb in READ | THINK
     for place, one in enumerate(tokens):
         type_ = page_type_of(one.low, bench.resources)
         if one.low in _EVERYTHING and any(word.low == "new" for word in tokens[place : place + 3]):
-            return Source("pages", "")
+            return ReadSource("pages", "")
         if one.low not in PAGE_NOUNS and type_ is None:
             continue
         if place == 0 and one.low == clause.verb:
@@ -137,7 +137,7 @@ def _pages(intent: Intent, tokens: Sequence[Token], bench: Workbench) -> Source 
         named = [word.low for word in tokens[place + 1 : place + 2]]
         searching = topic and (clause.verb in _SEARCHING or (named and named[0] in _NAMED))
         whole = bool(before & _ALL)
-        return Source("query" if searching else "pages", type_ or "", topic, whole=whole)
+        return ReadSource("query" if searching else "pages", type_ or "", topic, whole=whole)
     return None
 
 
@@ -145,11 +145,11 @@ def _topic(tokens: Sequence[Token]) -> str:
     for place, one in enumerate(tokens):
         if one.low in _TOPIC:
             behind = tokens[place + 1 :]
-            return shortened(joined(behind, ""), 200)
+            return shorten_text(join_tokens(behind, ""), 200)
     return ""
 
 
-def add_read(bench: Workbench, source: Source) -> Material | None:
+def add_read(bench: SketchBuilder, source: ReadSource) -> ReadMaterial | None:
     """The steps that read a source."""
     if source.what == "pages":
         return _list_pages(bench, source)
@@ -162,7 +162,7 @@ def add_read(bench: Workbench, source: Source) -> Material | None:
     return _web(bench, source)
 
 
-def _list_pages(bench: Workbench, source: Source) -> Material:
+def _list_pages(bench: SketchBuilder, source: ReadSource) -> ReadMaterial:
     config: dict[str, Any] = {"limit": 20}
     if source.value:
         config["type"] = source.value
@@ -174,14 +174,14 @@ def _list_pages(bench: Workbench, source: Source) -> Material:
     return _read_each(bench, listed)
 
 
-def _query(bench: Workbench, source: Source) -> Material:
+def _query(bench: SketchBuilder, source: ReadSource) -> ReadMaterial:
     config: dict[str, Any] = {"q": inert(source.topic), "limit": 10}
     if source.value:
         config["type"] = source.value
     return _read_each(bench, bench.step("find_pages", "query", config))
 
 
-def _read_each(bench: Workbench, listed: str) -> Material:
+def _read_each(bench: SketchBuilder, listed: str) -> ReadMaterial:
     pages = f"steps.{listed}.pages"
     name = bench.free("read_pages")
     inner = {
@@ -197,7 +197,7 @@ def _read_each(bench: Workbench, listed: str) -> Material:
     )
     brief = f"{{% for page in {pages} %}}• {{{{ page.title }}}}\n{{% endfor %}}"
     row = None
-    return Material(
+    return ReadMaterial(
         "Pages",
         text,
         brief,
@@ -210,7 +210,7 @@ def _read_each(bench: Workbench, listed: str) -> Material:
     )
 
 
-def _board(bench: Workbench, source: Source) -> Material:
+def _board(bench: SketchBuilder, source: ReadSource) -> ReadMaterial:
     found = source.board
     assert found is not None
     config: dict[str, Any] = {"limit": 500}
@@ -230,8 +230,8 @@ def _board(bench: Workbench, source: Source) -> Material:
         del bench.steps[-1]["config"]
     key = dataset.replace("\\", "").replace('"', "").replace("{", "").replace("}", "")
     rows = f'steps.{name}.data.datasets["{key}"].rows'
-    return Material(
-        inert(shortened(f"Rows of {found.said or 'the board'}", 200)),
+    return ReadMaterial(
+        inert(shorten_text(f"Rows of {found.said or 'the board'}", 200)),
         f"{{% for row in {rows} %}}{{{{ row | tojson }}}}\n{{% endfor %}}",
         f"{{% for row in {rows} %}}• {_line(found)}\n{{% endfor %}}",
         when=f"{{{{ {rows} | length > 0 }}}}",
@@ -240,11 +240,11 @@ def _board(bench: Workbench, source: Source) -> Material:
         value=f"{{{{ {rows} }}}}",
         each=f"{{{{ {rows} }}}}",
         item=_line(found, "item"),
-        item_title=inert(shortened(found.said or "Row", 100)),
+        item_title=inert(shorten_text(found.said or "Row", 100)),
     )
 
 
-def _line(found: FoundBoard, row: str = "row") -> str:
+def _line(found: BoardMatch, row: str = "row") -> str:
     """One row for people: its first columns, or all of it where none are known."""
     columns = [one for one in columns_of(found.dataset) if one.isprintable() and "'" not in one]
     plain = [one for one in columns if "\\" not in one and "}" not in one][:6]
@@ -252,35 +252,35 @@ def _line(found: FoundBoard, row: str = "row") -> str:
     return " · ".join(cells) or f"{{{{ {row} | tojson }}}}"
 
 
-def _ask_board(bench: Workbench, found: FoundBoard, config: dict[str, Any]) -> None:
+def _ask_board(bench: SketchBuilder, found: BoardMatch, config: dict[str, Any]) -> None:
     """A board may be named in two ways, so the whole config is asked for."""
-    said = f" There is none called {quoted(found.said)}." if found.said else ""
+    said = f" There is none called {quote_request(found.said)}." if found.said else ""
     if len(found.choices) > 1 and len({one.name for one in found.choices}) == 1:
-        said = f" Several are called {quoted(found.said)}."
+        said = f" Several are called {quote_request(found.said)}."
     bench.ask(
         "board",
-        under(bench.next_at, "config"),
+        join_pointer(bench.next_at, "config"),
         f"Which board is read?{said}",
         schema=_BOARD,
         choices=tuple(
-            Choice(one.name, {**config, "board_id": one.id})
+            QuestionChoice(one.name, {**config, "board_id": one.id})
             for one in found.choices or bench.resources.boards
         ),
     )
 
 
-def _ask_first_board(bench: Workbench, found: FoundBoard) -> None:
+def _ask_first_board(bench: SketchBuilder, found: BoardMatch) -> None:
     """No board is here at all: which it is can be said once there is one."""
     bench.ask(
         "board",
-        under(bench.next_at, "config", "board_id"),
-        f"Which board is read?{how_to_make(found.said, bench.resources)}",
+        join_pointer(bench.next_at, "config", "board_id"),
+        f"Which board is read?{how_to_create_board(found.said, bench.resources)}",
         schema={"type": "string", "format": "uuid"},
         why="A run that reads a board that is not there fails.",
     )
 
 
-def _calendar(bench: Workbench, source: Source) -> Material | None:
+def _calendar(bench: SketchBuilder, source: ReadSource) -> ReadMaterial | None:
     if set(f"{source.value} {bench.text}".lower().split()) & _LATER:
         return None
     day = "{{ run.started_at | date('%Y-%m-%d') }}"
@@ -290,21 +290,21 @@ def _calendar(bench: Workbench, source: Source) -> Material | None:
     bench.note("Calendar events of the day on which it runs are read, in UTC.")
     pages = f"steps.{name}.pages"
     text = f"{{% for page in {pages} %}}• {{{{ page.start }}}} {{{{ page.title }}}}\n{{% endfor %}}"
-    return Material("Calendar", text, text, when=f"{{{{ {pages} | length > 0 }}}}", output=name)
+    return ReadMaterial("Calendar", text, text, when=f"{{{{ {pages} | length > 0 }}}}", output=name)
 
 
-def _web(bench: Workbench, source: Source) -> Material:
+def _web(bench: SketchBuilder, source: ReadSource) -> ReadMaterial:
     config = {"url": source.value} if source.value else {}
     if not config:
         bench.ask(
             "url",
-            under(bench.next_at, "config", "url"),
+            join_pointer(bench.next_at, "config", "url"),
             "Which web address is looked at?",
             schema=bench.argument("http_fetch", "url"),
         )
     name = bench.step("fetch", "http_fetch", config)
-    return Material(
-        inert(shortened(source.value, 200)) or "The address",
+    return ReadMaterial(
+        inert(shorten_text(source.value, 200)) or "The address",
         f"{{{{ steps.{name}.text | truncate({PLENTY}) }}}}",
         f"{{{{ steps.{name}.text | truncate({SHORT}) }}}}",
         output=name,

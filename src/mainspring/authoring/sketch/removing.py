@@ -8,28 +8,28 @@ from typing import Any, Final
 
 from mainspring.authoring.sketch.reading import Clause
 from mainspring.authoring.sketch.search import stem
-from mainspring.authoring.sketch.texts import quoted
-from mainspring.authoring.sketch.verbs import words_of
-from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.authoring.sketch.texts import quote_request
+from mainspring.authoring.sketch.verbs import split_words
+from mainspring.authoring.sketch.workbench import SketchBuilder
 
 _ACTIONS: Final[Mapping[str, frozenset[str]]] = {
-    "slack_post": words_of("slack post posting posts channel message"),
-    "send_email": words_of("mail mailing email emailing emails mails e-mail"),
-    "email.notify_owner": words_of("mail mailing email emailing emails mails e-mail"),
+    "slack_post": split_words("slack post posting posts channel message"),
+    "send_email": split_words("mail mailing email emailing emails mails e-mail"),
+    "email.notify_owner": split_words("mail mailing email emailing emails mails e-mail"),
     "telegram_push": frozenset({"telegram"}),
-    "notification": words_of("notification notify notifying tell telling inbox alert"),
-    "inbox.post_notification": words_of("notification notify notifying telling inbox"),
-    "append_board_rows": words_of("board row rows logging appending adding"),
-    "update_board_rows": words_of("board row rows updating"),
-    "create_page": words_of("page note report"),
-    "artifacts.save": words_of("file artifact saving"),
-    "callback_webhook": words_of("callback webhook calling"),
-    "publish_event": words_of("event publishing"),
-    "delay": words_of("wait waiting delay pause"),
+    "notification": split_words("notification notify notifying tell telling inbox alert"),
+    "inbox.post_notification": split_words("notification notify notifying telling inbox"),
+    "append_board_rows": split_words("board row rows logging appending adding"),
+    "update_board_rows": split_words("board row rows updating"),
+    "create_page": split_words("page note report"),
+    "artifacts.save": split_words("file artifact saving"),
+    "callback_webhook": split_words("callback webhook calling"),
+    "publish_event": split_words("event publishing"),
+    "delay": split_words("wait waiting delay pause"),
 }
 
 
-def remove_steps(document: dict[str, Any], bench: Workbench, clause: Clause) -> bool:
+def remove_steps(document: dict[str, Any], bench: SketchBuilder, clause: Clause) -> bool:
     """Takes out the steps that the words name, where nothing else needs them."""
     plan = document.get("plan")
     if not isinstance(plan, list):
@@ -45,8 +45,8 @@ def remove_steps(document: dict[str, Any], bench: Workbench, clause: Clause) -> 
         user = _user(step, plan[place + 1 :])
         if user is not None:
             bench.note(
-                f"The step {quoted(str(step.get('step_id')))} stays: "
-                f"{quoted(str(user.get('step_id')))} needs what it answers."
+                f"The step {quote_request(str(step.get('step_id')))} stays: "
+                f"{quote_request(str(user.get('step_id')))} needs what it answers."
             )
             continue
         del plan[place]

@@ -7,20 +7,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from mainspring.authoring.phrases.answers import Answer, Clarification, Reading, Refusal
+from mainspring.authoring.phrases.answers import (
+    ScheduleAnswer,
+    ScheduleClarification,
+    ScheduleReading,
+    ScheduleRefusal,
+)
 from mainspring.authoring.phrases.pieces import find_pieces
 from mainspring.authoring.phrases.words import make_plain
-from mainspring.authoring.resources import Resources
-from mainspring.authoring.shapes import Wish
-from mainspring.authoring.sketch.caps import Caps, find_caps
-from mainspring.authoring.sketch.facts import told_happenings
+from mainspring.authoring.resources import WorkspaceResources
+from mainspring.authoring.shapes import AutomationRequest
+from mainspring.authoring.sketch.caps import RequestedCaps, find_caps
+from mainspring.authoring.sketch.facts import find_stated_events
 from mainspring.authoring.sketch.happenings import (
-    Happening,
-    Known,
+    HappeningNames,
+    TriggerEvent,
     split_happenings,
 )
 from mainspring.authoring.sketch.lookup import automations
-from mainspring.authoring.sketch.moments import assumed_in, read_time, says_when
+from mainspring.authoring.sketch.moments import find_zone_assumptions, has_schedule, read_time
 from mainspring.authoring.sketch.named import find_names, mark_names
 from mainspring.authoring.sketch.plainer import (
     find_fields,
@@ -28,7 +33,7 @@ from mainspring.authoring.sketch.plainer import (
     make_plainer,
     mend_verbs,
 )
-from mainspring.authoring.sketch.reading import Clause, cut, tokenise
+from mainspring.authoring.sketch.reading import Clause, split_clauses, tokenise
 from mainspring.authoring.sketch.search import stem
 from mainspring.authoring.sketch.texts import clean
 from mainspring.authoring.sketch.titles import find_titles
@@ -111,13 +116,13 @@ _NO_TIME: Final = (_QUOTED, _ADDRESS, _WAITING, _NAMED)
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ParsedRequest:
     """Everything that the rules read out of a wish."""
 
     text: str
-    caps: Caps
-    time: Answer
-    happenings: tuple[Happening, ...]
+    caps: RequestedCaps
+    time: ScheduleAnswer
+    happenings: tuple[TriggerEvent, ...]
     clauses: tuple[Clause, ...]
     by_hand: bool = False
     # Whether somebody said that no model should be asked.
@@ -134,7 +139,9 @@ class Request:
     assumed: tuple[str, ...] = ()
 
 
-def read_request(wish: Wish, resources: Resources, *, told: bool = True) -> Request:
+def read_request(
+    wish: AutomationRequest, resources: WorkspaceResources, *, told: bool = True
+) -> ParsedRequest:
     """Reads a wish from the outside in: what is certain first, and out of the way of the rest.
 
     ``told``: a happening may be told as a fact too, which a change of a definition never does.
@@ -176,27 +183,27 @@ def read_request(wish: Wish, resources: Resources, *, told: bool = True) -> Requ
         rest = _OTHERWISE.sub(", if it is not ok, ", rest)
     tokens = mend_verbs(tokenise(rest), _said_names(resources))
     known = _known(resources)
-    happenings, left = split_happenings(tokens, known, scheduled=says_when(time))
-    moved = by_hand is not None or says_when(time)
+    happenings, left = split_happenings(tokens, known, scheduled=has_schedule(time))
+    moved = by_hand is not None or has_schedule(time)
     vague = ("condition", "failure", "unknown")
     if told and not moved and all(one.sort in vague for one in happenings):
-        facts, left = told_happenings(left, known)
+        facts, left = find_stated_events(left, known)
         if facts:
             # What a call tells of is told with it: Stripe sends a webhook when a payment fails.
             happenings = [*facts, *(one for one in happenings if one.sort != "unknown")]
-    return Request(
+    return ParsedRequest(
         text,
         caps,
         time,
         tuple(happenings),
-        tuple(cut(left, rest)),
+        tuple(split_clauses(left, rest)),
         by_hand is not None,
         plainly is not None,
         fields,
         timed,
         unwanted,
         titles,
-        assumed_in(timed, wish.now, time),
+        find_zone_assumptions(timed, wish.now, time),
     )
 
 
@@ -204,13 +211,13 @@ def _inside(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
     return any(start < span[1] and span[0] < end for start, end in others)
 
 
-def _said_names(resources: Resources) -> list[str]:
+def _said_names(resources: WorkspaceResources) -> list[str]:
     """Words that are names here, whatever verb they look like."""
     boards = [part for one in resources.boards for part in one.name.casefold().split()]
     return [*boards, *resources.page_types, *PAGE_NOUNS, *THINK_NOUNS, *CALENDAR]
 
 
-def _known(resources: Resources) -> Known:
+def _known(resources: WorkspaceResources) -> HappeningNames:
     """The names of the workspace by which happenings are told apart."""
     boards = frozenset(
         word for one in resources.boards if one.name.strip() for word in _forms(one.name.casefold())
@@ -221,7 +228,7 @@ def _known(resources: Resources) -> Known:
         for one in resources.page_types
         for form in (one, f"{one}s", *(one.split("_")[-1:] if "_" in one else ()))
     )
-    return Known(
+    return HappeningNames(
         boards,
         _rows(resources),
         pages,
@@ -235,7 +242,7 @@ def _forms(name: str) -> tuple[str, ...]:
     return (name.split(maxsplit=1)[0], name) if " " in name else (name,)
 
 
-def _rows(resources: Resources) -> frozenset[str]:
+def _rows(resources: WorkspaceResources) -> frozenset[str]:
     """What one row of a board is called, where the board is called after all of them."""
     names = [one.name.casefold().strip() for one in resources.boards]
     singular = [one[:-1] for one in names if one.endswith("s") and " " not in one and len(one) > 3]
@@ -250,9 +257,9 @@ def _without(text: str, spans: list[tuple[int, int]]) -> str:
     return "".join(signs)
 
 
-def _without_time(text: str, time: Answer) -> str:
+def _without_time(text: str, time: ScheduleAnswer) -> str:
     """Blanks over the words for time; what stands between them and means more stays."""
-    read: list[Reading | Clarification | Refusal] = [
+    read: list[ScheduleReading | ScheduleClarification | ScheduleRefusal] = [
         *time.readings,
         *time.clarifications,
         *time.refusals,

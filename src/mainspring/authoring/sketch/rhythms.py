@@ -12,15 +12,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from mainspring.authoring.phrases.answers import Answer, Choice, Reading, Refusal, Span
-from mainspring.authoring.phrases.crons import DayFields, at_steps, week_days, written
-from mainspring.authoring.phrases.echo import clock_words, say_schedule
-from mainspring.authoring.phrases.exceptions import WITHOUT, left_out_days
+from mainspring.authoring.phrases.answers import (
+    PhraseSpan,
+    ScheduleAnswer,
+    ScheduleChoice,
+    ScheduleReading,
+    ScheduleRefusal,
+)
+from mainspring.authoring.phrases.crons import CronDayFields, at_steps, format_cron_field, week_days
+from mainspring.authoring.phrases.echo import format_clock, say_schedule
+from mainspring.authoring.phrases.exceptions import WITHOUT, find_excluded_days
 from mainspring.authoring.phrases.pieces import find_pieces
-from mainspring.authoring.phrases.plans import left_out_times
-from mainspring.authoring.phrases.reading import read_words
-from mainspring.authoring.phrases.wishes import Wish as Rhythm
-from mainspring.authoring.phrases.wishes import find_wishes
+from mainspring.authoring.phrases.plans import find_excluded_times
+from mainspring.authoring.phrases.reading import parse_schedules
+from mainspring.authoring.phrases.wishes import ScheduleRequest as Rhythm
+from mainspring.authoring.phrases.wishes import find_schedule_requests
 from mainspring.authoring.phrases.words import DAYS, MONTHS, make_plain
 from mainspring.authoring.sketch.reading import Clause
 
@@ -59,7 +65,7 @@ _ALSO: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Old:
+class ExistingSchedule:
     """A schedule that is there."""
 
     fields: tuple[str, ...]
@@ -81,11 +87,11 @@ class Old:
 
 
 def keep_what_stays(
-    text: str, read: Answer, schedules: Sequence[Any], now: datetime, timezone: str | None
-) -> tuple[Answer, str]:
+    text: str, read: ScheduleAnswer, schedules: Sequence[Any], now: datetime, timezone: str | None
+) -> tuple[ScheduleAnswer, str]:
     """The reading of a change with what it did not say from the schedules, and a note on it."""
     old = list(_old(schedules))
-    wishes = find_wishes(find_pieces(make_plain(text)))
+    wishes = find_schedule_requests(find_pieces(make_plain(text)))
     if not old or len(old) != len(schedules) or len(wishes) != 1:
         return read, ""
     (rhythm,) = wishes
@@ -109,17 +115,23 @@ def keep_what_stays(
 
 
 def _at_same_times(
-    text: str, read: Answer, old: Sequence[Old], now: datetime, timezone: str | None
-) -> tuple[Answer, str]:
+    text: str,
+    read: ScheduleAnswer,
+    old: Sequence[ExistingSchedule],
+    now: datetime,
+    timezone: str | None,
+) -> tuple[ScheduleAnswer, str]:
     """The words read again with the times that are there."""
     clocks = sorted({one for each in old for one in each.clocks})
     if not clocks or len(clocks) > _MOST_TIMES:
         return read, ""
-    told = " and ".join(clock_words(one) for one in clocks)
-    return read_words(f"{text.rstrip(' .,;')} at {told}", now, timezone), HOUR_STAYS
+    told = " and ".join(format_clock(one) for one in clocks)
+    return parse_schedules(f"{text.rstrip(' .,;')} at {told}", now, timezone), HOUR_STAYS
 
 
-def _added(rhythm: Rhythm, old: Old, read: Answer) -> tuple[Answer, str]:
+def _added(
+    rhythm: Rhythm, old: ExistingSchedule, read: ScheduleAnswer
+) -> tuple[ScheduleAnswer, str]:
     """More days than there were."""
     if old.days is None or old.fields[2] != "*":
         return read, ""
@@ -130,19 +142,19 @@ def _added(rhythm: Rhythm, old: Old, read: Answer) -> tuple[Answer, str]:
 
 def leaves_out_only(text: str) -> bool:
     """Whether words say at which times nothing is to happen, and nothing else about when."""
-    wishes = find_wishes(find_pieces(make_plain(text)))
+    wishes = find_schedule_requests(find_pieces(make_plain(text)))
     return bool(wishes) and all(
         one.said.keys() <= WITHOUT and not one.clock and not one.parts for one in wishes
     )
 
 
-def zone_said(text: str, now: datetime) -> str | None:
+def find_named_zone(text: str, now: datetime) -> str | None:
     """The zone that a change names, where it names one."""
     said = text[:_LONGEST]
     if not _ZONE_WORDS & set(said.lower().split()):
         return None
     for told in (said, f"{said} time"):
-        read = read_words(f"every day at 9:00, {told}", now, None)
+        read = parse_schedules(f"every day at 9:00, {told}", now, None)
         zones = {one.timezone for one in read.readings}
         if len(zones) == 1 and not read.clarifications:
             return zones.pop()
@@ -153,20 +165,20 @@ def names_zone(clause: Clause) -> bool:
     return bool(_ZONE_WORDS & set(clause.words))
 
 
-def without_zone_note(reading: Reading) -> Reading:
+def without_zone_note(reading: ScheduleReading) -> ScheduleReading:
     """A reading that does not tell of its zone as supposed."""
     told = tuple(one for one in reading.assumptions if not one.startswith("the time zone "))
     return replace(reading, assumptions=told)
 
 
-def _old(schedules: Sequence[Any]) -> Iterator[Old]:
+def _old(schedules: Sequence[Any]) -> Iterator[ExistingSchedule]:
     for one in schedules:
         config = one.get("config") if isinstance(one, Mapping) else None
         given = config if isinstance(config, Mapping) else {}
         fields = tuple(str(given.get("cron")).split())
         zone = given.get("timezone")
         if len(fields) == 5 and isinstance(zone, str | None):
-            yield Old(fields, zone)
+            yield ExistingSchedule(fields, zone)
 
 
 def _is_fine(rhythm: Rhythm) -> bool:
@@ -175,7 +187,7 @@ def _is_fine(rhythm: Rhythm) -> bool:
     return several or rhythm.first("soft") == "hour" or any(unit in _FINE for _, unit in counted)
 
 
-def _touched(rhythm: Rhythm, old: Sequence[Old]) -> Sequence[Old]:
+def _touched(rhythm: Rhythm, old: Sequence[ExistingSchedule]) -> Sequence[ExistingSchedule]:
     """The schedules whose hours are meant: those of the days that were said, if there are any."""
     said = {day for days in rhythm.said.get("days", ()) for day in days}
     there = [one for one in old if said & (one.days or frozenset())]
@@ -183,13 +195,18 @@ def _touched(rhythm: Rhythm, old: Sequence[Old]) -> Sequence[Old]:
 
 
 def _taken_out(
-    rhythm: Rhythm, old: Sequence[Old], text: str, read: Answer, now: datetime, timezone: str | None
-) -> tuple[Answer, str]:
+    rhythm: Rhythm,
+    old: Sequence[ExistingSchedule],
+    text: str,
+    read: ScheduleAnswer,
+    now: datetime,
+    timezone: str | None,
+) -> tuple[ScheduleAnswer, str]:
     made: list[tuple[tuple[str, ...], str | None]] = []
     for one in old:
         crons = _without(rhythm, one)
         if crons is None:
-            return Answer(refusals=(_refused(old, read),)), ""
+            return ScheduleAnswer(refusals=(_refused(old, read),)), ""
         if crons:
             made.append((crons, one.timezone))
     before = [((" ".join(one.fields),), one.timezone) for one in old]
@@ -198,22 +215,22 @@ def _taken_out(
     return _answer(made, read, ALREADY if made == before else REST_STAYS)
 
 
-def _refused(old: Sequence[Old], read: Answer) -> Refusal:
+def _refused(old: Sequence[ExistingSchedule], read: ScheduleAnswer) -> ScheduleRefusal:
     reason = "What is to be left out cannot be taken out of the schedule that is there."
     stays = tuple(
-        Choice(
+        ScheduleChoice(
             f"as before: {' '.join(one.fields)}, {one.timezone}",
             (" ".join(one.fields),),
             one.timezone,
         )
         for one in old
     )
-    return Refusal(_span(read), "not_sayable", reason, stays)
+    return ScheduleRefusal(_span(read), "not_sayable", reason, stays)
 
 
-def _without(rhythm: Rhythm, old: Old) -> tuple[str, ...] | None:
+def _without(rhythm: Rhythm, old: ExistingSchedule) -> tuple[str, ...] | None:
     """A schedule without what is left out; none where cron cannot say it."""
-    left, out = left_out_days(rhythm), left_out_times(rhythm)
+    left, out = find_excluded_days(rhythm), find_excluded_times(rhythm)
     dates = {day for one in rhythm.said.get("without_month_days", ()) for day in one}
     gone = {month for one in rhythm.said.get("without_months", ()) for month in one}
     _, _, month_day, month, week_day = old.fields
@@ -227,12 +244,12 @@ def _without(rhythm: Rhythm, old: Old) -> tuple[str, ...] | None:
     if left and days is not None:
         week_day = week_days(days - left) if days - left else ""
     if gone and months is not None:
-        month = written(months - gone, 12, 1, stepped=False) if months - gone else ""
+        month = format_cron_field(months - gone, 12, 1, stepped=False) if months - gone else ""
     if dates:
-        month_day = written(set(range(1, 32)) - dates, 31, 1, stepped=False)
+        month_day = format_cron_field(set(range(1, 32)) - dates, 31, 1, stepped=False)
     if not week_day or not month:
         return ()
-    fields = DayFields(month_day, month, week_day)
+    fields = CronDayFields(month_day, month, week_day)
     if not out:
         return (f"{old.fields[0]} {old.fields[1]} {fields}",)
     minutes, hours = values_of(old.fields[0], 0, 59), values_of(old.fields[1], 0, 23)
@@ -270,22 +287,22 @@ def _value(said: str, names: Sequence[str]) -> int | None:
     return names.index(said) if said in names and said else None
 
 
-def _span(read: Answer) -> Span:
+def _span(read: ScheduleAnswer) -> PhraseSpan:
     spans = [
         *(one.span for one in read.readings),
         *(one.span for one in read.clarifications),
         *(one.span for one in read.refusals),
     ]
-    return spans[0] if spans else Span(0, 0, "")
+    return spans[0] if spans else PhraseSpan(0, 0, "")
 
 
 def _answer(
-    made: Sequence[tuple[tuple[str, ...], str | None]], read: Answer, note: str
-) -> tuple[Answer, str]:
+    made: Sequence[tuple[tuple[str, ...], str | None]], read: ScheduleAnswer, note: str
+) -> tuple[ScheduleAnswer, str]:
     """Expressions as an answer; where a zone is still open, what was read before stays."""
     readings = [
-        Reading(_span(read), crons, zone, say_schedule(crons, zone), (), ())
+        ScheduleReading(_span(read), crons, zone, say_schedule(crons, zone), (), ())
         for crons, zone in made
         if zone is not None
     ]
-    return (Answer(tuple(readings)), note) if len(readings) == len(made) > 0 else (read, "")
+    return (ScheduleAnswer(tuple(readings)), note) if len(readings) == len(made) > 0 else (read, "")

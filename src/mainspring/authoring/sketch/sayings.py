@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from mainspring.authoring.sketch.intents import Intent
-from mainspring.authoring.sketch.reading import joined
+from mainspring.authoring.sketch.reading import join_tokens
 from mainspring.authoring.sketch.verbs import (
     KEEP,
     MAIL,
     SAY,
     TELL,
-    words_of,
+    split_words,
 )
 
 _SAYINGS: Final = frozenset(
@@ -39,11 +39,13 @@ def _told(intent: Intent) -> str:
             behind = kept[place + 1 :]
             while behind and behind[0].kind == "mark":
                 behind = behind[1:]
-            return joined(behind, clause.source) if len(behind) > 1 or one.low != "that" else ""
+            return (
+                join_tokens(behind, clause.source) if len(behind) > 1 or one.low != "that" else ""
+            )
     return ""
 
 
-_HOLLOW: Final = words_of(
+_HOLLOW: Final = split_words(
     "a an the us me everyone everybody team short message note mail email e-mail notification "
     "reminder all people folks know , to in on channel word"
 )
@@ -53,18 +55,18 @@ def literal_text(intent: Intent) -> str:
     """A text that is meant word for word, whatever else was read: a quotation, or an order."""
     clause = intent.clause
     if not intent.thinks and _told(intent):
-        return fixed_text(intent)
+        return find_literal_text(intent)
     if clause.quote() or (clause.verb in SAY and _is_saying(intent.subject.split())):
-        return fixed_text(intent)
+        return find_literal_text(intent)
     if clause.verb not in TELL or intent.thinks:
         return ""
     left_out = intent.used
     kept = {one.low for one in clause.tokens[1:] if one not in left_out}
     told = clause.verb in {"remind", "nudge"} or bool(kept & {"to", "that"})
-    return fixed_text(intent) if told else ""
+    return find_literal_text(intent) if told else ""
 
 
-def fixed_text(intent: Intent) -> str:
+def find_literal_text(intent: Intent) -> str:
     """What is said word for word, if it is: a quotation, or what somebody is reminded of."""
     clause = intent.clause
     said = clause.quote()
@@ -85,7 +87,7 @@ def fixed_text(intent: Intent) -> str:
         if one.low in {"it", "it's", "its", "is", "are"}:
             break
         if one.low in {"to", "that", "about", "of"}:
-            return joined(kept[place + 1 :], clause.source)
+            return join_tokens(kept[place + 1 :], clause.source)
     words = intent.subject.split()
     while words and words[0].lower() in _OBJECT_STARTS:
         words = words[1:]

@@ -59,7 +59,7 @@ _DESCRIBED: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CapabilityMatch:
     """The best fit for some words, and those that fit nearly as well."""
 
     capability: Capability
@@ -98,7 +98,7 @@ def aliases(capabilities: Mapping[str, Capability]) -> frozenset[str]:
 
 def search_tools(
     clause: Clause, capabilities: Mapping[str, Capability], alias: str | None = None
-) -> Found | None:
+) -> CapabilityMatch | None:
     """The capability that a clause asks for, if one fits well enough."""
     entries = [
         one
@@ -131,10 +131,10 @@ def search_tools(
         for score, _, one in scored[1:4]
         if score >= best * _NEAR and (not named or first in _stems(one.id))
     ]
-    return Found(scored[0][2], tuple(near))
+    return CapabilityMatch(scored[0][2], tuple(near))
 
 
-def named_words(clause: Clause, capability: Capability) -> int:
+def count_name_words(clause: Clause, capability: Capability) -> int:
     """How many words of a clause stand in the name of a capability."""
     wanted = {stem(word) for word in clause.words if _WORD.fullmatch(word) and word not in STOP}
     return len(wanted & set(_stems(capability.id)))

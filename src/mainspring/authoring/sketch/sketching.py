@@ -10,42 +10,44 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from mainspring.authoring.resources import Resources
-from mainspring.authoring.shapes import Question, Sketch, Wish
+from mainspring.authoring.resources import WorkspaceResources
+from mainspring.authoring.shapes import AutomationRequest, ProposalQuestion, ProposalSketch
 from mainspring.authoring.sketch.alarms import alarm_steps, split_alarms
 from mainspring.authoring.sketch.caps import execution_of
 from mainspring.authoring.sketch.changing import change
 from mainspring.authoring.sketch.fortnights import on_steps
-from mainspring.authoring.sketch.happenings import says_more
+from mainspring.authoring.sketch.happenings import has_condition
 from mainspring.authoring.sketch.intents import read_intent
 from mainspring.authoring.sketch.languages import ONLY_ENGLISH, is_foreign
 from mainspring.authoring.sketch.moments import (
     add_schedules,
     ask_how_often,
     ask_when,
-    says_when,
+    has_schedule,
     tell_assumed,
 )
 from mainspring.authoring.sketch.naming import goal_of, name_of
 from mainspring.authoring.sketch.planning import build_plan
 from mainspring.authoring.sketch.reading import Clause
-from mainspring.authoring.sketch.request import Request, read_request
+from mainspring.authoring.sketch.request import ParsedRequest, read_request
 from mainspring.authoring.sketch.rhythms import leaves_out_only
 from mainspring.authoring.sketch.swapping import walk
-from mainspring.authoring.sketch.texts import LONGEST, loose, quoted, shortened
+from mainspring.authoring.sketch.texts import LONGEST, loose, quote_request, shorten_text
 from mainspring.authoring.sketch.tool_steps import add_secret
-from mainspring.authoring.sketch.triggers import add_happening, named
-from mainspring.authoring.sketch.watching import has_address, watched
-from mainspring.authoring.sketch.wishes import ask_which, chosen_wish, other_note, parts_of
-from mainspring.authoring.sketch.workbench import Workbench
-from mainspring.contracts.plain_names import plain_name
+from mainspring.authoring.sketch.triggers import add_happening, set_automation_name
+from mainspring.authoring.sketch.watching import has_address, treat_watch_as_condition
+from mainspring.authoring.sketch.wishes import ask_which, find_chosen_request, other_note, parts_of
+from mainspring.authoring.sketch.workbench import SketchBuilder
+from mainspring.contracts.plain_names import clean_name
 from mainspring.contracts.registry import Vocabulary
 
 _VERSION = "1.2"
 MOST_CLAUSES = 20
 
 
-def sketch(wish: Wish, words: Vocabulary, resources: Resources) -> Sketch:
+def sketch(
+    wish: AutomationRequest, words: Vocabulary, resources: WorkspaceResources
+) -> ProposalSketch:
     """A definition out of words, with a question for everything that only a person can say."""
     if wish.before is not None:
         return change(wish, wish.before, words, resources)
@@ -53,15 +55,20 @@ def sketch(wish: Wish, words: Vocabulary, resources: Resources) -> Sketch:
     foreign = dict.fromkeys(one for one in lines if is_foreign(one))
     read = "\n".join(one for one in lines if one not in foreign)
     if foreign and not read.strip():
-        return _unread(wish, [*foreign], Workbench(words, resources))
+        return _unread(wish, [*foreign], SketchBuilder(words, resources))
     return _read(replace(wish, text=read), [*foreign], words, resources)
 
 
-def _read(wish: Wish, foreign: Sequence[str], words: Vocabulary, resources: Resources) -> Sketch:
+def _read(
+    wish: AutomationRequest,
+    foreign: Sequence[str],
+    words: Vocabulary,
+    resources: WorkspaceResources,
+) -> ProposalSketch:
     """The English lines of a request as a definition, and a question about the other lines."""
-    request = watched(read_request(wish, resources))
+    request = treat_watch_as_condition(read_request(wish, resources))
     several = len(request.time.readings) + len(request.time.clarifications) > 1
-    chosen = chosen_wish(wish, resources) if several and "\n" in wish.text else None
+    chosen = find_chosen_request(wish, resources) if several and "\n" in wish.text else None
     if chosen is not None:
         made = _read(chosen.wish, foreign, words, resources)
         return replace(made, notes=(*made.notes, other_note(chosen.others)))
@@ -75,9 +82,11 @@ def _read(wish: Wish, foreign: Sequence[str], words: Vocabulary, resources: Reso
     return made
 
 
-def _unread(wish: Wish, foreign: Sequence[str], bench: Workbench) -> Sketch:
+def _unread(
+    wish: AutomationRequest, foreign: Sequence[str], bench: SketchBuilder
+) -> ProposalSketch:
     """Words in another language become nothing but a question."""
-    question = Question(
+    question = ProposalQuestion(
         "words",
         "words",
         "/plan",
@@ -86,7 +95,7 @@ def _unread(wish: Wish, foreign: Sequence[str], bench: Workbench) -> Sketch:
     )
     document = {
         "schema_version": _VERSION,
-        "name": shortened(plain_name(loose(wish.text)), 60) or "Automation",
+        "name": shorten_text(clean_name(loose(wish.text)), 60) or "Automation",
         # No text with this character can be stored.
         "goal": goal_of(wish.text.replace("\x00", " ")),
         "triggers": [],
@@ -94,10 +103,10 @@ def _unread(wish: Wish, foreign: Sequence[str], bench: Workbench) -> Sketch:
     }
     # The notes name the lines, so that they are not asked about again after an answer.
     _lose_foreign(bench, foreign)
-    return Sketch(document, (question,), tuple(bench.notes))
+    return ProposalSketch(document, (question,), tuple(bench.notes))
 
 
-def _lose_foreign(bench: Workbench, foreign: Sequence[str]) -> None:
+def _lose_foreign(bench: SketchBuilder, foreign: Sequence[str]) -> None:
     if foreign:
         bench.note(ONLY_ENGLISH)
     for line in foreign:
@@ -105,13 +114,16 @@ def _lose_foreign(bench: Workbench, foreign: Sequence[str]) -> None:
 
 
 def _sketched(
-    request: Request, words: Vocabulary, resources: Resources, foreign: Sequence[str] = ()
-) -> Sketch:
-    bench = Workbench(words, resources)
+    request: ParsedRequest,
+    words: Vocabulary,
+    resources: WorkspaceResources,
+    foreign: Sequence[str] = (),
+) -> ProposalSketch:
+    bench = SketchBuilder(words, resources)
     _lose_foreign(bench, foreign)
     bench.text, bench.fields, bench.titles = request.text, request.fields, dict(request.titles)
     for said in request.unwanted:
-        bench.note(f"This was said not to be done, so no step does it: {quoted(said)}.")
+        bench.note(f"This was said not to be done, so no step does it: {quote_request(said)}.")
     conditions = add_triggers(bench, request)
     first = next((one for one in request.happenings if one.sort != "failure"), None)
     happening = "" if first is None else f"{first.start} {first.text}"
@@ -135,12 +147,12 @@ def _sketched(
     else:
         bench.ask_lost(document)
     for title in bench.titles.values():
-        bench.note(f"Nothing that is written here could be called {quoted(title)}.")
-    questions = bench.settled_questions(len(document.get("writes", {}).get("boards", ())))
-    return Sketch(document, on_steps(questions, bench.steps), tuple(bench.notes))
+        bench.note(f"Nothing that is written here could be called {quote_request(title)}.")
+    questions = bench.order_questions(len(document.get("writes", {}).get("boards", ())))
+    return ProposalSketch(document, on_steps(questions, bench.steps), tuple(bench.notes))
 
 
-def _tell_unused(bench: Workbench, clauses: Sequence[Clause]) -> None:
+def _tell_unused(bench: SketchBuilder, clauses: Sequence[Clause]) -> None:
     """Addresses that no step and no prompt uses: whose mails are meant would be lost."""
     configs = [one.get("config", {}) for one in walk(bench.steps)]
     used = " ".join(f"{one.get('to', '')} {one.get('prompt', '')}" for one in configs)
@@ -148,16 +160,17 @@ def _tell_unused(bench: Workbench, clauses: Sequence[Clause]) -> None:
         for one in clause.of("mail"):
             if one.text not in used:
                 bench.lose(
-                    one.text, f"Nothing looks at whether something is from {quoted(one.text)}."
+                    one.text,
+                    f"Nothing looks at whether something is from {quote_request(one.text)}.",
                 )
 
 
-def add_triggers(bench: Workbench, request: Request) -> list[str]:
+def add_triggers(bench: SketchBuilder, request: ParsedRequest) -> list[str]:
     """The triggers of a request; what is left over are conditions for what is done."""
     conditions: list[str] = []
     vague = ("condition", "unknown", "failure")
     happens = any(one.sort not in vague for one in request.happenings)
-    scheduled = says_when(request.time)
+    scheduled = has_schedule(request.time)
     if scheduled and happens and leaves_out_only(request.timed):
         bench.note("What happens starts it at any time, also when nothing was to be done.")
         scheduled = False
@@ -177,7 +190,7 @@ def add_triggers(bench: Workbench, request: Request) -> list[str]:
         later = one.start in {"if", "unless"} and (scheduled or pending)
         if later or (scheduled and not known) or not add_happening(bench, one, alone=alone):
             conditions.append(one.text if one.start != "unless" else f"not: {one.text}")
-        elif says_more(one):
+        elif has_condition(one):
             conditions.append(one.text)
     conditions += [one for one in bench.narrowed if one not in conditions]
     if not bench.triggers and not bench.questions and not request.by_hand:
@@ -186,12 +199,12 @@ def add_triggers(bench: Workbench, request: Request) -> list[str]:
 
 
 def _document(
-    bench: Workbench, request: Request, name: str, planned: bool, alarms: list[Clause]
+    bench: SketchBuilder, request: ParsedRequest, name: str, planned: bool, alarms: list[Clause]
 ) -> dict[str, Any]:
     thinks = any(one.get("action") == "agent_task" for one in bench.steps)
     document: dict[str, Any] = {
         "schema_version": _VERSION,
-        "name": plain_name(name) or "Automation",
+        "name": clean_name(name) or "Automation",
         "goal": goal_of(request.text),
         "intent": loose(request.text)[:LONGEST] or "-",
     }
@@ -203,7 +216,7 @@ def _document(
                 "properties": dict(bench.inputs),
             }
         }
-    document["triggers"] = [named(one, name) for one in bench.triggers]
+    document["triggers"] = [set_automation_name(one, name) for one in bench.triggers]
     if planned:
         document["plan"] = bench.steps
     document["execution"] = execution_of(request.caps.values, thinks=thinks)
@@ -218,7 +231,7 @@ def _document(
     return document
 
 
-def _writes(bench: Workbench) -> dict[str, Any]:
+def _writes(bench: SketchBuilder) -> dict[str, Any]:
     if not bench.boards and not bench.unknown_boards:
         return {}
     made: dict[str, Any] = {"boards": list(bench.boards)}

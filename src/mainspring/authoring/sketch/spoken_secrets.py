@@ -25,7 +25,7 @@ _BEHIND: Final = (
 )
 
 
-def spoken_secrets(text: str, names: Iterable[str]) -> list[str]:
+def find_mentioned_secrets(text: str, names: Iterable[str]) -> list[str]:
     """The secrets among these names that the words say are to be used."""
     said = _NO_WORDS.sub(" … ", text).casefold()
     return [name for name in names if _is_spoken(name, said)]

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mainspring.authoring.sketch.reading import Clause, Token
-from mainspring.authoring.sketch.verbs import words_of
-from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.authoring.sketch.verbs import split_words
+from mainspring.authoring.sketch.workbench import SketchBuilder
 
-ADDING: Final = words_of("also additionally add too plus")
-_REPLACING: Final = words_of("instead not rather change switch use replace move from now")
+ADDING: Final = split_words("also additionally add too plus")
+_REPLACING: Final = split_words("instead not rather change switch use replace move from now")
 Document = dict[str, Any]
 
 
@@ -31,7 +31,7 @@ def walk(steps: Sequence[Any]) -> Iterator[dict[str, Any]]:
             yield from walk(inner)
 
 
-def replace_place(document: Document, bench: Workbench, clause: Clause) -> bool:
+def replace_destination(document: Document, bench: SketchBuilder, clause: Clause) -> bool:
     """Another channel or address in the place of one that is there."""
     channels, mails = clause.of("channel"), clause.of("mail")
     # A word that leads a clause is no longer in it.
@@ -67,7 +67,7 @@ def _old_and_new(clause: Clause, named: Sequence[Token]) -> tuple[str | None, st
 
 
 def _swap_channel(
-    bench: Workbench, config: dict[str, Any], clause: Clause, named: Sequence[Token]
+    bench: SketchBuilder, config: dict[str, Any], clause: Clause, named: Sequence[Token]
 ) -> bool:
     old, new = _old_and_new(clause, named)
     if old is not None and config.get("channel") != old:

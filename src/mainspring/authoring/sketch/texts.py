@@ -44,7 +44,7 @@ def inert(text: str) -> str:
     return loose(text) if count > _MOST_BRACES else text.replace("{", '{{ "{" }}')
 
 
-def shortened(text: str, most: int) -> str:
+def shorten_text(text: str, most: int) -> str:
     """The beginning of a text, cut between words."""
     plain = _BLANKS.sub(" ", text.replace("\n", " ")).strip()
     if len(plain) <= most:
@@ -67,6 +67,6 @@ def host_of(word: str) -> str:
     return word if found is None else found[1]
 
 
-def quoted(text: str) -> str:
+def quote_request(text: str) -> str:
     """Words of the request, as a note repeats them."""
-    return f"“{shortened(text, 120)}”"
+    return f"“{shorten_text(text, 120)}”"

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mainspring.authoring.sketch.reading import Clause
-from mainspring.authoring.sketch.reads import Material
-from mainspring.authoring.sketch.texts import inert, sentence, shortened
-from mainspring.authoring.sketch.verbs import BULLETS, NUMBERS, words_of
-from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.authoring.sketch.reads import ReadMaterial
+from mainspring.authoring.sketch.texts import inert, sentence, shorten_text
+from mainspring.authoring.sketch.verbs import BULLETS, NUMBERS, split_words
+from mainspring.authoring.sketch.workbench import SketchBuilder
 
 _LONGEST: Final = 1_500
 _MOST_ITEMS: Final = 50
-_SORTING: Final = words_of(
+_SORTING: Final = split_words(
     "classify categorise categorize triage label judge rate score sort assess tag"
 )
 _AS: Final = re.compile(r"\b(?:as|into|either)\s+(?P<list>[\w ,/-]{3,200})", re.IGNORECASE)
@@ -27,7 +27,7 @@ _SPLIT: Final = re.compile(r"\s*(?:,|/|\bor\b|\band\b)\s*")
 
 
 @dataclass(slots=True)
-class Shape:
+class AgentOutputShape:
     """What the answer must hold."""
 
     bullets: bool = False
@@ -47,11 +47,11 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
+class AgentOutput:
     """The answer of the agent, as later steps read it."""
 
     name: str
-    shape: Shape
+    shape: AgentOutputShape
 
     @property
     def text(self) -> str:
@@ -97,9 +97,9 @@ class Thought:
         return f"{{{{ steps.{self.name}.rows }}}}"
 
 
-def read_shape(clauses: Sequence[Clause]) -> Shape:
+def read_shape(clauses: Sequence[Clause]) -> AgentOutputShape:
     """What shape of answer some clauses ask for."""
-    shape = Shape()
+    shape = AgentOutputShape()
     for clause in clauses:
         tokens = clause.tokens
         for place, one in enumerate(tokens):
@@ -131,12 +131,12 @@ def _categories(text: str) -> tuple[str, ...]:
 
 
 def add_thought(
-    bench: Workbench,
+    bench: SketchBuilder,
     instructions: Sequence[str],
-    materials: Sequence[Material],
-    shape: Shape,
+    materials: Sequence[ReadMaterial],
+    shape: AgentOutputShape,
     tight: str | None = None,
-) -> Thought:
+) -> AgentOutput:
     """The agent's step."""
     if not (
         shape.bullets or shape.rows or shape.category or shape.text or shape.parts or shape.items
@@ -154,12 +154,14 @@ def add_thought(
     name = bench.step("think", "agent_task", config, when=when)
     if not bench.resources.has_model:
         bench.note("One step asks a model, and none is connected here yet.")
-    return Thought(name, shape)
+    return AgentOutput(name, shape)
 
 
-def _prompt(instructions: Sequence[str], materials: Sequence[Material], shape: Shape) -> str:
+def _prompt(
+    instructions: Sequence[str], materials: Sequence[ReadMaterial], shape: AgentOutputShape
+) -> str:
     asked = "\n".join(sentence(one) for one in instructions if one.strip())
-    lines = [inert(shortened_lines(asked))]
+    lines = [inert(shorten_lines(asked))]
     if shape.bullets:
         lines.append(
             f"Answer with {shape.count} bullets, each a short line."
@@ -170,7 +172,9 @@ def _prompt(instructions: Sequence[str], materials: Sequence[Material], shape: S
         lines.append("Answer with the finished text alone, ready to be sent, without a preface.")
     if shape.parts:
         lines += ["Answer with these texts, each ready to be sent, without a preface:"]
-        lines += [f"- {name}: {inert(shortened(told, 200))}" for name, told in shape.parts.items()]
+        lines += [
+            f"- {name}: {inert(shorten_text(told, 200))}" for name, told in shape.parts.items()
+        ]
     if shape.items:
         lines.append("Answer with a list of items, each with a short title and its text.")
     if shape.category:
@@ -178,7 +182,7 @@ def _prompt(instructions: Sequence[str], materials: Sequence[Material], shape: S
     if shape.rows:
         lines.append(_rows_line(shape))
     if shape.needed:
-        asked_if = inert(shortened(shape.needed, 300))
+        asked_if = inert(shorten_text(shape.needed, 300))
         lines.append(f"Set needed to true only if this holds: {asked_if}.")
     if materials:
         lines.append(
@@ -190,7 +194,7 @@ def _prompt(instructions: Sequence[str], materials: Sequence[Material], shape: S
     return "\n\n".join(line for line in lines if line)
 
 
-def _rows_line(shape: Shape) -> str:
+def _rows_line(shape: AgentOutputShape) -> str:
     fields = ", ".join(shape.row_fields)
     if shape.row_ids:
         return "Answer with the rows that change: each its row_id and the fields that change."
@@ -198,11 +202,11 @@ def _rows_line(shape: Shape) -> str:
     return f"Answer with one row{named} for each thing that is to be kept."
 
 
-def shortened_lines(text: str) -> str:
+def shorten_lines(text: str) -> str:
     return text if len(text) <= _LONGEST else text[:_LONGEST].rsplit(" ", 1)[0] + "…"
 
 
-def _rows_schema(shape: Shape) -> dict[str, Any]:
+def _rows_schema(shape: AgentOutputShape) -> dict[str, Any]:
     row: dict[str, Any] = {"type": "object", "minProperties": 1}
     if shape.row_ids:
         row["required"] = ["row_id"]
@@ -218,7 +222,7 @@ def _items_schema() -> dict[str, Any]:
     return {"type": "array", "maxItems": _MOST_ITEMS, "items": item}
 
 
-def _schema(shape: Shape) -> dict[str, Any]:
+def _schema(shape: AgentOutputShape) -> dict[str, Any]:
     made: dict[str, Any] = {}
     if shape.bullets:
         made["bullets"] = {"type": "array", "items": {"type": "string"}, "minItems": 1}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from mainspring.authoring.sketch.verbs import READ, VERBS, words_of
+from mainspring.authoring.sketch.verbs import READ, VERBS, split_words
 
 _SAID: Final = (
     r"(?:\"(?P<{0}a>[^\"\n]{{1,150}})\"|“(?P<{0}b>[^”\n]{{1,150}})”|'(?P<{0}c>[^'\n]{{1,150}})'"
@@ -26,11 +26,11 @@ _SUBJECT: Final = re.compile(
     re.IGNORECASE,
 )
 # The first of these words ends a title that is not in quotation marks.
-_ENDS: Final = words_of(
+_ENDS: Final = split_words(
     "and to every each when whenever if on in into at for from with by then via using please "
     "containing about that which saying daily weekly monthly"
 )
-_HAPPENING: Final = words_of("when whenever if once after upon unless until")
+_HAPPENING: Final = split_words("when whenever if once after upon unless until")
 _KINDS: Final = {
     "mail": "mail",
     "email": "mail",

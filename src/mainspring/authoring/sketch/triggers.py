@@ -6,21 +6,21 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.authoring.shapes import Choice
+from mainspring.authoring.shapes import QuestionChoice
 from mainspring.authoring.sketch.happenings import (
     EVENT_TYPE,
-    Happening,
+    TriggerEvent,
     changes_of,
+    has_condition,
     noun_of,
     run_event,
-    says_more,
     tells_type,
 )
 from mainspring.authoring.sketch.lookup import (
     board_choices,
     find_automation,
     find_board,
-    how_to_make,
+    how_to_create_board,
     is_type,
     page_type_of,
 )
@@ -31,17 +31,17 @@ from mainspring.authoring.sketch.narrowing import (
     narrow_rows,
 )
 from mainspring.authoring.sketch.search import stem
-from mainspring.authoring.sketch.texts import quoted
-from mainspring.authoring.sketch.verbs import PAGE_NOUNS, STOP, words_of
-from mainspring.authoring.sketch.workbench import Workbench
-from mainspring.definition.pointers import under
+from mainspring.authoring.sketch.texts import quote_request
+from mainspring.authoring.sketch.verbs import PAGE_NOUNS, STOP, split_words
+from mainspring.authoring.sketch.workbench import SketchBuilder
+from mainspring.definition.pointers import join_pointer
 
-_CHANGED: Final = words_of("updated changed changes modified edited")
+_CHANGED: Final = split_words("updated changed changes modified edited")
 _SLUG: Final = re.compile(r"[^a-z0-9]+")
 _EVENT_SCHEMA: Final = {"type": "object", "required": ["event_type"]}
 
 
-def add_happening(bench: Workbench, happening: Happening, *, alone: bool) -> bool:
+def add_happening(bench: SketchBuilder, happening: TriggerEvent, *, alone: bool) -> bool:
     """A trigger for a happening; false when it can only be a condition."""
     sort = happening.sort
     if sort == "board":
@@ -51,7 +51,7 @@ def add_happening(bench: Workbench, happening: Happening, *, alone: bool) -> boo
     elif sort == "webhook":
         _put(bench, "webhook", {})
         bench.note(
-            f"{quoted(happening.text)} is a call from outside: its sender needs the address and "
+            f"{quote_request(happening.text)} is a call from outside: its sender needs the address and "  # noqa: E501
             "a token, which are made once the automation is saved. Every call starts a run."
         )
         narrow_call(bench, happening)
@@ -66,17 +66,17 @@ def add_happening(bench: Workbench, happening: Happening, *, alone: bool) -> boo
     return True
 
 
-def _put(bench: Workbench, type_: str, config: dict[str, Any] | None) -> str:
+def _put(bench: SketchBuilder, type_: str, config: dict[str, Any] | None) -> str:
     count = sum(isinstance(one, dict) and one.get("type") == type_ for one in bench.triggers)
     name = type_.replace("_", "-") + (f"-{count + 1}" if count else "")
     made: dict[str, Any] = {"id": name, "type": type_}
     if config is not None:
         made["config"] = config
     bench.triggers.append(made)
-    return under("/triggers", len(bench.triggers) - 1)
+    return join_pointer("/triggers", len(bench.triggers) - 1)
 
 
-def _board(bench: Workbench, happening: Happening) -> None:
+def _board(bench: SketchBuilder, happening: TriggerEvent) -> None:
     config: dict[str, Any] = {}
     changes = changes_of(happening.words)
     found = find_board(happening.tokens, bench.resources, bare=True)
@@ -85,18 +85,18 @@ def _board(bench: Workbench, happening: Happening) -> None:
     if changes:
         config["change"] = changes
     at = _put(bench, "board_change", config)
-    if not says_more(happening):
+    if not has_condition(happening):
         narrow_rows(bench, happening, found.board if found is not None else None)
     if "board_id" in config:
         return
     boards = found.choices if found is not None and found.choices else bench.resources.boards
-    said = f" There is none called {quoted(found.said)}." if found and found.said else ""
+    said = f" There is none called {quote_request(found.said)}." if found and found.said else ""
     if found is not None and len(found.choices) > 1 and found.said and _same(found.choices):
-        said = f" Several are called {quoted(found.said)}."
-    said += how_to_make(found.said if found is not None else "", bench.resources)
+        said = f" Several are called {quote_request(found.said)}."
+    said += how_to_create_board(found.said if found is not None else "", bench.resources)
     bench.ask(
         "board",
-        under(at, "config", "board_id"),
+        join_pointer(at, "config", "board_id"),
         f"Which board is watched?{said}",
         schema={"type": "string", "format": "uuid"},
         choices=board_choices(boards),
@@ -108,7 +108,7 @@ def _same(boards: tuple[Any, ...]) -> bool:
     return len({one.name for one in boards}) == 1
 
 
-def _page(bench: Workbench, happening: Happening) -> None:
+def _page(bench: SketchBuilder, happening: TriggerEvent) -> None:
     config: dict[str, Any] = {}
     for one in happening.tokens:
         type_ = page_type_of(one.low, bench.resources)
@@ -120,14 +120,16 @@ def _page(bench: Workbench, happening: Happening) -> None:
         plain = happening.words.isdisjoint(PAGE_NOUNS)
         if noun is not None and plain and is_type(noun):
             config["page_type"] = noun
-            bench.note(f"I took {quoted(noun)} for a type of page; there is none of it here yet.")
+            bench.note(
+                f"I took {quote_request(noun)} for a type of page; there is none of it here yet."
+            )
     config["created"] = happening.words.isdisjoint(_CHANGED)
-    if not says_more(happening):
+    if not has_condition(happening):
         narrow_page(bench, happening, config)
     _put(bench, "page_ingested", config)
 
 
-def _meant_event(bench: Workbench, happening: Happening) -> str | None:
+def _meant_event(bench: SketchBuilder, happening: TriggerEvent) -> str | None:
     """The declared event that all the words of its type tell of."""
     stems = {stem(one) for one in happening.words}
     fitting = [
@@ -139,12 +141,14 @@ def _meant_event(bench: Workbench, happening: Happening) -> str | None:
     return max(fitting, key=len) if fitting else None
 
 
-def _event(bench: Workbench, happening: Happening) -> None:
+def _event(bench: SketchBuilder, happening: TriggerEvent) -> None:
     known = {**(bench.resources.event_types or {}), **dict.fromkeys(bench.words.events, "")}
     for one in happening.tokens:
         if EVENT_TYPE.fullmatch(one.low):
             if one.low not in known:
-                bench.note(f"No event {quoted(one.low)} is declared here; any sender may tell it.")
+                bench.note(
+                    f"No event {quote_request(one.low)} is declared here; any sender may tell it."
+                )
             config = _event_config(one.low)
             narrow_event(bench, happening, config)
             _put(bench, "event", config)
@@ -158,11 +162,11 @@ def _event(bench: Workbench, happening: Happening) -> None:
     at = _put(bench, "event", {})
     bench.ask(
         "event",
-        under(at, "config", "event_type"),
+        join_pointer(at, "config", "event_type"),
         "Which event does it listen for?",
         schema=bench.words.triggers["event"].config_schema["properties"]["event_type"],
         choices=tuple(
-            Choice(name, name)
+            QuestionChoice(name, name)
             for name in known
             if EVENT_TYPE.fullmatch(name) and not name.startswith("automation.")
         ),
@@ -181,7 +185,7 @@ def _event_config(type_: str) -> dict[str, Any]:
 OWN_NAME: Final = "\x00own name"
 
 
-def _automation(bench: Workbench, happening: Happening) -> None:
+def _automation(bench: SketchBuilder, happening: TriggerEvent) -> None:
     type_ = run_event(happening.words)
     named = find_automation(happening.tokens, bench.resources)
     if named is not None:
@@ -196,11 +200,13 @@ def _automation(bench: Workbench, happening: Happening) -> None:
     others = bench.resources.automations or {}
     bench.ask(
         "automation",
-        under(at, "config"),
+        join_pointer(at, "config"),
         "Which automation does it follow?",
         schema=_EVENT_SCHEMA,
         choices=tuple(
-            Choice(name, {"event_type": type_, "filters": {"automation_name": {"equals": name}}})
+            QuestionChoice(
+                name, {"event_type": type_, "filters": {"automation_name": {"equals": name}}}
+            )
             for name in others
             if "{" not in name
         ),
@@ -208,7 +214,7 @@ def _automation(bench: Workbench, happening: Happening) -> None:
     )
 
 
-def _unknown(bench: Workbench, happening: Happening) -> None:
+def _unknown(bench: SketchBuilder, happening: TriggerEvent) -> None:
     """Something that nothing here notices by itself."""
     narrow_call(bench, happening)
     words = [one.low for one in happening.tokens if one.kind == "word" and one.low not in STOP]
@@ -216,22 +222,22 @@ def _unknown(bench: Workbench, happening: Happening) -> None:
     type_ = told if EVENT_TYPE.fullmatch(told) else "something.happened"
     bench.ask(
         "when",
-        under("/triggers", len(bench.triggers)),
+        join_pointer("/triggers", len(bench.triggers)),
         f"How is it noticed that {happening.text[:200]}?",
         schema={"type": "object", "required": ["type"]},
         choices=(
-            Choice("Another system calls a webhook", {"id": "webhook", "type": "webhook"}),
-            Choice(
+            QuestionChoice("Another system calls a webhook", {"id": "webhook", "type": "webhook"}),
+            QuestionChoice(
                 f"The event {type_} is published",
                 {"id": "event", "type": "event", "config": {"event_type": type_}},
             ),
-            Choice("A page comes in", {"id": "page", "type": "page_ingested"}),
+            QuestionChoice("A page comes in", {"id": "page", "type": "page_ingested"}),
         ),
         why="Nothing here notices this by itself.",
     )
 
 
-def named(trigger: Mapping[str, Any], name: str) -> dict[str, Any]:
+def set_automation_name(trigger: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The automation's own name, in a filter that keeps it from following itself."""
     filters = trigger.get("config", {}).get("filters", {}).get("automation_name", {})
     if filters.get("not_equals") != OWN_NAME:

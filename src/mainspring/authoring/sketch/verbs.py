@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 
-def words_of(text: str) -> frozenset[str]:
+def split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-THINK: Final = words_of(
+THINK: Final = split_words(
     "summarise summarize sum classify categorise categorize triage draft decide extract translate "
     "compare rank analyse analyze prioritise prioritize rewrite compose explain count generate "
     "suggest identify highlight group evaluate condense digest answer pick choose assess label "
@@ -19,27 +19,27 @@ THINK: Final = words_of(
     "respond anonymise anonymize guess redact format improve polish simplify flag predict forecast "
     "determine"
 )
-READ: Final = words_of(
+READ: Final = split_words(
     "read fetch get check look pull download load list find search gather collect watch monitor "
     "scan review take retrieve grab query go see browse"
 )
-SAY: Final = words_of(
+SAY: Final = split_words(
     "post send share message announce deliver forward push write dm publish drop say"
 )
-MAIL: Final = words_of("email e-mail mail")
-TELL: Final = words_of(
+MAIL: Final = split_words("email e-mail mail")
+TELL: Final = split_words(
     "tell notify remind alert warn ping inform nudge let show give keep report raise telegram leave"
 )
-KEEP: Final = words_of(
+KEEP: Final = split_words(
     "add append log record insert put save store write create make update change mark set export "
     "keep file enter note collect track register fill archive copy"
 )
-CALL: Final = words_of("call hit invoke trigger request post send ping notify forward push put")
-PUBLISH: Final = words_of("publish emit fire raise send announce")
-WAIT: Final = words_of("wait pause sleep")
-RUN: Final = words_of("run start launch kick trigger")
+CALL: Final = split_words("call hit invoke trigger request post send ping notify forward push put")
+PUBLISH: Final = split_words("publish emit fire raise send announce")
+WAIT: Final = split_words("wait pause sleep")
+RUN: Final = split_words("run start launch kick trigger")
 # Verbs that only the tools that are there can do.
-OTHER: Final = words_of(
+OTHER: Final = split_words(
     "open close assign delete remove merge move book invite upload comment react approve "
     "reject label schedule cancel refund charge order ship deploy restart rotate sync import "
     "resolve reopen subscribe unsubscribe star pin lock transfer pay buy submit complete reply "
@@ -47,18 +47,18 @@ OTHER: Final = words_of(
     "wipe install"
 )
 # What is handed on by these is handed on whole.
-WHOLLY: Final = words_of("forward save store copy export archive")
+WHOLLY: Final = split_words("forward save store copy export archive")
 # Deeds that no words here stand for: without a tool they cannot be done.
-DEEDS: Final = OTHER - words_of(
+DEEDS: Final = OTHER - split_words(
     "validate verify lookup enrich escalate complete reply respond label schedule resolve react"
 )
 # What cannot be taken back: what it is done to is never guessed.
-FINAL: Final = words_of(
+FINAL: Final = split_words(
     "delete remove archive cancel refund charge pay buy transfer close merge reject unsubscribe "
     "deploy restart rotate lock purge erase wipe"
 )
 # Places outside that only a tool of theirs can reach.
-OUTSIDE: Final = words_of(
+OUTSIDE: Final = split_words(
     "jira trello asana notion dropbox hubspot salesforce zendesk twitter facebook linkedin "
     "instagram whatsapp teams discord sms signal mattermost fax github gitlab linear figma "
     "airtable mailchimp confluence todoist evernote onedrive sharepoint youtube reddit spotify "
@@ -68,9 +68,9 @@ OUTSIDE: Final = words_of(
 # As the first word of a clause these begin something to be done.
 VERBS: Final = (
     THINK | READ | SAY | MAIL | TELL | KEEP | CALL | PUBLISH | WAIT | RUN | OTHER
-) - words_of("total order star file")
+) - split_words("total order star file")
 # Before these words a verb stands for a thing: the report, a new email.
-BEFORE_NOUN: Final = words_of(
+BEFORE_NOUN: Final = split_words(
     "a an the new each every any my our your his her their this that these those of latest recent "
     "open unread last next one another some all no type daily weekly monthly first important by "
     "via per support customer sales incoming as with from in fresh urgent more which more's whose "
@@ -78,21 +78,21 @@ BEFORE_NOUN: Final = words_of(
     "main blog status incident full friendly"
 )
 # These are as often things as they are orders.
-AMBIGUOUS: Final = words_of(
+AMBIGUOUS: Final = split_words(
     "email mail note post report draft log list call message review label tag copy search check "
     "show record score rank count answer reply store share request work rate group order book "
     "comment filter schedule import plan change update forward digest total brief"
 )
-LEADING: Final = words_of(
+LEADING: Final = split_words(
     "please i want know would like you to should could can must need it we i'd kindly just "
     "also and "
     "then automatically always help me us is that he she they will shall have so now first next "
     "finally afterwards after immediately"
 )
-BULLETS: Final = words_of(
+BULLETS: Final = split_words(
     "bullet bullets points point bulletpoints takeaways lines highlights items"
 )
-THINK_NOUNS: Final = words_of(
+THINK_NOUNS: Final = split_words(
     "summary summaries digest overview recap report briefing brief analysis draft reply "
     "translation "
     "bullet bullets points highlights comparison ranking takeaways insights suggestions ideas plan "
@@ -134,9 +134,9 @@ PAGE_NOUNS: Final[dict[str, str | None]] = {
     "chat": "chat_session",
     "chats": "chat_session",
 }
-CALENDAR: Final = words_of("calendar meetings appointments agenda")
-PAGE_TARGETS: Final = words_of("page note document doc wiki")
-FILE_TARGETS: Final = words_of("file csv markdown artifact json txt html")
+CALENDAR: Final = split_words("calendar meetings appointments agenda")
+PAGE_TARGETS: Final = split_words("page note document doc wiki")
+FILE_TARGETS: Final = split_words("file csv markdown artifact json txt html")
 FILE_ENDS: Final = {
     "csv": "csv",
     "markdown": "md",
@@ -145,7 +145,7 @@ FILE_ENDS: Final = {
     "html": "html",
     "md": "md",
 }
-PRONOUNS: Final = words_of("it them this that these those everything result results all one")
+PRONOUNS: Final = split_words("it them this that these those everything result results all one")
 NUMBERS: Final = {
     "a": 1,
     "an": 1,
@@ -161,11 +161,11 @@ NUMBERS: Final = {
     "ten": 10,
     "dozen": 12,
 }
-SERVICES: Final = words_of(
+SERVICES: Final = split_words(
     "github gitlab stripe shopify ci jenkins zapier jira linear hubspot typeform calendly twilio "
     "paypal sentry pagerduty bitbucket circleci zendesk intercom webhook alertmanager grafana"
 )
-SENDERS: Final = SERVICES | words_of(
+SENDERS: Final = SERVICES | split_words(
     "slack form website api system server service backend app shop site"
 )
 SYNONYMS: Final[dict[str, str]] = {
@@ -194,7 +194,7 @@ SYNONYMS: Final[dict[str, str]] = {
     "list": "search",
     "read": "search",
 }
-STOP: Final = words_of(
+STOP: Final = split_words(
     "a an the to of in on at for from with and or it its is are be this that these those i me my "
     "we us our you your they them their as by into onto new each every all any some then there so "
     "please pls plz also when if not no was were has have had do does did one here up out about"

@@ -13,14 +13,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mainspring.authoring.sketch.conditions import LOOKING, is_about_change, is_about_site
-from mainspring.authoring.sketch.happenings import Happening
+from mainspring.authoring.sketch.happenings import TriggerEvent
 from mainspring.authoring.sketch.reading import Clause
-from mainspring.authoring.sketch.reads import Material
-from mainspring.authoring.sketch.request import Request
-from mainspring.authoring.sketch.texts import host_of, shortened
+from mainspring.authoring.sketch.reads import ReadMaterial
+from mainspring.authoring.sketch.request import ParsedRequest
+from mainspring.authoring.sketch.texts import host_of, shorten_text
 from mainspring.authoring.sketch.verbs import MAIL, SAY, TELL
-from mainspring.authoring.sketch.workbench import Workbench
-from mainspring.definition.pointers import under
+from mainspring.authoring.sketch.workbench import SketchBuilder
+from mainspring.definition.pointers import join_pointer
 
 ON_FAILURE: Final = "/execution/on_failure"
 _DETAIL: Final = "{{ run.error.detail }}"
@@ -34,7 +34,7 @@ _TEXTS: Final = {
 }
 
 
-def watched(request: Request) -> Request:
+def treat_watch_as_condition(request: ParsedRequest) -> ParsedRequest:
     """What happens to an address that is looked at is a condition, and starts nothing."""
     if not _only_watches(request.clauses):
         return request
@@ -51,13 +51,13 @@ def _only_watches(clauses: Sequence[Clause]) -> bool:
     return all(one.verb in TELL | SAY | MAIL for one in clauses if one not in looks)
 
 
-def _is_of_address(one: Happening) -> bool:
+def _is_of_address(one: TriggerEvent) -> bool:
     if one.sort == "failure":
         return is_about_site(one.text)
     return one.sort in ("page", "unknown") and is_about_change(one.text)
 
 
-def has_address(one: Happening) -> bool:
+def has_address(one: TriggerEvent) -> bool:
     """Whether it is said of an address, which can be looked at again and again."""
     return any(two.kind in ("url", "host") for two in one.tokens)
 
@@ -67,15 +67,15 @@ def is_down(tight: str | None) -> bool:
     return tight is not None and tight.startswith("{{ not ")
 
 
-def site_of(materials: Sequence[Material]) -> str:
+def site_of(materials: Sequence[ReadMaterial]) -> str:
     """The address as a person calls it."""
     web = [one.title for one in materials if one.web]
     if len(web) != 1:
         return "One of the addresses"
-    return shortened(host_of(web[0]), 80)
+    return shorten_text(host_of(web[0]), 80)
 
 
-def add_unreachable(bench: Workbench, first: int, materials: Sequence[Material]) -> None:
+def add_unreachable(bench: SketchBuilder, first: int, materials: Sequence[ReadMaterial]) -> None:
     """The steps from one place on, once more for when the address is not reached at all."""
     outputs = [one.output for one in materials if one.web]
     when = f"{{{{ run.failed_step_id in [{', '.join(map(repr, outputs))}] }}}}"
@@ -89,11 +89,11 @@ def add_unreachable(bench: Workbench, first: int, materials: Sequence[Material])
         copied["when"] = when
         titled = key == "message_template" or "subject" in copied["config"]
         copied["config"][key] = _DETAIL if titled else f"{site_of(materials)} is down\n{_DETAIL}"
-        _ask_both(bench, under("/plan", place), under(ON_FAILURE, len(bench.alarms)))
+        _ask_both(bench, join_pointer("/plan", place), join_pointer(ON_FAILURE, len(bench.alarms)))
         bench.alarms.append(copied)
 
 
-def _ask_both(bench: Workbench, here: str, there: str) -> None:
+def _ask_both(bench: SketchBuilder, here: str, there: str) -> None:
     """What is asked for a step holds for its double."""
     for at, one in enumerate(bench.questions):
         if one.pointer.startswith(f"{here}/"):

@@ -10,13 +10,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mainspring.authoring.phrases.answers import Clarification, Reading, Refusal
-from mainspring.authoring.resources import Resources
-from mainspring.authoring.shapes import Choice, Question, Sketch, Wish
+from mainspring.authoring.phrases.answers import (
+    ScheduleClarification,
+    ScheduleReading,
+    ScheduleRefusal,
+)
+from mainspring.authoring.resources import WorkspaceResources
+from mainspring.authoring.shapes import (
+    AutomationRequest,
+    ProposalQuestion,
+    ProposalSketch,
+    QuestionChoice,
+)
 from mainspring.authoring.sketch.naming import goal_of
-from mainspring.authoring.sketch.reading import cut, tokenise
-from mainspring.authoring.sketch.request import Request, read_request
-from mainspring.authoring.sketch.texts import LONGEST, loose, quoted
+from mainspring.authoring.sketch.reading import split_clauses, tokenise
+from mainspring.authoring.sketch.request import ParsedRequest, read_request
+from mainspring.authoring.sketch.texts import LONGEST, loose, quote_request
 
 _EDGES: Final = " \t\n,;.:-–&"
 _JOINING: Final = ("and then ", "and also ", "and ", "also ", "then ", "plus ")
@@ -27,10 +36,10 @@ _KEPT: Final = ("schema_version", "name", "goal", "intent", "triggers", "executi
 _ORDER: Final = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
-def parts_of(request: Request) -> list[str]:
+def parts_of(request: ParsedRequest) -> list[str]:
     """The wishes of a request that have a time each; none where there is only one."""
     time = request.time
-    read: list[Reading | Clarification | Refusal] = [
+    read: list[ScheduleReading | ScheduleClarification | ScheduleRefusal] = [
         *time.readings,
         *time.clarifications,
         *time.refusals,
@@ -55,7 +64,7 @@ def parts_of(request: Request) -> list[str]:
 
 
 def _has_deed(text: str) -> bool:
-    return any(one.verb and len(one.tokens) > 1 for one in cut(tokenise(text), text))
+    return any(one.verb and len(one.tokens) > 1 for one in split_clauses(tokenise(text), text))
 
 
 def _goes_on(text: str) -> bool:
@@ -74,30 +83,32 @@ def _plain(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenRequest:
     """One of several wishes, and the others."""
 
-    wish: Wish
+    wish: AutomationRequest
     others: tuple[str, ...]
 
 
-def chosen_wish(wish: Wish, resources: Resources) -> Chosen | None:
+def find_chosen_request(
+    wish: AutomationRequest, resources: WorkspaceResources
+) -> ChosenRequest | None:
     """The wish that a later line of the request chooses; none where none does."""
     lines = wish.text.split("\n")
     for place in range(1, min(len(lines), _MOST)):
         head = read_request(replace(wish, text="\n".join(lines[:place])), resources)
         parts = parts_of(head)
-        chosen = answered(parts, lines[place]) if parts else None
+        chosen = match_answered_request(parts, lines[place]) if parts else None
         if chosen is not None:
             zones = {one.timezone for one in head.time.readings}
             zone = wish.timezone or (zones.pop() if len(zones) == 1 else None)
             text = "\n".join((parts[chosen], *lines[place + 1 :]))
             others = tuple(one for at, one in enumerate(parts) if at != chosen)
-            return Chosen(replace(wish, text=text, timezone=zone), others)
+            return ChosenRequest(replace(wish, text=text, timezone=zone), others)
     return None
 
 
-def answered(parts: Sequence[str], said: str) -> int | None:
+def match_answered_request(parts: Sequence[str], said: str) -> int | None:
     """Which of the wishes an answer means: by its words, or by its number."""
     low = said.strip(_EDGES).casefold()
     for place, one in enumerate(parts):
@@ -110,25 +121,25 @@ def answered(parts: Sequence[str], said: str) -> int | None:
     return None
 
 
-def ask_which(first: Sketch, text: str, parts: Sequence[str]) -> Sketch:
+def ask_which(first: ProposalSketch, text: str, parts: Sequence[str]) -> ProposalSketch:
     """The sketch of one wish without all that the answer decides, and the question which."""
     document = {key: first.document[key] for key in _KEPT}
     document |= {"goal": goal_of(text), "intent": loose(text)[:LONGEST], "triggers": []}
     count = {2: "two", 3: "three"}.get(len(parts), str(len(parts)))
-    question = Question(
+    question = ProposalQuestion(
         "words",
         "words",
         "/plan",
         f"These are {count} automations. Which one shall this be?",
-        choices=tuple(Choice(one, one) for one in parts),
+        choices=tuple(QuestionChoice(one, one) for one in parts),
         why="Each has its own time, and an automation does all that it does each time.",
     )
     document["execution"] = {
         key: value for key, value in document["execution"].items() if key != "on_failure"
     }
-    return Sketch(document, (question,), ("What is not chosen is asked for by itself.",))
+    return ProposalSketch(document, (question,), ("What is not chosen is asked for by itself.",))
 
 
 def other_note(others: Sequence[str]) -> str:
-    told = " and ".join(quoted(one) for one in others)
+    told = " and ".join(quote_request(one) for one in others)
     return f"This is an automation of its own, to be asked for by itself: {told}."

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from mainspring.authoring.places import parent_of
-from mainspring.authoring.resources import Resources
-from mainspring.authoring.shapes import Choice, Kind, Question
-from mainspring.authoring.sketch.texts import quoted
+from mainspring.authoring.resources import WorkspaceResources
+from mainspring.authoring.shapes import Kind, ProposalQuestion, QuestionChoice
+from mainspring.authoring.sketch.texts import quote_request
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.pointers import under
+from mainspring.definition.pointers import join_pointer
 
 _HINTS: Final = ("$schema", "examples", "x-mainspring-anti-examples", "default")
 _WHOLE_TRIGGER: Final = re.compile(r"/triggers/\d{1,4}")
@@ -28,7 +28,7 @@ _MOST_NOTES: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Outer:
+class OuterScope:
     """Where a sketch was when a step with steps of its own was begun."""
 
     steps: list[dict[str, Any]]
@@ -39,13 +39,13 @@ class Outer:
 
 
 @dataclass(slots=True)
-class Workbench:
+class SketchBuilder:
     """One sketch in the making."""
 
     words: Vocabulary
-    resources: Resources
+    resources: WorkspaceResources
     steps: list[dict[str, Any]] = field(default_factory=list)
-    questions: list[Question] = field(default_factory=list)
+    questions: list[ProposalQuestion] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     # Parts of the request that nothing in the definition does.
     misses: list[str] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Workbench:
     @property
     def next_at(self) -> str:
         """The pointer of the step that comes next."""
-        return under(self.root, self.first + len(self.steps))
+        return join_pointer(self.root, self.first + len(self.steps))
 
     def step(
         self,
@@ -100,21 +100,21 @@ class Workbench:
         self.steps.append(made)
         return step_id
 
-    def enter(self, action: str) -> Outer:
+    def enter(self, action: str) -> OuterScope:
         """The steps that follow stand inside of a step of this action."""
-        there = Outer(self.steps, self.first, self.root, self.taken, action)
+        there = OuterScope(self.steps, self.first, self.root, self.taken, action)
         self.taken = self.taken | {str(one.get("step_id")) for one in self.steps} | {"each"}
-        self.steps, self.first, self.root = [], 0, under(self.next_at, "config", "steps")
+        self.steps, self.first, self.root = [], 0, join_pointer(self.next_at, "config", "steps")
         return there
 
-    def leave(self, there: Outer, name: str, items: str, when: str | None) -> None:
+    def leave(self, there: OuterScope, name: str, items: str, when: str | None) -> None:
         """Puts the steps since it was entered into a step around them."""
         inner = self.steps
         self.drop(there)
         if inner:
             self.step(name, there.action, {"items": items, "steps": inner}, when=when)
 
-    def drop(self, there: Outer) -> None:
+    def drop(self, there: OuterScope) -> None:
         """Goes on where it was; the steps since then are somebody else's, their ids taken."""
         self.taken = there.taken | {str(one.get("step_id")) for one in self.steps}
         self.steps, self.first, self.root = there.steps, there.first, there.root
@@ -137,7 +137,7 @@ class Workbench:
         question: str,
         *,
         schema: Mapping[str, Any] | None = None,
-        choices: tuple[Choice, ...] = (),
+        choices: tuple[QuestionChoice, ...] = (),
         why: str = "",
         kind: Kind = "value",
         others: tuple[str, ...] = (),
@@ -149,7 +149,9 @@ class Workbench:
             made = f"{name}-{number}"
         told = {"type": "string", "minLength": 1} if schema is None else usable(schema)
         self.questions.append(
-            Question(made, kind, pointer, question, told, choices[:MOST_CHOICES], why, others)
+            ProposalQuestion(
+                made, kind, pointer, question, told, choices[:MOST_CHOICES], why, others
+            )
         )
 
     def unknown_board(self) -> str:
@@ -157,7 +159,7 @@ class Workbench:
         self.unknown_boards += 1
         return f"{_UNKNOWN}{self.unknown_boards - 1}"
 
-    def settled_questions(self, known: int) -> list[Question]:
+    def order_questions(self, known: int) -> list[ProposalQuestion]:
         """The questions, with what is asked for in a list behind what is known in it."""
         made = []
         at = len(self.triggers)
@@ -176,7 +178,7 @@ class Workbench:
 
     def lose(self, said: str, note: str = "") -> None:
         """A part of the request that found no place, with a note on it."""
-        self.note(note or f"I did not understand: {quoted(said)}.")
+        self.note(note or f"I did not understand: {quote_request(said)}.")
         if said.strip() and said not in self.misses and len(self.misses) < _MOST_MISSES:
             self.misses.append(said)
 
@@ -189,10 +191,12 @@ class Workbench:
         self.ask(
             NOT_UNDERSTOOD,
             LEFT_OUT if has_metadata else parent_of(LEFT_OUT),
-            f"This was not understood: {'; '.join(map(quoted, left))}. Say it in other words, or "
+            f"This was not understood: {'; '.join(map(quote_request, left))}. Say it in other words, or "  # noqa: E501
             "leave it out.",
             kind="words",
-            choices=(Choice("Leave it out", left if has_metadata else {"not_understood": left}),),
+            choices=(
+                QuestionChoice("Leave it out", left if has_metadata else {"not_understood": left}),
+            ),
             why="Otherwise the automation does something else than was asked for.",
         )
 
@@ -215,7 +219,7 @@ class Workbench:
         return found is not None and found.grantable
 
 
-def _by_choice(question: Question) -> Question:
+def _by_choice(question: ProposalQuestion) -> ProposalQuestion:
     """The question with its place in a list at each choice: any one may be answered first."""
     if not any(one.startswith(_UNKNOWN) for one in question.others):
         return question

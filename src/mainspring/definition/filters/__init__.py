@@ -19,7 +19,7 @@ code ``filter_text_unread``.
 from __future__ import annotations
 
 from mainspring.definition.filters.check import filter_doubts, filter_findings
-from mainspring.definition.filters.evaluate import compile_filter, too_costly
+from mainspring.definition.filters.evaluate import compile_filter, filter_cost_error
 from mainspring.definition.filters.grammar import (
     ANTI_EXAMPLES,
     EXAMPLES,
@@ -34,8 +34,8 @@ __all__ = [
     "FILTER_SCHEMA",
     "FilterIndex",
     "compile_filter",
+    "filter_cost_error",
     "filter_doubts",
     "filter_findings",
     "normalise",
-    "too_costly",
 ]

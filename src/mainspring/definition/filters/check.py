@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.filters.fields import BadPath, parse_path
+from mainspring.definition.filters.fields import InvalidFieldPath, parse_field_path
 from mainspring.definition.filters.grammar import ALIASES, ALL, ANY, GROUPS, NOT
 from mainspring.definition.filters.operators import OPERATORS, is_scalar
 from mainspring.definition.json_values import check_value
-from mainspring.definition.patterns import BadPattern, compile_pattern
-from mainspring.definition.pointers import under
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.patterns import InvalidPattern, compile_pattern
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.words import suggest_nearest
 
 # A pattern that reads less than this may meet a longer text in an ordinary event.
 _READS_ENOUGH: Final = 65_536
@@ -38,10 +38,10 @@ def filter_findings(written: Any, limits: Limits, at: str = "") -> list[Finding]
 def filter_doubts(written: Mapping[str, Any], limits: Limits, at: str = "") -> Iterator[Finding]:
     """The patterns of a usable filter that may meet texts which are too long for them."""
     for key, value in written.items():
-        here = under(at, key)
+        here = join_pointer(at, key)
         if key in {ALL, ANY}:
             for position, member in enumerate(value):
-                yield from filter_doubts(member, limits, under(here, position))
+                yield from filter_doubts(member, limits, join_pointer(here, position))
         elif key == NOT:
             yield from filter_doubts(value, limits, here)
         elif isinstance(value, Mapping) and "regex" in value:
@@ -51,7 +51,7 @@ def filter_doubts(written: Mapping[str, Any], limits: Limits, at: str = "") -> I
                     f"This pattern reads texts of at most {longest:,} bytes. An event with a "
                     "longer text is recorded as a failed run and starts nothing."
                 )
-                yield Finding(under(here, "regex"), detail, "filter_pattern_short", SIMPLER)
+                yield Finding(join_pointer(here, "regex"), detail, "filter_pattern_short", SIMPLER)
 
 
 def _filter(written: Any, limits: Limits, at: str, levels: int) -> Iterator[Finding]:
@@ -63,11 +63,11 @@ def _filter(written: Any, limits: Limits, at: str, levels: int) -> Iterator[Find
         yield Finding(at, detail, "filter_too_deep")
         return
     for key, value in written.items():
-        here = under(at, key)
+        here = join_pointer(at, key)
         if key in {ALL, ANY}:
             yield from _members(key, value, limits, here, levels - 1)
         elif key == NOT:
-            yield from _negated(value, limits, here, levels - 1)
+            yield from _check_negation(value, limits, here, levels - 1)
         elif key.startswith("$"):
             yield _unknown_group(key, here)
         else:
@@ -80,10 +80,10 @@ def _members(key: str, value: Any, limits: Limits, at: str, levels: int) -> Iter
         yield Finding(at, detail, "filter_group")
         return
     for position, member in enumerate(value):
-        yield from _filter(member, limits, under(at, position), levels)
+        yield from _filter(member, limits, join_pointer(at, position), levels)
 
 
-def _negated(value: Any, limits: Limits, at: str, levels: int) -> Iterator[Finding]:
+def _check_negation(value: Any, limits: Limits, at: str, levels: int) -> Iterator[Finding]:
     if isinstance(value, Mapping):
         yield from _filter(value, limits, at, levels)
     else:
@@ -95,13 +95,13 @@ def _unknown_group(key: str, here: str) -> Finding:
         detail = f"{key} is an operator and stands inside a field, not beside it."
         return Finding(here, detail, "filter_group")
     detail = f"There is no group {key!r}; a field that begins with $ is written \\$."
-    return Finding(here, detail, "filter_group", did_you_mean(key, GROUPS))
+    return Finding(here, detail, "filter_group", suggest_nearest(key, GROUPS))
 
 
 def _field(key: str, value: Any, limits: Limits, here: str) -> Iterator[Finding]:
     try:
-        parse_path(key)
-    except BadPath as bad:
+        parse_field_path(key)
+    except InvalidFieldPath as bad:
         yield Finding(here, str(bad), "filter_path")
     if is_scalar(value):
         return
@@ -116,7 +116,7 @@ def _field(key: str, value: Any, limits: Limits, here: str) -> Iterator[Finding]
         yield Finding(here, "A field needs at least one operator.", "filter_condition")
     else:
         for name, operand in value.items():
-            yield from _operator(name, operand, limits, under(here, name))
+            yield from _operator(name, operand, limits, join_pointer(here, name))
 
 
 def _operator(name: str, operand: Any, limits: Limits, here: str) -> Iterator[Finding]:
@@ -128,7 +128,7 @@ def _operator(name: str, operand: Any, limits: Limits, here: str) -> Iterator[Fi
     elif name == "regex":
         try:
             compile_pattern(operand, limits)
-        except BadPattern as bad:
+        except InvalidPattern as bad:
             yield Finding(here, str(bad), "filter_pattern")
 
 
@@ -137,7 +137,7 @@ def _unknown_operator(name: str, here: str) -> Finding:
         detail = f"{name} stands beside fields and combines filters, not inside a field."
         return Finding(here, detail, "filter_operator")
     meant = ALIASES.get(name)
-    suggestion = did_you_mean(name, OPERATORS) if meant is None else f"Write {meant!r}."
+    suggestion = suggest_nearest(name, OPERATORS) if meant is None else f"Write {meant!r}."
     return Finding(here, f"There is no operator {name!r}.", "filter_operator", suggestion)
 
 

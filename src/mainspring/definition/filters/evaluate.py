@@ -14,26 +14,26 @@ from typing import Any
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.filters.check import SIMPLER, filter_findings
-from mainspring.definition.filters.fields import MISSING, parse_path, read
+from mainspring.definition.filters.fields import MISSING, parse_field_path, read
 from mainspring.definition.filters.grammar import ALL, ANY, NOT
-from mainspring.definition.filters.operators import OPERATORS, Price, Test
-from mainspring.definition.patterns import MOST_WORK, UnreadText
-from mainspring.definition.pointers import under
+from mainspring.definition.filters.operators import OPERATORS, OperatorCost, OperatorTest
+from mainspring.definition.patterns import MOST_WORK, UnmatchableText
+from mainspring.definition.pointers import join_pointer
 
-Predicate = Callable[[Mapping[str, Any]], bool]
+FilterPredicate = Callable[[Mapping[str, Any]], bool]
 
 GROUP_COST = 4
 # All patterns of a filter together may do as much as two of them may do alone.
 MOST_FILTER_WORK = 2 * MOST_WORK
 
 
-class Meter(threading.local):
+class FilterMeter(threading.local):
     """What is left of the work of one evaluation; threads do not share it."""
 
     left = MOST_FILTER_WORK
 
 
-def compile_filter(written: Mapping[str, Any], limits: Limits) -> Predicate:
+def compile_filter(written: Mapping[str, Any], limits: Limits) -> FilterPredicate:
     """The filter as a function of the payload; ``Invalid`` if it is not a filter."""
     findings = filter_findings(written, limits)
     if findings:
@@ -42,12 +42,12 @@ def compile_filter(written: Mapping[str, Any], limits: Limits) -> Predicate:
             code="filter_invalid",
             findings=findings,
         )
-    meter = Meter()
-    predicate = _all_of(written, limits, meter)
-    return _metered(predicate, meter) if _has_price(written) else predicate
+    meter = FilterMeter()
+    predicate = _compile_all(written, limits, meter)
+    return _add_meter(predicate, meter) if _has_price(written) else predicate
 
 
-def too_costly(at: str = "") -> Invalid:
+def filter_cost_error(at: str = "") -> Invalid:
     """What is said when a filter takes too much work to answer."""
     detail = "Applying the filter to this payload takes more work than is allowed."
     return Invalid(
@@ -58,7 +58,7 @@ def too_costly(at: str = "") -> Invalid:
     )
 
 
-def unread_text(at: str, reason: str) -> Invalid:
+def unmatchable_text_error(at: str, reason: str) -> Invalid:
     """The problem of a filter whose pattern cannot read a text of the payload."""
     detail = f"The filter has no answer for this payload. {reason}"
     return Invalid(
@@ -83,7 +83,7 @@ def _has_price(written: Mapping[str, Any]) -> bool:
     return False
 
 
-def _metered(predicate: Predicate, meter: Meter) -> Predicate:
+def _add_meter(predicate: FilterPredicate, meter: FilterMeter) -> FilterPredicate:
     def metered(payload: Mapping[str, Any]) -> bool:
         meter.left = MOST_FILTER_WORK
         return predicate(payload)
@@ -91,52 +91,56 @@ def _metered(predicate: Predicate, meter: Meter) -> Predicate:
     return metered
 
 
-def _all_of(written: Mapping[str, Any], limits: Limits, meter: Meter) -> Predicate:
+def _compile_all(written: Mapping[str, Any], limits: Limits, meter: FilterMeter) -> FilterPredicate:
     questions = sorted(_questions(written, limits, meter), key=lambda question: question[0])
     return _every([predicate for _, predicate in questions])
 
 
 def _questions(
-    written: Mapping[str, Any], limits: Limits, meter: Meter
-) -> Iterator[tuple[int, Predicate]]:
+    written: Mapping[str, Any], limits: Limits, meter: FilterMeter
+) -> Iterator[tuple[int, FilterPredicate]]:
     """What a filter asks, each with its cost, so that cheap questions come first."""
     for key, value in written.items():
         if key == ALL:
-            yield GROUP_COST, _every([_all_of(member, limits, meter) for member in value])
+            yield GROUP_COST, _every([_compile_all(member, limits, meter) for member in value])
         elif key == ANY:
-            yield GROUP_COST, _some([_all_of(member, limits, meter) for member in value])
+            yield GROUP_COST, _some([_compile_all(member, limits, meter) for member in value])
         elif key == NOT:
-            yield GROUP_COST, _negation(_all_of(value, limits, meter))
+            yield GROUP_COST, _negation(_compile_all(value, limits, meter))
         else:
             yield from _field(key, value, limits, meter)
 
 
-def _field(key: str, value: Any, limits: Limits, meter: Meter) -> Iterator[tuple[int, Predicate]]:
-    parts = parse_path(key)
+def _field(
+    key: str, value: Any, limits: Limits, meter: FilterMeter
+) -> Iterator[tuple[int, FilterPredicate]]:
+    parts = parse_field_path(key)
     conditions = value if isinstance(value, Mapping) else {"equals": value}
     for name, operand in conditions.items():
         operator = OPERATORS[name]
         test = operator.test(operand, limits)
         if operator.price is not None:
-            place = under("", key, name)
-            test = _counted(test, operator.price(operand, limits), meter, place)
+            place = join_pointer("", key, name)
+            test = _count_test(test, operator.price(operand, limits), meter, place)
         yield operator.cost, _question(parts, test)
 
 
-def _counted(test: Test, price: Price, meter: Meter, place: str) -> Test:
+def _count_test(
+    test: OperatorTest, price: OperatorCost, meter: FilterMeter, place: str
+) -> OperatorTest:
     def counted(value: Any) -> bool:
         meter.left -= price(value)
         if meter.left < 0:
-            raise too_costly()
+            raise filter_cost_error()
         try:
             return test(value)
-        except UnreadText as unread:
-            raise unread_text(place, str(unread)) from None
+        except UnmatchableText as unread:
+            raise unmatchable_text_error(place, str(unread)) from None
 
     return counted
 
 
-def _question(parts: tuple[str, ...], test: Test) -> Predicate:
+def _question(parts: tuple[str, ...], test: OperatorTest) -> FilterPredicate:
     if len(parts) == 1:
         # Most fields stand at the top; there, one call less is a third of the time.
         name = parts[0]
@@ -144,7 +148,7 @@ def _question(parts: tuple[str, ...], test: Test) -> Predicate:
     return lambda payload: test(read(payload, parts))
 
 
-def _every(predicates: list[Predicate]) -> Predicate:
+def _every(predicates: list[FilterPredicate]) -> FilterPredicate:
     if len(predicates) == 1:
         return predicates[0]
 
@@ -157,7 +161,7 @@ def _every(predicates: list[Predicate]) -> Predicate:
     return every
 
 
-def _some(predicates: list[Predicate]) -> Predicate:
+def _some(predicates: list[FilterPredicate]) -> FilterPredicate:
     if len(predicates) == 1:
         return predicates[0]
 
@@ -170,5 +174,5 @@ def _some(predicates: list[Predicate]) -> Predicate:
     return some
 
 
-def _negation(predicate: Predicate) -> Predicate:
+def _negation(predicate: FilterPredicate) -> FilterPredicate:
     return lambda payload: not predicate(payload)

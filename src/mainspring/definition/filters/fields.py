@@ -13,20 +13,20 @@ from typing import Any, Final
 MOST_PARTS = 64
 
 
-class Missing:
+class MissingField:
     """What a path leads to when it leads nowhere; JSON's null is something else."""
 
     __slots__ = ()
 
 
-MISSING: Final = Missing()
+MISSING: Final = MissingField()
 
 
-class BadPath(ValueError):
+class InvalidFieldPath(ValueError):
     """The path cannot be read; the message is a sentence for its author."""
 
 
-def parse_path(path: str) -> tuple[str, ...]:
+def parse_field_path(path: str) -> tuple[str, ...]:
     """The parts of a path, or ``BadPath`` with the reason."""
     parts: list[str] = []
     part: list[str] = []
@@ -35,7 +35,7 @@ def parse_path(path: str) -> tuple[str, ...]:
         if character == "\\":
             following = next(characters, None)
             if following is None:
-                raise BadPath("A backslash at the end of a path stands before nothing.")
+                raise InvalidFieldPath("A backslash at the end of a path stands before nothing.")
             part.append(following)
         elif character == ".":
             parts.append("".join(part))
@@ -44,9 +44,9 @@ def parse_path(path: str) -> tuple[str, ...]:
             part.append(character)
     parts.append("".join(part))
     if "" in parts:
-        raise BadPath("A path has a name before and after each dot.")
+        raise InvalidFieldPath("A path has a name before and after each dot.")
     if len(parts) > MOST_PARTS:
-        raise BadPath(f"A path has at most {MOST_PARTS} parts.")
+        raise InvalidFieldPath(f"A path has at most {MOST_PARTS} parts.")
     return tuple(parts)
 
 
@@ -54,13 +54,13 @@ def read(payload: Mapping[str, Any], parts: tuple[str, ...]) -> Any:
     """What a path leads to in a payload."""
     value: Any = payload
     for part in parts:
-        value = step(value, part)
+        value = step_into(value, part)
         if value is MISSING:
             break
     return value
 
 
-def step(value: Any, part: str) -> Any:
+def step_into(value: Any, part: str) -> Any:
     """One step of a path, into an object by key or into a list by position."""
     if isinstance(value, Mapping):
         return value.get(part, MISSING)

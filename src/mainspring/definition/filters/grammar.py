@@ -111,11 +111,11 @@ def normalise(written: Any) -> Any:
     What is not understood is left as it is, for the checks to name.
     """
     if isinstance(written, Mapping):
-        return {key: _normalised(key, value) for key, value in written.items()}
+        return {key: _normalise_entry(key, value) for key, value in written.items()}
     return written
 
 
-def _normalised(key: str, value: Any) -> Any:
+def _normalise_entry(key: str, value: Any) -> Any:
     if key in {ALL, ANY} and isinstance(value, list):
         return [normalise(member) for member in value]
     if key == NOT:

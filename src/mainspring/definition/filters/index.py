@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from mainspring.contracts.limits import Limits
-from mainspring.definition.filters.evaluate import Predicate, compile_filter
-from mainspring.definition.filters.fields import MISSING, parse_path, step
+from mainspring.definition.filters.evaluate import FilterPredicate, compile_filter
+from mainspring.definition.filters.fields import MISSING, parse_field_path, step_into
 from mainspring.definition.filters.grammar import ALL, ANY, NOT
 from mainspring.definition.filters.operators import is_scalar
 
@@ -29,26 +29,26 @@ MOST_PLACES = 64
 # A field's path and the value it must have.
 Demand = tuple[tuple[str, ...], Hashable]
 Demands = tuple[Demand, ...]
-Crowd = Callable[[Demands], int]
+CountCandidates = Callable[[Demands], int]
 # Filters that raised, and what.
-Broken = dict[Key, Exception]
+FailedFilters = dict[Key, Exception]
 
 
 @dataclass(slots=True)
-class _Branch(Generic[Key]):
+class _FieldNode(Generic[Key]):
     """A field among the fields that filters ask for, and the filters kept there."""
 
-    below: dict[str, _Branch[Key]] = field(default_factory=dict)
-    kept: dict[Hashable, dict[Key, Predicate]] = field(default_factory=dict)
+    below: dict[str, _FieldNode[Key]] = field(default_factory=dict)
+    kept: dict[Hashable, dict[Key, FilterPredicate]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class _Shelf(Generic[Key]):
+class _EventTypeFilters(Generic[Key]):
     """The filters of one event type."""
 
-    fields: _Branch[Key] = field(default_factory=_Branch)
+    fields: _FieldNode[Key] = field(default_factory=_FieldNode)
     # Filters without an equality; every event of the type is shown to them.
-    rest: dict[Key, Predicate] = field(default_factory=dict)
+    rest: dict[Key, FilterPredicate] = field(default_factory=dict)
 
 
 class FilterIndex(Generic[Key]):
@@ -56,7 +56,7 @@ class FilterIndex(Generic[Key]):
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._shelves: dict[str, _Shelf[Key]] = {}
+        self._shelves: dict[str, _EventTypeFilters[Key]] = {}
         self._places: dict[Key, tuple[str, Demands]] = {}
 
     def __len__(self) -> int:
@@ -66,12 +66,12 @@ class FilterIndex(Generic[Key]):
         """Keeps a filter under a key, in place of an earlier one; ``Invalid`` if unusable."""
         predicate = compile_filter(written, self._limits)
         self.remove(key)
-        shelf = self._shelves.setdefault(event_type, _Shelf())
+        shelf = self._shelves.setdefault(event_type, _EventTypeFilters())
         demands = _best(written, shelf)
         for path, value in demands:
             branch = shelf.fields
             for part in path:
-                branch = branch.below.setdefault(part, _Branch())
+                branch = branch.below.setdefault(part, _FieldNode())
             branch.kept.setdefault(value, {})[key] = predicate
         if not demands:
             shelf.rest[key] = predicate
@@ -90,7 +90,7 @@ class FilterIndex(Generic[Key]):
             del self._shelves[event_type]
 
     def match(
-        self, event_type: str, payload: Mapping[str, Any], broken: Broken[Key] | None = None
+        self, event_type: str, payload: Mapping[str, Any], broken: FailedFilters[Key] | None = None
     ) -> list[Key]:
         """The keys of the filters that let this event through, each once.
 
@@ -107,10 +107,10 @@ class FilterIndex(Generic[Key]):
 
 
 def _ask(
-    filters: Mapping[Key, Predicate],
+    filters: Mapping[Key, FilterPredicate],
     payload: Mapping[str, Any],
     found: dict[Key, bool],
-    broken: Broken[Key] | None,
+    broken: FailedFilters[Key] | None,
 ) -> None:
     """Asks filters that are kept in one place; one that was asked elsewhere is left alone."""
     for key, predicate in filters.items():
@@ -135,23 +135,25 @@ def _types_above(event_type: str) -> Iterator[str]:
 
 
 def _collect(
-    branch: _Branch[Key],
+    branch: _FieldNode[Key],
     value: Any,
     payload: Mapping[str, Any],
     found: dict[Key, bool],
-    broken: Broken[Key] | None,
+    broken: FailedFilters[Key] | None,
 ) -> None:
     """Walks the payload and the fields that are asked for side by side."""
     if branch.kept and is_scalar(value):
-        kept = branch.kept.get(_indexed(value))
+        kept = branch.kept.get(_build_index_key(value))
         if kept:
             _ask(kept, payload, found, broken)
     if branch.below and isinstance(value, Mapping | list):
-        for below, member in _shared(branch, value):
+        for below, member in _iterate_shared_fields(branch, value):
             _collect(below, member, payload, found, broken)
 
 
-def _shared(branch: _Branch[Key], value: Any) -> Iterator[tuple[_Branch[Key], Any]]:
+def _iterate_shared_fields(
+    branch: _FieldNode[Key], value: Any
+) -> Iterator[tuple[_FieldNode[Key], Any]]:
     """The fields that are both asked for and there, found from the shorter side."""
     if isinstance(value, Mapping) and len(value) < len(branch.below):
         for part, member in value.items():
@@ -160,17 +162,17 @@ def _shared(branch: _Branch[Key], value: Any) -> Iterator[tuple[_Branch[Key], An
                 yield below, member
     else:
         for part, below in branch.below.items():
-            member = step(value, part)
+            member = step_into(value, part)
             if member is not MISSING:
                 yield below, member
 
 
-def _indexed(value: Any) -> Hashable:
+def _build_index_key(value: Any) -> Hashable:
     """A value as a key: equal for equal JSON values, so true is kept apart from 1."""
     return ("flag", value) if isinstance(value, bool) else value
 
 
-def _alternatives(written: Mapping[str, Any], crowd: Crowd) -> Iterator[Demands]:
+def _alternatives(written: Mapping[str, Any], crowd: CountCandidates) -> Iterator[Demands]:
     """Sets of demands of which one at least must be met for the filter to hold."""
     for key, value in written.items():
         if key == ALL:
@@ -179,26 +181,26 @@ def _alternatives(written: Mapping[str, Any], crowd: Crowd) -> Iterator[Demands]
         elif key == ANY:
             yield from _one_of_each(value, crowd)
         elif key != NOT:
-            yield from _demanded(parse_path(key), value)
+            yield from _iterate_demands(parse_field_path(key), value)
 
 
-def _one_of_each(members: list[Mapping[str, Any]], crowd: Crowd) -> Iterator[Demands]:
+def _one_of_each(members: list[Mapping[str, Any]], crowd: CountCandidates) -> Iterator[Demands]:
     """Demands that cover every branch; nothing if a branch has none."""
     chosen = [min(_alternatives(member, crowd), key=crowd, default=()) for member in members]
     if all(chosen):
         yield tuple(dict.fromkeys(demand for demands in chosen for demand in demands))
 
 
-def _demanded(path: tuple[str, ...], value: Any) -> Iterator[Demands]:
+def _iterate_demands(path: tuple[str, ...], value: Any) -> Iterator[Demands]:
     if is_scalar(value):
-        yield ((path, _indexed(value)),)
+        yield ((path, _build_index_key(value)),)
     elif "equals" in value and is_scalar(value["equals"]):
-        yield ((path, _indexed(value["equals"])),)
+        yield ((path, _build_index_key(value["equals"])),)
     elif "in" in value and all(map(is_scalar, value["in"])):
-        yield tuple((path, choice) for choice in dict.fromkeys(map(_indexed, value["in"])))
+        yield tuple((path, choice) for choice in dict.fromkeys(map(_build_index_key, value["in"])))
 
 
-def _best(written: Mapping[str, Any], shelf: _Shelf[Key]) -> Demands:
+def _best(written: Mapping[str, Any], shelf: _EventTypeFilters[Key]) -> Demands:
     def crowd(demands: Demands) -> int:
         """How many filters are already kept in the places a filter would go to."""
         return len(demands) + sum(len(_kept_at(shelf.fields, demand)) for demand in demands)
@@ -207,14 +209,14 @@ def _best(written: Mapping[str, Any], shelf: _Shelf[Key]) -> Demands:
     return min(usable, key=crowd, default=())
 
 
-def _kept_at(root: _Branch[Key], demand: Demand) -> Mapping[Key, Predicate]:
-    branch: _Branch[Key] | None = root
+def _kept_at(root: _FieldNode[Key], demand: Demand) -> Mapping[Key, FilterPredicate]:
+    branch: _FieldNode[Key] | None = root
     for part in demand[0]:
         branch = None if branch is None else branch.below.get(part)
     return {} if branch is None else branch.kept.get(demand[1], {})
 
 
-def _take_out(root: _Branch[Key], demand: Demand, key: Key) -> None:
+def _take_out(root: _FieldNode[Key], demand: Demand, key: Key) -> None:
     """Removes a filter from one place, and the place itself once it is empty."""
     path, value = demand
     trail = [root]

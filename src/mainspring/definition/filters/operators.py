@@ -13,12 +13,12 @@ from typing import Any
 
 from mainspring.contracts.limits import Limits
 from mainspring.definition.filters.fields import MISSING
-from mainspring.definition.json_values import same
+from mainspring.definition.json_values import is_same_value
 from mainspring.definition.patterns import compile_pattern
 
-Test = Callable[[Any], bool]
+OperatorTest = Callable[[Any], bool]
 # Work in the units of ``patterns.MOST_WORK``.
-Price = Callable[[Any], int]
+OperatorCost = Callable[[Any], int]
 
 MOST_CHOICES = 1_000
 # Searching text for text is fast; every item of a list is compared on its own.
@@ -32,13 +32,13 @@ class Operator:
     name: str
     takes: str
     operand: Mapping[str, Any]
-    accepts: Test
-    test: Callable[[Any, Limits], Test]
+    accepts: OperatorTest
+    test: Callable[[Any, Limits], OperatorTest]
     aliases: tuple[str, ...] = ()
     # Cheap questions are asked first; the answer is the same in any order.
     cost: int = 1
     # What the test takes on a value, for tests whose work grows with the value.
-    price: Callable[[Any, Limits], Price] | None = None
+    price: Callable[[Any, Limits], OperatorCost] | None = None
 
 
 # By exact type, because true and false are whole numbers to Python.
@@ -49,70 +49,70 @@ def is_number(value: Any) -> bool:
     return type(value) in NUMBERS
 
 
-def _equals(wanted: Any, limits: Limits) -> Test:
+def _equals(wanted: Any, limits: Limits) -> OperatorTest:
     del limits
     if isinstance(wanted, str):
         return lambda value: value == wanted
     if wanted is None or isinstance(wanted, bool):
         return lambda value: value is wanted
-    return lambda value: same(value, wanted)
+    return lambda value: is_same_value(value, wanted)
 
 
-def _not_equals(wanted: Any, limits: Limits) -> Test:
+def _not_equals(wanted: Any, limits: Limits) -> OperatorTest:
     equal = _equals(wanted, limits)
     return lambda value: value is not MISSING and not equal(value)
 
 
-def _among(choices: list[Any]) -> Test:
+def _among(choices: list[Any]) -> OperatorTest:
     texts = {choice for choice in choices if isinstance(choice, str)}
     others = [choice for choice in choices if not isinstance(choice, str)]
 
     def among(value: Any) -> bool:
         if isinstance(value, str):
             return value in texts
-        return any(same(value, other) for other in others)
+        return any(is_same_value(value, other) for other in others)
 
     return among
 
 
-def _in(choices: list[Any], limits: Limits) -> Test:
+def _in(choices: list[Any], limits: Limits) -> OperatorTest:
     del limits
     return _among(choices)
 
 
-def _not_in(choices: list[Any], limits: Limits) -> Test:
+def _build_not_in_test(choices: list[Any], limits: Limits) -> OperatorTest:
     del limits
     among = _among(choices)
     return lambda value: value is not MISSING and not among(value)
 
 
-def _starts_with(start: str, limits: Limits) -> Test:
+def _starts_with(start: str, limits: Limits) -> OperatorTest:
     del limits
     return lambda value: isinstance(value, str) and value.startswith(start)
 
 
-def _ends_with(end: str, limits: Limits) -> Test:
+def _ends_with(end: str, limits: Limits) -> OperatorTest:
     del limits
     return lambda value: isinstance(value, str) and value.endswith(end)
 
 
-def _contains(part: Any, limits: Limits) -> Test:
+def _contains(part: Any, limits: Limits) -> OperatorTest:
     del limits
 
     def contains(value: Any) -> bool:
         if isinstance(value, str):
             return isinstance(part, str) and part in value
-        return isinstance(value, list) and any(same(item, part) for item in value)
+        return isinstance(value, list) and any(is_same_value(item, part) for item in value)
 
     return contains
 
 
-def _regex(source: str, limits: Limits) -> Test:
+def _regex(source: str, limits: Limits) -> OperatorTest:
     pattern = compile_pattern(source, limits)
     return lambda value: isinstance(value, str) and pattern.found_in(value)
 
 
-def _contains_price(part: Any, limits: Limits) -> Price:
+def _contains_price(part: Any, limits: Limits) -> OperatorCost:
     del part, limits
 
     def price(value: Any) -> int:
@@ -123,7 +123,7 @@ def _contains_price(part: Any, limits: Limits) -> Price:
     return price
 
 
-def _regex_price(source: str, limits: Limits) -> Price:
+def _regex_price(source: str, limits: Limits) -> OperatorCost:
     pattern = compile_pattern(source, limits)
 
     def price(value: Any) -> int:
@@ -136,27 +136,27 @@ def _regex_price(source: str, limits: Limits) -> Price:
     return price
 
 
-def _gt(bound: float, limits: Limits) -> Test:
+def _gt(bound: float, limits: Limits) -> OperatorTest:
     del limits
     return lambda value: type(value) in NUMBERS and value > bound
 
 
-def _gte(bound: float, limits: Limits) -> Test:
+def _gte(bound: float, limits: Limits) -> OperatorTest:
     del limits
     return lambda value: type(value) in NUMBERS and value >= bound
 
 
-def _lt(bound: float, limits: Limits) -> Test:
+def _lt(bound: float, limits: Limits) -> OperatorTest:
     del limits
     return lambda value: type(value) in NUMBERS and value < bound
 
 
-def _lte(bound: float, limits: Limits) -> Test:
+def _lte(bound: float, limits: Limits) -> OperatorTest:
     del limits
     return lambda value: type(value) in NUMBERS and value <= bound
 
 
-def _exists(wanted: bool, limits: Limits) -> Test:
+def _exists(wanted: bool, limits: Limits) -> OperatorTest:
     del limits
     return lambda value: (value is not MISSING) is wanted
 
@@ -212,7 +212,9 @@ OPERATORS: Mapping[str, Operator] = MappingProxyType(
             Operator("lt", "a number", _NUMBER, is_number, _lt, ("$lt",)),
             Operator("lte", "a number", _NUMBER, is_number, _lte, ("$lte",)),
             Operator("in", _SOME, _CHOICES, _is_choices, _in, ("$in",)),
-            Operator("not_in", _SOME, _CHOICES, _is_choices, _not_in, ("$nin", "$not_in")),
+            Operator(
+                "not_in", _SOME, _CHOICES, _is_choices, _build_not_in_test, ("$nin", "$not_in")
+            ),
             Operator(
                 "exists", "true or false", {"type": "boolean"}, _is_flag, _exists, ("$exists",)
             ),

@@ -8,7 +8,7 @@ from jsonschema_rs import ValidationErrorKind as Kind
 from mainspring.contracts.errors import Finding
 
 
-def number_sentence(error: ValidationError, here: str) -> Finding | None:
+def describe_number_error(error: ValidationError, here: str) -> Finding | None:
     match error.kind:
         case Kind.Minimum(limit=limit):
             return Finding(here, f"This must be at least {limit}.", "minimum")
@@ -24,7 +24,7 @@ def number_sentence(error: ValidationError, here: str) -> Finding | None:
             return None
 
 
-def size_sentence(error: ValidationError, here: str) -> Finding | None:
+def describe_size_error(error: ValidationError, here: str) -> Finding | None:
     match error.kind:
         case Kind.MinLength(limit=limit):
             detail = f"This must have at least {_count(limit, 'character')}."

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mainspring.definition.json_schema.keywords import ITEM_ONE, MEMBER_ONE, References
+from mainspring.definition.json_schema.keywords import ITEM_ONE, MEMBER_ONE, SchemaReferences
 
 ENDLESS = 10**12
 # The standard's own schema, the only one outside that a reference may lead to: about as many
@@ -20,14 +20,14 @@ ENDLESS = 10**12
 STANDARD = 100
 
 
-class Bounds:
+class SchemaCost:
     """Counts for one schema, made when first asked for."""
 
     __slots__ = ("_explained", "_references", "_root", "_weights")
 
-    def __init__(self, schema: Any, references: References | None = None) -> None:
+    def __init__(self, schema: Any, references: SchemaReferences | None = None) -> None:
         self._root = schema
-        self._references = references or References(schema)
+        self._references = references or SchemaReferences(schema)
         self._weights: dict[int, int] = {}
         self._explained: dict[tuple[int, int], int] = {}
 

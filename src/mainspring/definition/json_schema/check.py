@@ -19,13 +19,18 @@ import jsonschema_rs
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.object_schema import DIALECT
-from mainspring.definition.json_schema.bounds import Bounds
-from mainspring.definition.json_schema.keywords import REFERENCES, References, is_plain, is_reserved
-from mainspring.definition.json_schema.sentences import findings_of
-from mainspring.definition.json_schema.validator import linear_patterns, refuse_to_fetch
+from mainspring.definition.json_schema.bounds import SchemaCost
+from mainspring.definition.json_schema.keywords import (
+    REFERENCES,
+    SchemaReferences,
+    is_plain,
+    is_reserved,
+)
+from mainspring.definition.json_schema.sentences import describe_errors
+from mainspring.definition.json_schema.validator import get_regex_options, refuse_to_fetch
 from mainspring.definition.json_values import check_value
-from mainspring.definition.patterns import BadPattern, compile_pattern
-from mainspring.definition.pointers import under
+from mainspring.definition.patterns import InvalidPattern, compile_pattern
+from mainspring.definition.pointers import join_pointer
 
 MOST_SUBSCHEMAS = 2_000
 MOST_EVALUATIONS = 10_000
@@ -45,7 +50,7 @@ def check_schema(schema: Any, limits: Limits, at: str = "") -> list[Finding]:
     found = [*_against_the_standard(schema, at)]
     if found:
         return found
-    references = References(schema)
+    references = SchemaReferences(schema)
     if len(references.nodes) > MOST_SUBSCHEMAS:
         detail = f"The schema has more than {MOST_SUBSCHEMAS:,} schemas in it."
         return [Finding(at, detail, "schema_too_large")]
@@ -68,35 +73,35 @@ def _against_the_standard(schema: Any, at: str) -> Iterator[Finding]:
     dialect = schema.get("$schema", DIALECT) if isinstance(schema, Mapping) else DIALECT
     if not isinstance(dialect, str) or dialect.rstrip("#") != DIALECT:
         detail = f"Schemas are written in JSON Schema 2020-12: $schema is {DIALECT} or absent."
-        yield Finding(under(at, "$schema"), detail, "schema_dialect")
+        yield Finding(join_pointer(at, "$schema"), detail, "schema_dialect")
         return
     for error in _standard().iter_errors(schema):
-        yield from findings_of(error, None, at)
+        yield from describe_errors(error, None, at)
 
 
 @lru_cache(maxsize=1)
 def _standard() -> jsonschema_rs.Draft202012Validator:
     """The standard's own schema, which the library carries with it."""
     return jsonschema_rs.Draft202012Validator(
-        {"$ref": DIALECT}, retriever=refuse_to_fetch, pattern_options=linear_patterns()
+        {"$ref": DIALECT}, retriever=refuse_to_fetch, pattern_options=get_regex_options()
     )
 
 
 def _embedded_dialect(node: Mapping[str, Any], pointer: str, at: str) -> Iterator[Finding]:
     if pointer and node.get("$schema", DIALECT).rstrip("#") != DIALECT:
         detail = f"Embedded schemas are written in JSON Schema 2020-12 too: {DIALECT}."
-        yield Finding(under(at + pointer, "$schema"), detail, "schema_dialect")
+        yield Finding(join_pointer(at + pointer, "$schema"), detail, "schema_dialect")
 
 
-def _identity_findings(references: References, at: str) -> Iterator[Finding]:
+def _identity_findings(references: SchemaReferences, at: str) -> Iterator[Finding]:
     for pointer, keyword in references.repeated:
         name = references.nodes[pointer][keyword]
         detail = f"The name {name!r} is given to two places; a reference could mean both."
-        yield Finding(under(at + pointer, keyword), detail, "schema_identity")
+        yield Finding(join_pointer(at + pointer, keyword), detail, "schema_identity")
     for uri, pointer in references.resources.items():
         if is_reserved(uri):
             detail = "Names at json-schema.org belong to the standard. Use an $id of your own."
-            yield Finding(under(at + pointer, "$id"), detail, "schema_identity")
+            yield Finding(join_pointer(at + pointer, "$id"), detail, "schema_identity")
     if len(references.resources) == 1:
         return
     for uri, pointer in references.resources.items():
@@ -105,17 +110,17 @@ def _identity_findings(references: References, at: str) -> Iterator[Finding]:
                 "Beside embedded schemas, an $id is an address in its plain spelling: ASCII, a "
                 "host in small letters, no percent escapes, no port 80 or 443, no . or .. in it."
             )
-            yield Finding(under(at + pointer, "$id"), detail, "schema_identity")
+            yield Finding(join_pointer(at + pointer, "$id"), detail, "schema_identity")
 
 
 def _reference_findings(
-    node: Mapping[str, Any], references: References, here: str
+    node: Mapping[str, Any], references: SchemaReferences, here: str
 ) -> Iterator[Finding]:
     for keyword in REFERENCES:
         reference = node.get(keyword)
         if not isinstance(reference, str):
             continue
-        place = under(here, keyword)
+        place = join_pointer(here, keyword)
         if not references.leads_to_schema(node, reference):
             detail = "This reference does not lead to a schema inside this one."
             if not reference.startswith("#"):
@@ -128,12 +133,12 @@ def _pattern_findings(node: Mapping[str, Any], limits: Limits, here: str) -> Ite
     if isinstance(pattern, str):
         most = node.get("maxLength")
         longest = most if isinstance(most, int) else None
-        yield from _one_pattern(pattern, longest, limits, under(here, "pattern"))
+        yield from _one_pattern(pattern, longest, limits, join_pointer(here, "pattern"))
     for name in node.get("patternProperties", {}):
-        yield from _one_pattern(name, None, limits, under(here, "patternProperties", name))
+        yield from _one_pattern(name, None, limits, join_pointer(here, "patternProperties", name))
 
 
-def _patterns(references: References) -> int:
+def _patterns(references: SchemaReferences) -> int:
     return sum(
         ("pattern" in node) + len(node.get("patternProperties", ()))
         for node in references.nodes.values()
@@ -145,7 +150,7 @@ def _one_pattern(source: str, longest: int | None, limits: Limits, here: str) ->
     try:
         # The measure is taken by another engine, which spells this escape differently.
         pattern = compile_pattern(_UNICODE_ESCAPE.sub(r"\\x{\1}", source), limits)
-    except BadPattern as bad:
+    except InvalidPattern as bad:
         yield Finding(here, str(bad), "schema_pattern")
         return
     if pattern.size > UNBOUNDED_PATTERN and (longest is None or longest > pattern.longest):
@@ -156,8 +161,8 @@ def _one_pattern(source: str, longest: int | None, limits: Limits, here: str) ->
         yield Finding(here, detail, "schema_pattern")
 
 
-def _work_findings(schema: Any, references: References, at: str) -> Iterator[Finding]:
-    bounds = Bounds(schema, references)
+def _work_findings(schema: Any, references: SchemaReferences, at: str) -> Iterator[Finding]:
+    bounds = SchemaCost(schema, references)
     circular = bounds.circular()
     if circular is not None:
         detail = "This schema refers back to itself without going deeper into the value."
@@ -172,8 +177,10 @@ def _leftover(schema: Any, at: str) -> Iterator[Finding]:
     """Whatever only compiling finds out, such as one anchor named twice."""
     try:
         jsonschema_rs.Draft202012Validator(
-            schema, retriever=refuse_to_fetch, pattern_options=linear_patterns()
+            schema, retriever=refuse_to_fetch, pattern_options=get_regex_options()
         )
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
         path = getattr(error, "instance_path", ())
-        yield Finding(under(at, *path), "This part of the schema cannot be used.", "schema_invalid")
+        yield Finding(
+            join_pointer(at, *path), "This part of the schema cannot be used.", "schema_invalid"
+        )

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.cron import parse_cron
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.words import suggest_nearest
 
 # What a text of each format looks like, for the sentence that asks for it.
 LOOKS_LIKE: Mapping[str, str] = MappingProxyType(
@@ -66,7 +66,7 @@ _LONGEST_ABBREVIATION = 4
 
 
 @lru_cache(maxsize=1)
-def timezones() -> frozenset[str]:
+def list_timezones() -> frozenset[str]:
     """Every zone name of the time zone package, spelled as the database spells it.
 
     The machine's own files are not asked: a definition must mean the same everywhere.
@@ -78,10 +78,10 @@ def timezones() -> frozenset[str]:
 
 
 def is_timezone(text: str) -> bool:
-    return text in timezones()
+    return text in list_timezones()
 
 
-def timezone_hint(text: str) -> str | None:
+def suggest_timezone(text: str) -> str | None:
     """The zone that was most likely meant, as a question.
 
     Another abbreviation is another zone, however alike the two are spelled, so for something
@@ -91,12 +91,12 @@ def timezone_hint(text: str) -> str | None:
     meant = _ABBREVIATIONS.get(text.strip().upper())
     if meant is not None:
         return f"Did you mean {meant!r}?"
-    same = [name for name in timezones() if wanted in _spellings(name)]
+    same = [name for name in list_timezones() if wanted in _spellings(name)]
     if same:
         return f"Did you mean {min(same, key=lambda name: (len(name), name))!r}?"
     if len(wanted) <= _LONGEST_ABBREVIATION:
         return None
-    return did_you_mean(text, timezones())
+    return suggest_nearest(text, list_timezones())
 
 
 def _spellings(name: str) -> tuple[str, str]:
@@ -113,5 +113,5 @@ def is_cron(text: str) -> bool:
     return True
 
 
-def own_formats() -> dict[str, Callable[[str], bool]]:
+def list_own_formats() -> dict[str, Callable[[str], bool]]:
     return {"iana-timezone": is_timezone, "cron": is_cron}

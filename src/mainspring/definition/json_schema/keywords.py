@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import unquote, urljoin, urlsplit
 
 from mainspring.contracts.object_schema import DIALECT
-from mainspring.definition.pointers import parts_of, under
+from mainspring.definition.pointers import join_pointer, split_pointer
 
 # Applied to the same value as the schema they stand in.
 SAME_VALUE_ONE = ("not", "if", "then", "else")
@@ -42,7 +42,7 @@ _PLAIN: Final = re.compile(
 )
 
 
-def subschemas(schema: Any, at: str = "") -> Iterator[tuple[str, Any]]:
+def iterate_subschemas(schema: Any, at: str = "") -> Iterator[tuple[str, Any]]:
     """Every schema in a schema, itself first, each with its pointer."""
     waiting = [(at, schema)]
     while waiting:
@@ -55,19 +55,19 @@ def subschemas(schema: Any, at: str = "") -> Iterator[tuple[str, Any]]:
 def _below(node: Mapping[str, Any], at: str) -> Iterator[tuple[str, Any]]:
     for keyword, value in node.items():
         if keyword in SCHEMA:
-            yield under(at, keyword), value
+            yield join_pointer(at, keyword), value
         elif keyword in SCHEMA_LIST and isinstance(value, list):
             for position, item in enumerate(value):
-                yield under(at, keyword, position), item
+                yield join_pointer(at, keyword, position), item
         elif keyword in SCHEMA_MAP and isinstance(value, Mapping):
             for name, item in value.items():
-                yield under(at, keyword, name), item
+                yield join_pointer(at, keyword, name), item
 
 
 def find(root: Any, pointer: str) -> Any:
     """The value at a pointer; nothing where the pointer leads nowhere."""
     value = root
-    for part in parts_of(pointer):
+    for part in split_pointer(pointer):
         if isinstance(value, Mapping):
             value = value.get(part)
         elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
@@ -77,7 +77,7 @@ def find(root: Any, pointer: str) -> Any:
     return value
 
 
-class References:
+class SchemaReferences:
     """Where the references of one schema lead; only places inside it are known.
 
     A schema with an ``$id`` is a resource of its own: the references, anchors and further
@@ -140,7 +140,7 @@ class References:
         """Notes what a node is called; answers the base URI of its content."""
         name = node.get("$id")
         if isinstance(name, str):
-            base = _joined(base, name.rstrip("#"))
+            base = _join_address(base, name.rstrip("#"))
         if isinstance(name, str) or not pointer:
             if base in self._resources:
                 self.repeated.append((pointer, "$id"))
@@ -169,7 +169,7 @@ class References:
     def _pointer(self, node: Mapping[str, Any], reference: str) -> str | None:
         base = self._bases.get(id(node), ROOT)
         address, _, fragment = reference.partition("#")
-        resource = _joined(base, address)
+        resource = _join_address(base, address)
         place, fragment = self._resources.get(resource), unquote(fragment)
         if place is None or not fragment:
             return place
@@ -199,7 +199,7 @@ def is_reserved(uri: str) -> bool:
         return False
 
 
-def _joined(base: str, address: str) -> str:
+def _join_address(base: str, address: str) -> str:
     try:
         return urljoin(base, address) if address else base
     except ValueError:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from mainspring.definition.json_schema.keywords import SCHEMA, SCHEMA_LIST, SCHEMA_MAP
 
-Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+SchemaTransform = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 _OURS: Final = ("x-anti-examples", "x-mainspring-")
 # What validators of other stacks check; they warn about any other format, or refuse the schema.
@@ -63,22 +63,22 @@ _REFUSED: Final = frozenset({*_COMPOSITIONS, "not", "enum", "const"})
 _TELLABLE: Final = frozenset({"required", "properties", "type", "title", "description"})
 
 
-def published(schema: Any) -> Any:
+def publish_schema(schema: Any) -> Any:
     """The schema without our own keys and without formats that others do not know."""
-    return _changed(schema, _without_ours)
+    return _map_object_schemas(schema, _without_ours)
 
 
-def opened(schema: Any) -> Any:
+def open_objects(schema: Any) -> Any:
     """The schema with every object that takes any member saying so.
 
     Generators of clients read an object without properties as one that has no members.
     """
-    return _changed(schema, _open_object)
+    return _map_object_schemas(schema, _open_object)
 
 
-def flat(schema: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+def flatten_schema(schema: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """A published input schema without composition at its top, and the lost rule in words."""
-    shown = published(schema)
+    shown = publish_schema(schema)
     kept = {key: value for key, value in shown.items() if key not in _REFUSED}
     if len(kept) == len(shown):
         return kept, ""
@@ -90,9 +90,12 @@ def flat(schema: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     everywhere = [branch for group in (*groups, always) for branch in group]
     if len(everywhere) > _MOST_BRANCHES:
         return {"type": "object", **kept}, ""
-    properties = _merged(shown.get("properties", {}), everywhere)
+    properties = _merge_branches(shown.get("properties", {}), everywhere)
     required = dict.fromkeys(shown.get("required", ()))
-    for names in (*map(_required, always), *(_in_all(group) for group in groups)):
+    for names in (
+        *map(_list_required, always),
+        *(_list_common_required(group) for group in groups),
+    ):
         required |= dict.fromkeys(names)
     if properties:
         kept["properties"] = properties
@@ -102,19 +105,19 @@ def flat(schema: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     return {"type": "object", **kept}, " ".join(rule for rule in rules if rule)
 
 
-def _changed(schema: Any, change: Change) -> Any:
+def _map_object_schemas(schema: Any, change: SchemaTransform) -> Any:
     """The schema with every object schema in it changed."""
     if not isinstance(schema, Mapping):
         return schema
     return {key: _changed_under(key, value, change) for key, value in change(schema).items()}
 
 
-def _changed_under(key: str, value: Any, change: Change) -> Any:
+def _changed_under(key: str, value: Any, change: SchemaTransform) -> Any:
     if key in SCHEMA_MAP and isinstance(value, Mapping):
-        return {name: _changed(one, change) for name, one in value.items()}
+        return {name: _map_object_schemas(one, change) for name, one in value.items()}
     if (key in SCHEMA or key in SCHEMA_LIST) and isinstance(value, list):
-        return [_changed(one, change) for one in value]
-    return _changed(value, change) if key in SCHEMA else value
+        return [_map_object_schemas(one, change) for one in value]
+    return _map_object_schemas(value, change) if key in SCHEMA else value
 
 
 def _without_ours(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,7 +145,7 @@ def _branches(root: Mapping[str, Any], listed: Sequence[Any]) -> list[Mapping[st
     waiting = [(branch, True) for branch in reversed(listed)]
     while waiting:
         branch, is_direct = waiting.pop()
-        node = _followed(root, branch)
+        node = _resolve_branch(root, branch)
         if id(node) in seen:
             continue
         seen.add(id(node))
@@ -153,7 +156,7 @@ def _branches(root: Mapping[str, Any], listed: Sequence[Any]) -> list[Mapping[st
     return found
 
 
-def _followed(root: Mapping[str, Any], branch: Any) -> Mapping[str, Any]:
+def _resolve_branch(root: Mapping[str, Any], branch: Any) -> Mapping[str, Any]:
     """The schema of a branch; any object where it cannot be read in the context of the root.
 
     What an embedded resource refers to is relative to that resource, so it is not read.
@@ -165,7 +168,9 @@ def _followed(root: Mapping[str, Any], branch: Any) -> Mapping[str, Any]:
     return branch if isinstance(branch, Mapping) and "$id" not in branch else _ANY
 
 
-def _merged(base: Mapping[str, Any], branches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _merge_branches(
+    base: Mapping[str, Any], branches: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """The base's properties and those that only branches have, each in any of their shapes."""
     more: dict[str, list[Any]] = {}
     for branch in branches:
@@ -181,12 +186,12 @@ def _merged(base: Mapping[str, Any], branches: Sequence[Mapping[str, Any]]) -> d
     return {**base, **added}
 
 
-def _required(branch: Mapping[str, Any]) -> Sequence[str]:
+def _list_required(branch: Mapping[str, Any]) -> Sequence[str]:
     return list(branch.get("required", ()))
 
 
-def _in_all(group: Sequence[Mapping[str, Any]]) -> list[str]:
-    first, *others = map(_required, group)
+def _list_common_required(group: Sequence[Mapping[str, Any]]) -> list[str]:
+    first, *others = map(_list_required, group)
     common = set(first).intersection(*others)
     return [name for name in first if name in common]
 

@@ -16,12 +16,12 @@ from jsonschema_rs import ValidationError
 from jsonschema_rs import ValidationErrorKind as Kind
 
 from mainspring.contracts.errors import Finding
-from mainspring.definition.json_schema.amounts import number_sentence, size_sentence
-from mainspring.definition.json_schema.formats import LOOKS_LIKE, timezone_hint
+from mainspring.definition.json_schema.amounts import describe_number_error, describe_size_error
+from mainspring.definition.json_schema.formats import LOOKS_LIKE, suggest_timezone
 from mainspring.definition.json_schema.keywords import find
-from mainspring.definition.json_values import canonical
-from mainspring.definition.pointers import under
-from mainspring.definition.words import did_you_mean, nearest
+from mainspring.definition.json_values import encode_canonical
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.words import find_nearest, suggest_nearest
 
 CHOICES_SHOWN = 12
 LONGEST_SHOWN = 60
@@ -37,36 +37,38 @@ _TYPES = {
 }
 
 
-def findings_of(error: ValidationError, root: Any, at: str) -> Iterator[Finding]:
+def describe_errors(error: ValidationError, root: Any, at: str) -> Iterator[Finding]:
     """The findings that one error of the validator comes to."""
-    here = under(at, *error.instance_path)
-    known = _by_schema(error, here, root)
+    here = join_pointer(at, *error.instance_path)
+    known = _describe_by_schema(error, here, root)
     if known is not None:
         yield known
         return
     match error.kind:
         case Kind.Required(property=name):
             hint = _among(name, error)
-            yield Finding(under(here, name), f"The key {name!r} is missing.", "required", hint)
+            yield Finding(
+                join_pointer(here, name), f"The key {name!r} is missing.", "required", hint
+            )
         case Kind.AdditionalProperties(unexpected=names):
             for name, detail, hint in _unknown(names, error, root):
-                yield Finding(under(here, name), detail, "additional_properties", hint)
+                yield Finding(join_pointer(here, name), detail, "additional_properties", hint)
         case Kind.UnevaluatedProperties(unexpected=names):
             for name, detail, hint in _unknown(names, error, root):
-                yield Finding(under(here, name), detail, "unevaluated_properties", hint)
+                yield Finding(join_pointer(here, name), detail, "unevaluated_properties", hint)
         case Kind.AnyOf(context=branches) | Kind.OneOfNotValid(context=branches):
             yield from _no_branch(branches, here, error, root, at)
         case Kind.Enum(options=options):
-            yield _not_listed(options, here, error.instance)
+            yield _describe_enum_error(options, here, error.instance)
         case Kind.PropertyNames(error=inner):
-            reason = next(findings_of(inner, root, "")).detail
+            reason = next(describe_errors(inner, root, "")).detail
             detail = f"The key {_short(inner.instance)} is not allowed: {reason}"
-            yield Finding(under(here, str(inner.instance)), detail, "property_names")
+            yield Finding(join_pointer(here, str(inner.instance)), detail, "property_names")
         case _:
-            yield _sentence(error, here)
+            yield _describe_error(error, here)
 
 
-def _by_schema(error: ValidationError, here: str, root: Any) -> Finding | None:
+def _describe_by_schema(error: ValidationError, here: str, root: Any) -> Finding | None:
     """The one sentence for what the schema has simple words for."""
     match error.kind:
         case Kind.AnyOf() if keys := _keys_of_shapes(error, root):
@@ -75,16 +77,16 @@ def _by_schema(error: ValidationError, here: str, root: Any) -> Finding | None:
             return Finding(here, f"Give {_either(keys)}.", "one_of")
         case Kind.OneOfMultipleValid() if keys := _keys_of_shapes(error, root):
             return Finding(here, f"Give only one of {_or(keys)}.", "one_of")
-        case Kind.Pattern() if said := _said(error, root):
+        case Kind.Pattern() if said := _get_schema_message(error, root):
             return Finding(here, said, "pattern")
-        case Kind.Not() if said := _said(error, root):
+        case Kind.Not() if said := _get_schema_message(error, root):
             return Finding(here, said, "not")
         case _:
             return None
 
 
-def _sentence(error: ValidationError, here: str) -> Finding:
-    for family in (number_sentence, size_sentence, _list_sentence):
+def _describe_error(error: ValidationError, here: str) -> Finding:
+    for family in (describe_number_error, describe_size_error, _list_sentence):
         finding = family(error, here)
         if finding is not None:
             return finding
@@ -113,7 +115,7 @@ def _other(error: ValidationError, here: str) -> Finding:
         case Kind.Pattern(pattern=pattern):
             return Finding(here, f"This must match the pattern {_short(pattern)}.", "pattern")
         case Kind.Format(format=name):
-            return _misformatted(name, here, error.instance)
+            return _describe_format_error(name, here, error.instance)
         case Kind.FalseSchema():
             return Finding(here, "Nothing is allowed here.", "false_schema")
         case Kind.Not():
@@ -127,8 +129,8 @@ def _other(error: ValidationError, here: str) -> Finding:
             return Finding(here, detail, "schema")
 
 
-def _misformatted(name: str, here: str, value: Any) -> Finding:
-    hint = timezone_hint(str(value)) if name == "iana-timezone" else None
+def _describe_format_error(name: str, here: str, value: Any) -> Finding:
+    hint = suggest_timezone(str(value)) if name == "iana-timezone" else None
     wanted = LOOKS_LIKE.get(name, f"of the format {name!r}")
     return Finding(here, f"This must be {wanted}.", "format", hint)
 
@@ -149,7 +151,7 @@ def _unknown(
     for name in names:
         hint = instead.get(name) if isinstance(instead, Mapping) else None
         detail = f"The key {name!r} is not known here."
-        yield name, detail, hint if isinstance(hint, str) else did_you_mean(name, allowed)
+        yield name, detail, hint if isinstance(hint, str) else suggest_nearest(name, allowed)
 
 
 def _known_keys(error: ValidationError, root: Any) -> list[str]:
@@ -159,7 +161,7 @@ def _known_keys(error: ValidationError, root: Any) -> list[str]:
     return [name for name in properties if name not in error.instance]
 
 
-def _said(error: ValidationError, root: Any) -> str | None:
+def _get_schema_message(error: ValidationError, root: Any) -> str | None:
     """What the schema says in place of its pattern or of its no, which few people can read."""
     said = _hint(error, root, "says")
     return said if isinstance(said, str) else None
@@ -173,13 +175,13 @@ def _hint(error: ValidationError, root: Any, name: str) -> Any:
 
 def _around(error: ValidationError, root: Any) -> Mapping[str, Any]:
     """The schema whose keyword was not obeyed."""
-    schema = find(root, under("", *error.schema_path[:-1]))
+    schema = find(root, join_pointer("", *error.schema_path[:-1]))
     return schema if isinstance(schema, Mapping) else {}
 
 
 def _keys_of_shapes(error: ValidationError, root: Any) -> list[str]:
     """The keys of which one is asked for, where that is all the difference of the shapes."""
-    shapes = find(root, under("", *error.schema_path))
+    shapes = find(root, join_pointer("", *error.schema_path))
     if not isinstance(shapes, list):
         return []
     asked = [shape.get("required") for shape in shapes if isinstance(shape, Mapping)]
@@ -200,16 +202,16 @@ def _among(name: str, error: ValidationError) -> str | None:
     """A key that is there and looks like the missing one is most likely a slip."""
     if not isinstance(error.instance, Mapping):
         return None
-    written = nearest(name, error.instance)
+    written = find_nearest(name, error.instance)
     return None if written is None else f"Is {written!r} meant to be this key?"
 
 
-def _not_listed(options: Sequence[Any], here: str, value: Any) -> Finding:
+def _describe_enum_error(options: Sequence[Any], here: str, value: Any) -> Finding:
     shown = ", ".join(_short(option) for option in options[:CHOICES_SHOWN])
     if len(options) > CHOICES_SHOWN:
         shown += f" and {len(options) - CHOICES_SHOWN} more"
     texts = [option for option in options if isinstance(option, str)]
-    suggestion = did_you_mean(value, texts) if isinstance(value, str) else None
+    suggestion = suggest_nearest(value, texts) if isinstance(value, str) else None
     return Finding(here, f"This must be one of {shown}.", "enum", suggestion)
 
 
@@ -225,7 +227,7 @@ def _no_branch(
     meant = [branch for branch in fitting if not _another_kind(branch, error)] or fitting
     if len(meant) == 1:
         for inner in meant[0]:
-            yield from findings_of(inner, root, at)
+            yield from describe_errors(inner, root, at)
         return
     types = [_wanted_types(branch, error) for branch in branches]
     detail = f"This fits none of the {len(branches)} allowed shapes."
@@ -258,14 +260,14 @@ def _wanted_types(branch: Sequence[ValidationError], error: ValidationError) -> 
 def _wrong_type(types: Sequence[str], value: Any) -> str:
     if types == ["integer"] and isinstance(value, float):
         return "This must be a whole number."
-    return f"This must be {_any_of_types(types)}, but it is {_type_of(value)}."
+    return f"This must be {_any_of_types(types)}, but it is {_describe_type(value)}."
 
 
 def _any_of_types(types: Sequence[str]) -> str:
     return _or([_TYPES.get(name, name) for name in types])
 
 
-def _type_of(value: Any) -> str:
+def _describe_type(value: Any) -> str:
     match value:
         case bool():
             return "true or false"
@@ -283,5 +285,5 @@ def _type_of(value: Any) -> str:
 
 def _short(value: Any) -> str:
     """A value of the schema, or a key, as JSON and cut to a readable length."""
-    text = canonical(value).decode()
+    text = encode_canonical(value).decode()
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"

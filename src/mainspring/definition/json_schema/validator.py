@@ -12,11 +12,11 @@ import jsonschema_rs
 
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_schema.bounds import Bounds
-from mainspring.definition.json_schema.formats import own_formats
-from mainspring.definition.json_schema.sentences import findings_of
-from mainspring.definition.json_values import canonical, check_value, refused
-from mainspring.definition.pointers import parts_of, under
+from mainspring.definition.json_schema.bounds import SchemaCost
+from mainspring.definition.json_schema.formats import list_own_formats
+from mainspring.definition.json_schema.sentences import describe_errors
+from mainspring.definition.json_values import check_value, encode_canonical, invalid_value_error
+from mainspring.definition.pointers import join_pointer, split_pointer
 
 # Above this many evaluations, only the first problem of a value is told.
 MOST_EXPLAINED = 20_000
@@ -36,7 +36,7 @@ class Validator:
 
     _compiled: jsonschema_rs.Draft202012Validator
     _schema: Any
-    _bounds: Bounds
+    _bounds: SchemaCost
     _unions: bool
 
     def is_valid(self, value: Any) -> bool:
@@ -70,9 +70,9 @@ class Validator:
             errors = [self._first(value)]
         found: dict[Finding, None] = {}
         for error in errors:
-            for finding in findings_of(error, self._schema, at):
+            for finding in describe_errors(error, self._schema, at):
                 found[finding] = None
-        return sorted(found, key=_by_place)
+        return sorted(found, key=_build_sort_key)
 
     def _first(self, value: Any) -> jsonschema_rs.ValidationError:
         try:
@@ -91,9 +91,9 @@ def compile_schema(
     schemas from outside, ask ``check_schema`` first, which says where and why.
     """
     try:
-        return _compile(canonical(_plain(schema)), limits, assert_formats)
+        return _compile(encode_canonical(_plain(schema)), limits, assert_formats)
     except jsonschema_rs.ValidationError as error:
-        raise refused(_unusable(error)) from None
+        raise invalid_value_error(_unusable(error)) from None
 
 
 @lru_cache(maxsize=512)
@@ -103,14 +103,14 @@ def _compile(text: bytes, limits: Limits, assert_formats: bool) -> Validator:
     compiled = jsonschema_rs.Draft202012Validator(
         schema,
         retriever=refuse_to_fetch,
-        pattern_options=linear_patterns(),
+        pattern_options=get_regex_options(),
         validate_formats=assert_formats,
-        formats=own_formats(),
+        formats=list_own_formats(),
     )
-    return Validator(compiled, schema, Bounds(schema), _has_unions(text))
+    return Validator(compiled, schema, SchemaCost(schema), _has_unions(text))
 
 
-def linear_patterns() -> jsonschema_rs.RegexOptions:
+def get_regex_options() -> jsonschema_rs.RegexOptions:
     return jsonschema_rs.RegexOptions(size_limit=PATTERN_BYTES, dfa_size_limit=PATTERN_TABLE_BYTES)
 
 
@@ -121,7 +121,7 @@ def refuse_to_fetch(uri: str) -> Any:
 
 
 def _unusable(error: jsonschema_rs.ValidationError) -> Finding:
-    place = under("", *error.instance_path)
+    place = join_pointer("", *error.instance_path)
     if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Referencing):
         detail = "The schema has a reference that leads nowhere inside it."
         return Finding(place, detail, "schema_reference")
@@ -143,8 +143,8 @@ def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def _by_place(finding: Finding) -> list[tuple[int, int, str]]:
+def _build_sort_key(finding: Finding) -> list[tuple[int, int, str]]:
     return [
         (0, int(part), "") if part.isdecimal() else (1, 0, part)
-        for part in parts_of(finding.pointer)
+        for part in split_pointer(finding.pointer)
     ]

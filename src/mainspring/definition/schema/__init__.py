@@ -15,7 +15,7 @@ from mainspring.definition.schema.anti_example import AntiExample
 from mainspring.definition.schema.antiexamples import ANTI_EXAMPLES
 from mainspring.definition.schema.examples import EXAMPLES
 
-__all__ = ["ANTI_EXAMPLES", "EXAMPLES", "SCHEMA_ID", "AntiExample", "definition_schema"]
+__all__ = ["ANTI_EXAMPLES", "EXAMPLES", "SCHEMA_ID", "AntiExample", "build_definition_schema"]
 
 SCHEMA_ID: Final = "urn:mainspring:definition:1.1"
 
@@ -24,7 +24,7 @@ _TITLES: Final = {"Usd": "USD", "Llm": "LLM", "Id": "ID", "Nl": "words"}
 _SHOWN_EXAMPLES: Final = 2
 
 
-def definition_schema() -> dict[str, Any]:
+def build_definition_schema() -> dict[str, Any]:
     """The schema of a definition's envelope; what a config holds is its action's matter."""
     made = Definition.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
     parts = {_NAMES.get(name, name): _tidy(part) for name, part in made.pop("$defs").items()}

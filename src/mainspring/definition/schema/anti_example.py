@@ -22,7 +22,7 @@ class AntiExample:
     schema: bool
 
 
-def changed(document: dict[str, Any], place: str, value: Any) -> dict[str, Any]:
+def change_document(document: dict[str, Any], place: str, value: Any) -> dict[str, Any]:
     """The same document with one value set, or taken away."""
     made = deepcopy(document)
     *path, last = place.strip("/").split("/")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mainspring.definition.schema.anti_example import ABSENT, AntiExample, changed
+from mainspring.definition.schema.anti_example import ABSENT, AntiExample, change_document
 
 _GOOD: Final[dict[str, Any]] = {
     "schema_version": "1.2",
@@ -87,16 +87,20 @@ _GRANTS: Final[list[dict[str, Any]]] = [
 ]
 
 
-def _changed(place: str, value: Any) -> dict[str, Any]:
-    return changed(_GOOD, place, value)
+def _change_good_definition(place: str, value: Any) -> dict[str, Any]:
+    return change_document(_GOOD, place, value)
 
 
 def _shape(reason: str, place: str, value: Any, code: str, pointer: str = "") -> AntiExample:
-    return AntiExample(reason, _changed(place, value), pointer or place, code, schema=True)
+    return AntiExample(
+        reason, _change_good_definition(place, value), pointer or place, code, schema=True
+    )
 
 
 def _sense(reason: str, place: str, value: Any, code: str, pointer: str = "") -> AntiExample:
-    return AntiExample(reason, _changed(place, value), pointer or place, code, schema=False)
+    return AntiExample(
+        reason, _change_good_definition(place, value), pointer or place, code, schema=False
+    )
 
 
 def _step(step_id: str, action: str, **config: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class DefinitionExample:
     """A definition that is accepted, and what it is an example of."""
 
     shows: str
@@ -313,18 +313,20 @@ _TWO_TRIGGERS: Final = _definition(
     ],
 )
 
-EXAMPLES: Final[tuple[Example, ...]] = (
-    Example("the smallest definition", _HELLO),
-    Example("a schedule, a secret, a condition and retries of one step", _WATCH),
-    Example("a webhook whose body is mapped to inputs, and runs that wait per branch", _WEBHOOK),
-    Example("an event with a filter", _EVENT),
-    Example("following the runs of another automation", _CHAIN),
-    Example("steps for every item of a list", _LOOP),
-    Example("what happens after a failure", _FAILURE),
-    Example("written grants for a host that an expression decides", _GRANTED),
-    Example("a run that sleeps, and history kept for a week", _PATIENT),
-    Example("an input that defaults to the previous firing", _WINDOW),
-    Example("every bound of a run", _BOUNDED),
-    Example("an input that may be left out, and an output that may be missing", _GUARDED),
-    Example("two triggers with inputs of their own, one of them disabled", _TWO_TRIGGERS),
+EXAMPLES: Final[tuple[DefinitionExample, ...]] = (
+    DefinitionExample("the smallest definition", _HELLO),
+    DefinitionExample("a schedule, a secret, a condition and retries of one step", _WATCH),
+    DefinitionExample(
+        "a webhook whose body is mapped to inputs, and runs that wait per branch", _WEBHOOK
+    ),
+    DefinitionExample("an event with a filter", _EVENT),
+    DefinitionExample("following the runs of another automation", _CHAIN),
+    DefinitionExample("steps for every item of a list", _LOOP),
+    DefinitionExample("what happens after a failure", _FAILURE),
+    DefinitionExample("written grants for a host that an expression decides", _GRANTED),
+    DefinitionExample("a run that sleeps, and history kept for a week", _PATIENT),
+    DefinitionExample("an input that defaults to the previous firing", _WINDOW),
+    DefinitionExample("every bound of a run", _BOUNDED),
+    DefinitionExample("an input that may be left out, and an output that may be missing", _GUARDED),
+    DefinitionExample("two triggers with inputs of their own, one of them disabled", _TWO_TRIGGERS),
 )

@@ -12,36 +12,36 @@ gate and nobody else, and the gate judges every call for itself.
 
 from __future__ import annotations
 
-from mainspring.definition.script.findings import script_findings
-from mainspring.definition.script.grants import KV, derived_grants, grants_of_script
-from mainspring.definition.script.places import Place
+from mainspring.definition.script.findings import find_script_problems
+from mainspring.definition.script.grants import KV, derive_grants, read_script_grants
+from mainspring.definition.script.places import SourceLocation
 from mainspring.definition.script.reading import (
     LONGEST,
-    Call,
-    Fault,
-    Import,
-    Placeholder,
     Script,
+    ScriptCapabilityCall,
+    ScriptImport,
+    ScriptSyntaxFinding,
+    SecretPlaceholder,
     read_script,
 )
 from mainspring.definition.script.sdk import is_sdk
-from mainspring.definition.script.weaving import HEAD, mark_of, woven
+from mainspring.definition.script.weaving import HEAD, mark_of, rewrite_script
 
 __all__ = [
     "HEAD",
     "KV",
     "LONGEST",
-    "Call",
-    "Fault",
-    "Import",
-    "Place",
-    "Placeholder",
     "Script",
-    "derived_grants",
-    "grants_of_script",
+    "ScriptCapabilityCall",
+    "ScriptImport",
+    "ScriptSyntaxFinding",
+    "SecretPlaceholder",
+    "SourceLocation",
+    "derive_grants",
+    "find_script_problems",
     "is_sdk",
     "mark_of",
     "read_script",
-    "script_findings",
-    "woven",
+    "read_script_grants",
+    "rewrite_script",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mainspring.definition.script.syntax import Syntax
+from mainspring.definition.script.syntax import SyntaxTree
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -19,23 +19,23 @@ _VARIABLES: Final = frozenset({"lexical_declaration", "variable_declaration"})
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ScriptEntryPoint:
     """The function that a run calls: its name outside and inside of the file."""
 
     exported: str
     local: str
 
 
-def entry_of(syntax: Syntax) -> Entry | None:
+def find_entry_point(syntax: SyntaxTree) -> ScriptEntryPoint | None:
     """The exported function that is called; None when the file's own lines are the script."""
     found: dict[str, str] = {}
     for statement in syntax.statements():
         if statement.type == "export_statement":
-            found |= dict(_exported(statement, syntax))
-    return next((Entry(name, found[name]) for name in _ENTRIES if name in found), None)
+            found |= dict(_iterate_exports(statement, syntax))
+    return next((ScriptEntryPoint(name, found[name]) for name in _ENTRIES if name in found), None)
 
 
-def _exported(statement: Node, syntax: Syntax) -> Iterator[tuple[str, str]]:
+def _iterate_exports(statement: Node, syntax: SyntaxTree) -> Iterator[tuple[str, str]]:
     kinds = {child.type for child in statement.children}
     if "type" in kinds or statement.child_by_field_name("source") is not None:
         return
@@ -43,15 +43,15 @@ def _exported(statement: Node, syntax: Syntax) -> Iterator[tuple[str, str]]:
         yield DEFAULT, DEFAULT
     declaration = statement.child_by_field_name("declaration")
     if declaration is not None:
-        for name in _declared(declaration, syntax):
+        for name in _iterate_declared_names(declaration, syntax):
             yield name, name
     for clause in statement.named_children:
         if clause.type == "export_clause":
             for specifier in clause.named_children:
-                yield from _renamed(specifier, syntax)
+                yield from _iterate_export_specifier(specifier, syntax)
 
 
-def _declared(declaration: Node, syntax: Syntax) -> Iterator[str]:
+def _iterate_declared_names(declaration: Node, syntax: SyntaxTree) -> Iterator[str]:
     if declaration.type in _FUNCTIONS:
         named = declaration.child_by_field_name("name")
         if named is not None:
@@ -63,7 +63,7 @@ def _declared(declaration: Node, syntax: Syntax) -> Iterator[str]:
                 yield syntax.text(named)
 
 
-def _renamed(specifier: Node, syntax: Syntax) -> Iterator[tuple[str, str]]:
+def _iterate_export_specifier(specifier: Node, syntax: SyntaxTree) -> Iterator[tuple[str, str]]:
     if specifier.type != "export_specifier" or any(
         child.type == "type" for child in specifier.children
     ):

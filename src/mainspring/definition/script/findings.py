@@ -10,19 +10,19 @@ from typing import Final
 from mainspring.contracts.errors import Finding
 from mainspring.definition.grants import NEVER_GRANTED
 from mainspring.definition.script.grants import KV
-from mainspring.definition.script.places import Place
+from mainspring.definition.script.places import SourceLocation
 from mainspring.definition.script.reading import (
     LONGEST,
     MOST_ANGLES,
-    Call,
-    Fault,
-    Import,
-    Placeholder,
     Script,
+    ScriptCapabilityCall,
+    ScriptImport,
+    ScriptSyntaxFinding,
+    SecretPlaceholder,
     read_script,
 )
 from mainspring.definition.script.sdk import SDK_PATH
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.words import suggest_nearest
 
 POINTER: Final = "/source"
 _MOST: Final = 50
@@ -39,7 +39,7 @@ _ONLY_REQUESTS: Final = (
 )
 
 
-def script_findings(
+def find_script_problems(
     source: str,
     granted: Collection[str] | None,
     known: Collection[str],
@@ -80,7 +80,7 @@ def _all(
             yield from _call(call, granted, known, grantable)
 
 
-def _fault(fault: Fault) -> Finding:
+def _fault(fault: ScriptSyntaxFinding) -> Finding:
     if not fault.near:
         return _finding(fault.place, "from here on it cannot be read.", "script_syntax")
     detail = f"this cannot be read as TypeScript, near {fault.near!r}."
@@ -89,14 +89,14 @@ def _fault(fault: Fault) -> Finding:
     return _finding(fault.place, detail, "script_syntax")
 
 
-def _is_refused(one: Import) -> bool:
+def _is_refused(one: ScriptImport) -> bool:
     """What names nothing and is not computed is a fault, and told as one."""
     if one.specifier is None:
         return one.kind == "dynamic"
     return one.kind != "meta" and not one.is_sdk
 
 
-def _import(one: Import) -> Finding:
+def _import(one: ScriptImport) -> Finding:
     if one.specifier is None:
         detail = "an import whose name is computed cannot be allowed."
     else:
@@ -104,7 +104,7 @@ def _import(one: Import) -> Finding:
     return _finding(one.place, detail, "script_import", _ONLY_SDK)
 
 
-def _placeholder(one: Placeholder) -> Iterator[Finding]:
+def _placeholder(one: SecretPlaceholder) -> Iterator[Finding]:
     if _SECRET.fullmatch(one.name) is None:
         if one.part:
             detail = (
@@ -122,7 +122,7 @@ def _placeholder(one: Placeholder) -> Iterator[Finding]:
 
 
 def _call(
-    call: Call,
+    call: ScriptCapabilityCall,
     granted: Collection[str] | None,
     known: Collection[str],
     grantable: Collection[str],
@@ -134,7 +134,7 @@ def _call(
         yield _finding(call.place, detail, "never_granted")
     elif name not in known:
         detail = f"there is no capability called {shown!r}."
-        suggestion = did_you_mean(name, sorted(grantable))
+        suggestion = suggest_nearest(name, sorted(grantable))
         yield _finding(call.place, detail, "unknown_capability", suggestion)
     elif name not in grantable:
         detail = f"{shown} is for people, and an automation can never be given it."
@@ -145,5 +145,7 @@ def _call(
         yield _finding(call.place, detail, "not_granted", suggestion)
 
 
-def _finding(place: Place, detail: str, code: str, suggestion: str | None = None) -> Finding:
+def _finding(
+    place: SourceLocation, detail: str, code: str, suggestion: str | None = None
+) -> Finding:
     return Finding(POINTER, f"{place}: {detail}", code, suggestion)

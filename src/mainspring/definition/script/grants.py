@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mainspring.contracts.grant import Grant
-from mainspring.definition.grants import merged
+from mainspring.definition.grants import merge_grants
 from mainspring.definition.script.reading import read_script
 from mainspring.definition.tool_patterns import HOSTED
 
@@ -20,7 +20,7 @@ KV: Final = (
 )
 
 
-def derived_grants(source: str) -> tuple[Grant, ...]:
+def derive_grants(source: str) -> tuple[Grant, ...]:
     """One grant for each capability that the text calls; hosts only where it spells them."""
     calls = read_script(source).calls
     asked = {call.capability for call in calls} - {*KV}
@@ -28,19 +28,19 @@ def derived_grants(source: str) -> tuple[Grant, ...]:
     for call in calls:
         if call.host is not None:
             hosts[call.capability].add(call.host)
-    return merged(
+    return merge_grants(
         Grant(name, {"hosts": sorted(hosts[name])} if name in HOSTED else {})
         for name in (*KV, *asked)
     )
 
 
-def grants_of_script(config: Mapping[str, Any]) -> tuple[Grant, ...]:
+def read_script_grants(config: Mapping[str, Any]) -> tuple[Grant, ...]:
     """What a script step may call: the grants of its config, or those its text asks for."""
     source, given = config.get("source"), config.get("grants")
     if not isinstance(given, list | tuple):
-        return derived_grants(source if isinstance(source, str) else "")
+        return derive_grants(source if isinstance(source, str) else "")
     read = [_read(entry) for entry in given]
-    return merged([*map(Grant, KV), *(grant for grant in read if grant is not None)])
+    return merge_grants([*map(Grant, KV), *(grant for grant in read if grant is not None)])
 
 
 def _read(entry: Any) -> Grant | None:

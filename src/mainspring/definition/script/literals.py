@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mainspring.definition.script.syntax import Syntax, inner
+from mainspring.definition.script.syntax import SyntaxTree, unwrap_expression
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -38,7 +38,7 @@ _GAP: Final = "\x00"
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class StringLiteral:
     """A literal's value, with the byte at which each of its pieces begins."""
 
     value: str
@@ -46,47 +46,47 @@ class Text:
     places: tuple[int, ...]
 
 
-def text_of(node: Node, syntax: Syntax) -> Text:
+def read_literal(node: Node, syntax: SyntaxTree) -> StringLiteral:
     """The value of a string or a template, with a gap for each thing that is put in."""
     values, starts, places, length = [""], [0], [node.start_byte + 1], 0
     for child in node.named_children:
         if child.type == "string_fragment":
             value = syntax.text(child)
         elif child.type == "escape_sequence":
-            value = _meant(syntax.text(child)[1:])
+            value = _decode_escape(syntax.text(child)[1:])
         else:
             value = _GAP
         values.append(value)
         starts.append(length)
         places.append(child.start_byte)
         length += len(value)
-    return Text("".join(values), tuple(starts), tuple(places))
+    return StringLiteral("".join(values), tuple(starts), tuple(places))
 
 
-def whole_text(node: Node | None, syntax: Syntax) -> str | None:
+def read_constant_text(node: Node | None, syntax: SyntaxTree) -> str | None:
     """The value of a literal that is the same in every run; None for anything else."""
-    node = inner(node)
+    node = unwrap_expression(node)
     if node is None or node.type not in {"string", "template_string"}:
         return None
     if any(child.type == "template_substitution" for child in node.named_children):
         return None
-    return text_of(node, syntax).value
+    return read_literal(node, syntax).value
 
 
-def known_beginning(node: Node | None, syntax: Syntax) -> str | None:
+def read_constant_prefix(node: Node | None, syntax: SyntaxTree) -> str | None:
     """A text up to what only a run can know, which a hole stands for; None without a text."""
-    node, joined = inner(node), False
+    node, joined = unwrap_expression(node), False
     while node is not None and node.type == "binary_expression":
         if not _adds(node):
             return None
-        node, joined = inner(node.child_by_field_name("left")), True
+        node, joined = unwrap_expression(node.child_by_field_name("left")), True
     if node is None or node.type not in {"string", "template_string"}:
         return None
-    value, gap, _ = text_of(node, syntax).value.partition(_GAP)
+    value, gap, _ = read_literal(node, syntax).value.partition(_GAP)
     return value + HOLE if gap or joined else value
 
 
-def placeholders_in(text: Text) -> Iterator[tuple[str, int, str]]:
+def find_placeholders(text: StringLiteral) -> Iterator[tuple[str, int, str]]:
     """Each name between double braces, with the byte it stands at and all of its text."""
     piece, at, byte = -1, 0, 0
     for found in _NAMED.finditer(text.value):
@@ -104,7 +104,7 @@ def _adds(node: Node) -> bool:
     return operator is not None and operator.type == "+"
 
 
-def _meant(escape: str) -> str:
+def _decode_escape(escape: str) -> str:
     if escape in _PLAIN:
         return _PLAIN[escape]
     found = _HEX.fullmatch(escape)

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mainspring.definition.script.literals import whole_text
+from mainspring.definition.script.literals import read_constant_text
 from mainspring.definition.script.sdk import is_sdk
-from mainspring.definition.script.syntax import Syntax, inner
+from mainspring.definition.script.syntax import SyntaxTree, unwrap_expression
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -29,7 +29,7 @@ _METHODS: Final = frozenset({"apply", "bind", "call"})
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class CapabilityPath:
     """``brains.room.name`` at one place of the file."""
 
     words: tuple[str, ...]
@@ -38,15 +38,15 @@ class Path:
     spelt: bool
 
 
-class Names:
+class SdkNames:
     """The words of one script that mean the SDK or a capability of it."""
 
     __slots__ = ("_direct", "_fetches", "_hidden", "_syntax")
 
-    def __init__(self, syntax: Syntax, wanted: Mapping[str, Sequence[Node]]) -> None:
+    def __init__(self, syntax: SyntaxTree, wanted: Mapping[str, Sequence[Node]]) -> None:
         self._syntax = syntax
         self._direct: dict[str, tuple[str, ...]] = {BRAINS: ()}
-        self._hidden: dict[str, _Ranges] = {}
+        self._hidden: dict[str, _ByteRanges] = {}
         for statement in wanted.get("import", ()):
             self._take_import(statement)
         for pattern in wanted.get("pattern", ()):
@@ -58,13 +58,13 @@ class Names:
         # Whether ``fetch`` is the global one: a script may have a function of that name.
         self._fetches = not any(self._makes_fetch(wanted))
 
-    def path(self, node: Node | None) -> Path | None:
+    def path(self, node: Node | None) -> CapabilityPath | None:
         """The capability that an expression means; None when it means something else."""
         if node is None or node.end_byte - node.start_byte > _LONGEST:
             return None
         words: list[str] = []
         for _ in range(_DEEPEST):
-            node = inner(node)
+            node = unwrap_expression(node)
             if node is None:
                 return None
             if node.type == "identifier":
@@ -72,21 +72,21 @@ class Names:
             word = self._last_word(node)
             if word is None:
                 return None
-            held = inner(node.child_by_field_name("object"))
+            held = unwrap_expression(node.child_by_field_name("object"))
             if word == BRAINS and held is not None and held.type in {"identifier", "this"}:
-                return Path(_without_method(words), node.start_byte, spelt=True)
+                return CapabilityPath(_without_method(words), node.start_byte, spelt=True)
             words.append(word)
             node = held
         return None
 
     def is_fetch(self, node: Node | None) -> bool:
         """Whether an expression means the global ``fetch``."""
-        node = inner(node)
+        node = unwrap_expression(node)
         if node is None or node.end_byte - node.start_byte > _LONGEST:
             return False
         if node.type == "identifier":
             return self._fetches and self._syntax.text(node) == _FETCH
-        held = inner(node.child_by_field_name("object"))
+        held = unwrap_expression(node.child_by_field_name("object"))
         return (
             self._last_word(node) == _FETCH
             and held is not None
@@ -106,28 +106,32 @@ class Names:
             if named is not None and named.type == "identifier":
                 yield self._syntax.text(named) == _FETCH
             elif named is not None:
-                yield from (name == _FETCH for _, name in _taken(named, self._syntax))
+                yield from (
+                    name == _FETCH for _, name in _iterate_pattern_names(named, self._syntax)
+                )
 
-    def _named(self, node: Node, words: list[str]) -> Path | None:
+    def _named(self, node: Node, words: list[str]) -> CapabilityPath | None:
         name = self._syntax.text(node)
         begun = self._direct.get(name)
         hidden = self._hidden.get(name)
         if begun is None or (hidden is not None and node.start_byte in hidden):
             return None
         reversed_words = [*words, *reversed(begun)]
-        return Path(_without_method(reversed_words), node.start_byte, spelt=name == BRAINS)
+        return CapabilityPath(
+            _without_method(reversed_words), node.start_byte, spelt=name == BRAINS
+        )
 
     def _last_word(self, node: Node) -> str | None:
         if node.type == "member_expression":
             named = node.child_by_field_name("property")
             return None if named is None else self._syntax.text(named)
         if node.type == "subscript_expression":
-            return whole_text(node.child_by_field_name("index"), self._syntax)
+            return read_constant_text(node.child_by_field_name("index"), self._syntax)
         return None
 
     def _take_import(self, statement: Node) -> None:
         clause = next((one for one in statement.children if one.type == "import_clause"), None)
-        source = whole_text(statement.child_by_field_name("source"), self._syntax)
+        source = read_constant_text(statement.child_by_field_name("source"), self._syntax)
         if clause is None or source is None or not is_sdk(source):
             return
         for child in clause.named_children:
@@ -163,7 +167,7 @@ class Names:
         if name.type == "identifier":
             self._direct.setdefault(self._syntax.text(name), path.words)
             return
-        for word, taken in _taken(name, self._syntax):
+        for word, taken in _iterate_pattern_names(name, self._syntax):
             self._direct.setdefault(taken, (*path.words, word))
 
     def _hide(self, functions: Iterable[Node]) -> None:
@@ -172,10 +176,10 @@ class Names:
             for name in _parameters(function, self._syntax):
                 if name in self._direct and name != BRAINS:
                     ranges.setdefault(name, []).append((function.start_byte, function.end_byte))
-        self._hidden = {name: _Ranges(found) for name, found in ranges.items()}
+        self._hidden = {name: _ByteRanges(found) for name, found in ranges.items()}
 
 
-class _Ranges:
+class _ByteRanges:
     """Stretches of the file, joined where they overlap."""
 
     __slots__ = ("_ends", "_starts")
@@ -202,7 +206,7 @@ def _without_method(reversed_words: Sequence[str]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _taken(pattern: Node, syntax: Syntax) -> Iterator[tuple[str, str]]:
+def _iterate_pattern_names(pattern: Node, syntax: SyntaxTree) -> Iterator[tuple[str, str]]:
     """``{ word, word: name }``: each word that is taken out, and what it is called then."""
     for child in pattern.named_children:
         if child.type == "object_assignment_pattern":
@@ -214,7 +218,7 @@ def _taken(pattern: Node, syntax: Syntax) -> Iterator[tuple[str, str]]:
         elif child.type == "pair_pattern":
             key, value = (child.child_by_field_name(field) for field in ("key", "value"))
             if key is not None and value is not None and value.type == "identifier":
-                word = whole_text(key, syntax) or syntax.text(key)
+                word = read_constant_text(key, syntax) or syntax.text(key)
                 yield word, syntax.text(value)
 
 
@@ -231,7 +235,7 @@ _SPREAD_OUT: Final = frozenset(
 _NAMES: Final = frozenset({"identifier", "shorthand_property_identifier_pattern"})
 
 
-def _parameters(function: Node, syntax: Syntax) -> Iterator[str]:
+def _parameters(function: Node, syntax: SyntaxTree) -> Iterator[str]:
     """The names that a function gives to what it is handed, but for the SDK's own."""
     rest = [function.child_by_field_name(field) for field in ("parameters", "parameter")]
     while rest:
@@ -246,6 +250,6 @@ def _parameters(function: Node, syntax: Syntax) -> Iterator[str]:
             rest.append(node.child_by_field_name(_WITHIN[node.type]))
 
 
-def _is_brains(node: Node, syntax: Syntax) -> bool:
+def _is_brains(node: Node, syntax: SyntaxTree) -> bool:
     key = node.child_by_field_name("key") if node.type == "pair_pattern" else None
     return key is not None and syntax.text(key) == BRAINS

@@ -11,8 +11,8 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from mainspring.definition.script.literals import whole_text
-from mainspring.definition.script.syntax import Syntax, inner, parsed
+from mainspring.definition.script.literals import read_constant_text
+from mainspring.definition.script.syntax import SyntaxTree, parse_syntax, unwrap_expression
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -28,19 +28,21 @@ class _NoLiteral(Exception):
     """Something that only a run could know."""
 
 
-def object_literal(source: str) -> str | None:
+def parse_object_literal(source: str) -> str | None:
     """The JSON of a file that is one object, alone or as in ``add({…})``; None for any other."""
     bare = source.lstrip("\ufeff \t\r\n").startswith("{")
     # At the beginning of a statement a brace would open a block.
-    syntax = parsed(f"({source}\n)" if bare else source)
+    syntax = parse_syntax(f"({source}\n)" if bare else source)
     if syntax.stopped is not None or syntax.tree.root_node.has_error:
         return None
     kept = [node for node in syntax.statements() if node.type not in {"comment", "empty_statement"}]
     if len(kept) != 1 or kept[0].type != "expression_statement":
         return None
-    node = inner(next((one for one in kept[0].named_children if one.type != "comment"), None))
+    node = unwrap_expression(
+        next((one for one in kept[0].named_children if one.type != "comment"), None)
+    )
     if not bare:
-        node = _added(node, syntax)
+        node = _find_add_argument(node, syntax)
     if node is None or node.type != "object":
         return None
     try:
@@ -49,25 +51,25 @@ def object_literal(source: str) -> str | None:
         return None
 
 
-def _added(node: Node | None, syntax: Syntax) -> Node | None:
+def _find_add_argument(node: Node | None, syntax: SyntaxTree) -> Node | None:
     """The one argument of a call of ``add``."""
     function = None if node is None else node.child_by_field_name("function")
     arguments = None if node is None else node.child_by_field_name("arguments")
     if function is None or arguments is None or syntax.text(function) != _ADD:
         return None
     given = [one for one in arguments.named_children if one.type != "comment"]
-    return inner(given[0]) if len(given) == 1 else None
+    return unwrap_expression(given[0]) if len(given) == 1 else None
 
 
-def _json(node: Node | None, syntax: Syntax, depth: int) -> str:
-    node = inner(node)
+def _json(node: Node | None, syntax: SyntaxTree, depth: int) -> str:
+    node = unwrap_expression(node)
     if node is None or depth > _DEEPEST:
         raise _NoLiteral
     if node.type == "object":
         return "{" + ", ".join(_entry(one, syntax, depth) for one in _parts(node)) + "}"
     if node.type == "array":
         return "[" + ", ".join(_json(one, syntax, depth + 1) for one in _parts(node)) + "]"
-    text = whole_text(node, syntax)
+    text = read_constant_text(node, syntax)
     if text is not None:
         return json.dumps(text)
     written = syntax.text(node)
@@ -86,14 +88,14 @@ def _parts(node: Node) -> list[Node]:
     return [one for one in parts if one.is_named]
 
 
-def _entry(entry: Node, syntax: Syntax, depth: int) -> str:
+def _entry(entry: Node, syntax: SyntaxTree, depth: int) -> str:
     key, value = (entry.child_by_field_name(part) for part in ("key", "value"))
     if entry.type != "pair" or key is None:
         raise _NoLiteral
     if key.type == "property_identifier":
         name: str | None = syntax.text(key)
     else:
-        name = whole_text(key, syntax)
+        name = read_constant_text(key, syntax)
     if name is None:
         raise _NoLiteral
     return f"{json.dumps(name)}: {_json(value, syntax, depth + 1)}"

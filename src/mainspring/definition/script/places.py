@@ -11,7 +11,7 @@ _STRIDE: Final = 1_024
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class SourceLocation:
     """A line and a column, both from 1; a column counts characters, not bytes."""
 
     line: int
@@ -21,7 +21,7 @@ class Place:
         return f"line {self.line}, column {self.column}"
 
 
-class Places:
+class SourceLocator:
     """Turns the parser's bytes into places, each in about the same time."""
 
     __slots__ = ("_before", "_data", "_starts")
@@ -39,10 +39,10 @@ class Places:
             for at in range(0, len(data), _STRIDE):
                 self._before.append(self._before[-1] + _characters(data[at : at + _STRIDE]))
 
-    def at(self, byte: int) -> Place:
+    def at(self, byte: int) -> SourceLocation:
         """The place of one byte."""
         line = bisect_right(self._starts, byte)
-        return Place(line, self._count(byte) - self._count(self._starts[line - 1]) + 1)
+        return SourceLocation(line, self._count(byte) - self._count(self._starts[line - 1]) + 1)
 
     def _count(self, byte: int) -> int:
         if len(self._before) == 1:

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
-from mainspring.definition.script.entry import Entry, entry_of
-from mainspring.definition.script.literals import placeholders_in, text_of, whole_text
-from mainspring.definition.script.names import Names
-from mainspring.definition.script.places import Place, Places
+from mainspring.definition.script.entry import ScriptEntryPoint, find_entry_point
+from mainspring.definition.script.literals import (
+    find_placeholders,
+    read_constant_text,
+    read_literal,
+)
+from mainspring.definition.script.names import SdkNames
+from mainspring.definition.script.places import SourceLocation, SourceLocator
 from mainspring.definition.script.sdk import is_sdk
-from mainspring.definition.script.sending import Sending, read_fetch, read_sending
-from mainspring.definition.script.syntax import Syntax, parsed
+from mainspring.definition.script.sending import ScriptHttpRequest, read_fetch, read_sending
+from mainspring.definition.script.syntax import SyntaxTree, parse_syntax
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -29,16 +33,16 @@ _HTTP_FETCH: Final = ("http_fetch",)
 # Methods of the SDK that call a capability of another name.
 _CALLED_AS: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {("http_request",): _HTTP_FETCH}
 
-Kind = Literal["static", "type", "dynamic", "export", "require", "meta"]
+ImportKind = Literal["static", "type", "dynamic", "export", "require", "meta"]
 
 
 @dataclass(frozen=True, slots=True)
-class Import:
+class ScriptImport:
     """One thing asked for from outside of the file; no specifier when it is computed."""
 
     specifier: str | None
-    kind: Kind
-    place: Place
+    kind: ImportKind
+    place: SourceLocation
 
     @property
     def is_sdk(self) -> bool:
@@ -46,21 +50,21 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ScriptCapabilityCall:
     """One capability that the script calls, or hands on to be called."""
 
     capability: str
-    place: Place
+    place: SourceLocation
     # Of ``http_fetch``: the host as a list of hosts names it; None where a run decides.
     host: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Placeholder:
+class SecretPlaceholder:
     """One name between double braces."""
 
     name: str
-    place: Place
+    place: SourceLocation
     # ``url``, ``headers`` or ``query`` of a request; empty where nothing fills it.
     part: str = ""
     # Host and port that the request goes to; empty where a run decides.
@@ -71,10 +75,10 @@ class Placeholder:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ScriptSyntaxFinding:
     """A place that cannot be read as TypeScript."""
 
-    place: Place
+    place: SourceLocation
     # A few characters of it; empty when the reading was given up there.
     near: str
     # Whether they are what is missing there.
@@ -88,33 +92,33 @@ class Script:
     style: Literal["top_level", "function"] = "top_level"
     # The exported function that is called: default, main or run; None for top-level code.
     entry: str | None = None
-    imports: tuple[Import, ...] = ()
-    calls: tuple[Call, ...] = ()
-    placeholders: tuple[Placeholder, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    imports: tuple[ScriptImport, ...] = ()
+    calls: tuple[ScriptCapabilityCall, ...] = ()
+    placeholders: tuple[SecretPlaceholder, ...] = ()
+    faults: tuple[ScriptSyntaxFinding, ...] = ()
 
 
 @lru_cache(maxsize=_KEPT)
 def read_script(source: str) -> Script:
     """Reads any text at all; what is no script has faults."""
     if len(source) > LONGEST or source.count("<") > MOST_ANGLES:
-        return Script(faults=(Fault(Place(1, 1), ""),))
-    syntax = parsed(source)
-    return _Reader(syntax).script(entry_of(syntax))
+        return Script(faults=(ScriptSyntaxFinding(SourceLocation(1, 1), ""),))
+    syntax = parse_syntax(source)
+    return _ScriptReader(syntax).script(find_entry_point(syntax))
 
 
-class _Reader:
+class _ScriptReader:
     """One look at one tree."""
 
     __slots__ = ("_names", "_places", "_syntax", "_wanted")
 
-    def __init__(self, syntax: Syntax) -> None:
+    def __init__(self, syntax: SyntaxTree) -> None:
         self._syntax = syntax
-        self._places = Places(syntax.data)
+        self._places = SourceLocator(syntax.data)
         self._wanted: Mapping[str, Sequence[Node]] = syntax.wanted()
-        self._names = Names(syntax, self._wanted)
+        self._names = SdkNames(syntax, self._wanted)
 
-    def script(self, entry: Entry | None) -> Script:
+    def script(self, entry: ScriptEntryPoint | None) -> Script:
         sent: dict[int, tuple[str, str]] = {}
         calls = tuple(self._calls(sent))
         return Script(
@@ -126,7 +130,7 @@ class _Reader:
             faults=tuple(self._faults()),
         )
 
-    def _imports(self) -> Iterator[Import]:
+    def _imports(self) -> Iterator[ScriptImport]:
         for statement in self._wanted.get("import", ()):
             yield self._import(statement)
         for statement in self._wanted.get("export", ()):
@@ -138,19 +142,19 @@ class _Reader:
                 yield from self._called_import(call, function)
         for meta in self._wanted.get("meta", ()):
             if self._syntax.text(meta).startswith("import"):
-                yield Import("import.meta", "meta", self._places.at(meta.start_byte))
+                yield ScriptImport("import.meta", "meta", self._places.at(meta.start_byte))
 
-    def _import(self, statement: Node) -> Import:
+    def _import(self, statement: Node) -> ScriptImport:
         kinds = {child.type for child in statement.children}
         source = statement.child_by_field_name("source")
-        kind: Kind = "type" if "type" in kinds else "static"
+        kind: ImportKind = "type" if "type" in kinds else "static"
         if "import_require_clause" in kinds:
             kind = "require"
             clause = next(one for one in statement.children if one.type == "import_require_clause")
             source = clause.child_by_field_name("source")
         return self._asked(source, kind, statement)
 
-    def _called_import(self, call: Node, function: Node) -> Iterator[Import]:
+    def _called_import(self, call: Node, function: Node) -> Iterator[ScriptImport]:
         arguments = call.child_by_field_name("arguments")
         given = [] if arguments is None else arguments.named_children
         if function.type == "import":
@@ -161,11 +165,13 @@ class _Reader:
             if asked.specifier is not None:
                 yield asked
 
-    def _asked(self, source: Node | None, kind: Kind, at: Node) -> Import:
-        return Import(whole_text(source, self._syntax), kind, self._places.at(at.start_byte))
+    def _asked(self, source: Node | None, kind: ImportKind, at: Node) -> ScriptImport:
+        return ScriptImport(
+            read_constant_text(source, self._syntax), kind, self._places.at(at.start_byte)
+        )
 
-    def _calls(self, sent: dict[int, tuple[str, str]]) -> Iterator[Call]:
-        found: dict[int, tuple[tuple[str, ...], Sending | None]] = {}
+    def _calls(self, sent: dict[int, tuple[str, str]]) -> Iterator[ScriptCapabilityCall]:
+        found: dict[int, tuple[tuple[str, ...], ScriptHttpRequest | None]] = {}
         for node in self._wanted.get("call", ()):
             function = node.child_by_field_name("function")
             path, sending = self._names.path(function), None
@@ -191,9 +197,9 @@ class _Reader:
                 found[path.start] = (_CALLED_AS.get(path.words, path.words), None)
         for start, (words, sending) in sorted(found.items(), key=lambda one: one[0]):
             host = None if sending is None else sending.host
-            yield Call(".".join(words), self._places.at(start), host)
+            yield ScriptCapabilityCall(".".join(words), self._places.at(start), host)
 
-    def _placeholders(self, sent: Mapping[int, tuple[str, str]]) -> Iterator[Placeholder]:
+    def _placeholders(self, sent: Mapping[int, tuple[str, str]]) -> Iterator[SecretPlaceholder]:
         data = self._syntax.data
         for node in self._wanted.get("text", ()):
             if data.find(b"{", node.start_byte, node.end_byte) < 0 and (
@@ -201,17 +207,17 @@ class _Reader:
             ):
                 continue
             part, site = sent.get(node.start_byte, ("", ""))
-            for name, byte, text in placeholders_in(text_of(node, self._syntax)):
+            for name, byte, text in find_placeholders(read_literal(node, self._syntax)):
                 literal = data.startswith(text.encode(), byte)
-                yield Placeholder(name, self._places.at(byte), part, site, byte, literal)
+                yield SecretPlaceholder(name, self._places.at(byte), part, site, byte, literal)
 
-    def _faults(self) -> Iterator[Fault]:
+    def _faults(self) -> Iterator[ScriptSyntaxFinding]:
         for node in sorted(self._wanted.get("fault", ()), key=_breadth)[:_MOST_FAULTS]:
             near = self._syntax.text(node).split("\n", 1)[0][:_LONGEST_QUOTE].strip()
             at = self._places.at(node.start_byte)
-            yield Fault(at, near or node.type, missing=node.is_missing)
+            yield ScriptSyntaxFinding(at, near or node.type, missing=node.is_missing)
         if self._syntax.stopped is not None:
-            yield Fault(self._places.at(self._syntax.stopped), "")
+            yield ScriptSyntaxFinding(self._places.at(self._syntax.stopped), "")
 
 
 def _breadth(node: Node) -> tuple[int, int]:

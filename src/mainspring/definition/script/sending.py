@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from mainspring.definition.hosts import grant_entry, literal_site
-from mainspring.definition.script.literals import known_beginning, whole_text
-from mainspring.definition.script.syntax import WRAPPERS, Syntax, inner
+from mainspring.definition.hosts import grant_entry, parse_template_host
+from mainspring.definition.script.literals import read_constant_prefix, read_constant_text
+from mainspring.definition.script.syntax import WRAPPERS, SyntaxTree, unwrap_expression
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -25,7 +25,7 @@ _THROUGH: Final = WRAPPERS | {"array", "object", "spread_element", "template_sub
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class ScriptHttpRequest:
     """One request as far as the script's text tells."""
 
     # As a list of hosts names it, and as a site with its port; None where a run decides.
@@ -35,9 +35,9 @@ class Sending:
     texts: dict[int, str] = field(default_factory=dict)
 
 
-def read_sending(arguments: Node | None, syntax: Syntax) -> Sending:
+def read_sending(arguments: Node | None, syntax: SyntaxTree) -> ScriptHttpRequest:
     """Reads the arguments of one call of ``http_fetch``."""
-    first = inner(next(iter(_values(arguments)), None))
+    first = unwrap_expression(next(iter(_values(arguments)), None))
     address: Node | None = None
     texts: dict[int, str] = {}
     for name, value in _entries(first, syntax):
@@ -49,22 +49,22 @@ def read_sending(arguments: Node | None, syntax: Syntax) -> Sending:
     return _sending(address, texts, syntax)
 
 
-def read_fetch(arguments: Node | None, syntax: Syntax) -> Sending:
+def read_fetch(arguments: Node | None, syntax: SyntaxTree) -> ScriptHttpRequest:
     """Reads the arguments of one call of ``fetch``: the address, and an object with headers."""
     given = _values(arguments)
     if not given or given[0].type == "spread_element":
-        return Sending()
+        return ScriptHttpRequest()
     texts: dict[int, str] = dict.fromkeys(_literals(given[0]), "url")
-    for name, value in _entries(inner(given[1]) if len(given) > 1 else None, syntax):
+    for name, value in _entries(unwrap_expression(given[1]) if len(given) > 1 else None, syntax):
         if name == "headers" and value is not None:
             texts.update(dict.fromkeys(_literals(value), name))
     return _sending(given[0], texts, syntax)
 
 
-def _sending(address: Node | None, texts: dict[int, str], syntax: Syntax) -> Sending:
-    text = known_beginning(address, syntax)
-    site = literal_site(text)
-    return Sending(grant_entry(text), None if site is None else str(site), texts)
+def _sending(address: Node | None, texts: dict[int, str], syntax: SyntaxTree) -> ScriptHttpRequest:
+    text = read_constant_prefix(address, syntax)
+    site = parse_template_host(text)
+    return ScriptHttpRequest(grant_entry(text), None if site is None else str(site), texts)
 
 
 def _values(arguments: Node | None) -> list[Node]:
@@ -73,13 +73,13 @@ def _values(arguments: Node | None) -> list[Node]:
     return [child for child in arguments.named_children if child.type != "comment"]
 
 
-def _entries(node: Node | None, syntax: Syntax) -> Iterator[tuple[str | None, Node | None]]:
+def _entries(node: Node | None, syntax: SyntaxTree) -> Iterator[tuple[str | None, Node | None]]:
     """The entries of an object literal; none of anything else."""
     if node is not None and node.type == "object":
         yield from (_entry(entry, syntax) for entry in node.named_children)
 
 
-def _entry(entry: Node, syntax: Syntax) -> tuple[str | None, Node | None]:
+def _entry(entry: Node, syntax: SyntaxTree) -> tuple[str | None, Node | None]:
     """The name and the value of one entry of an object; no name when a run decides it."""
     if entry.type == "comment":
         return "", None
@@ -95,11 +95,11 @@ def _entry(entry: Node, syntax: Syntax) -> tuple[str | None, Node | None]:
     return name, None if name is None else value
 
 
-def _key(key: Node, syntax: Syntax) -> str | None:
+def _key(key: Node, syntax: SyntaxTree) -> str | None:
     if key.type == "computed_property_name":
         inside = key.named_children
-        return whole_text(inside[0], syntax) if inside else None
-    return whole_text(key, syntax) if key.type == "string" else syntax.text(key)
+        return read_constant_text(inside[0], syntax) if inside else None
+    return read_constant_text(key, syntax) if key.type == "string" else syntax.text(key)
 
 
 def _literals(value: Node) -> list[int]:

@@ -48,7 +48,7 @@ _ERROR: Final = 65_535
 
 
 @dataclass(frozen=True, slots=True)
-class Syntax:
+class SyntaxTree:
     """A tree, its text as the parser saw it, and how far the parser came."""
 
     data: bytes
@@ -86,7 +86,7 @@ class Syntax:
         return found
 
 
-def parsed(source: str) -> Syntax:
+def parse_syntax(source: str) -> SyntaxTree:
     """The tree of a text; half of a surrogate pair counts as a question mark."""
     from tree_sitter import Parser
 
@@ -103,7 +103,7 @@ def parsed(source: str) -> Syntax:
         return data[at : at + _PIECE]
 
     tree = Parser(_language()).parse(piece)
-    return Syntax(data, tree, stopped)
+    return SyntaxTree(data, tree, stopped)
 
 
 @lru_cache(maxsize=1)
@@ -147,7 +147,7 @@ WRAPPERS: Final = frozenset(
 _MOST_WRAPPERS: Final = 8
 
 
-def inner(node: Node | None) -> Node | None:
+def unwrap_expression(node: Node | None) -> Node | None:
     """An expression without the parentheses and the types around it."""
     for _ in range(_MOST_WRAPPERS):
         if node is None or node.type not in WRAPPERS:

@@ -17,11 +17,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mainspring.definition.script.entry import DEFAULT, entry_of
-from mainspring.definition.script.literals import whole_text
+from mainspring.definition.script.entry import DEFAULT, find_entry_point
+from mainspring.definition.script.literals import read_constant_text
 from mainspring.definition.script.reading import read_script
 from mainspring.definition.script.sdk import is_sdk
-from mainspring.definition.script.syntax import Syntax, parsed
+from mainspring.definition.script.syntax import SyntaxTree, parse_syntax
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -37,7 +37,7 @@ _VISIBLE: Final = re.compile(r"[^\r\n]")
 
 
 @dataclass(frozen=True, slots=True)
-class _Edit:
+class _SourceEdit:
     """One stretch of bytes, and what stands there instead."""
 
     start: int
@@ -45,11 +45,11 @@ class _Edit:
     text: str
 
 
-def woven(source: str) -> str:
+def rewrite_script(source: str) -> str:
     """The file as a module whose default export is the function to call."""
     text = source.removeprefix(_ORDER_MARK)
-    syntax = parsed(text)
-    entry = entry_of(syntax)
+    syntax = parse_syntax(text)
+    entry = find_entry_point(syntax)
     early: list[str] = []
     edits = [*_statements(syntax, early, wrapped=entry is None), *_dynamic(syntax)]
     edits += _secrets(text, mark_of(source))
@@ -58,7 +58,7 @@ def woven(source: str) -> str:
         head, tail = HEAD + head, _TAIL
     elif entry.exported != DEFAULT:
         tail = f"\nexport default {entry.local};"
-    return head + _applied(syntax.data, edits) + tail
+    return head + _apply_edits(syntax.data, edits) + tail
 
 
 def mark_of(source: str) -> str:
@@ -66,40 +66,40 @@ def mark_of(source: str) -> str:
     return hashlib.blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def _secrets(text: str, mark: str) -> Iterator[_Edit]:
+def _secrets(text: str, mark: str) -> Iterator[_SourceEdit]:
     for one in read_script(text).placeholders:
         if one.part and one.literal:
             inside = one.byte + len("{{")
-            yield _Edit(inside, inside, f"{mark}:")
+            yield _SourceEdit(inside, inside, f"{mark}:")
 
 
-def _statements(syntax: Syntax, early: list[str], *, wrapped: bool) -> Iterator[_Edit]:
+def _statements(syntax: SyntaxTree, early: list[str], *, wrapped: bool) -> Iterator[_SourceEdit]:
     begun = False
     for node in syntax.statements():
         if node.type == "import_statement":
-            taken = _taken(node, syntax)
+            taken = _rewrite_import(node, syntax)
             if taken is not None and begun:
                 # An import counts from the first line on, wherever it stands.
                 early.append(taken)
                 taken = _NOTHING
             if taken is not None:
-                yield _Edit(node.start_byte, node.end_byte, taken)
+                yield _SourceEdit(node.start_byte, node.end_byte, taken)
         elif node.type == "hash_bang_line":
-            yield _Edit(node.start_byte, node.start_byte + 2, "//")
+            yield _SourceEdit(node.start_byte, node.start_byte + 2, "//")
         elif node.type == "export_statement":
-            yield from _unexported(node, syntax, wrapped=wrapped)
+            yield from _iterate_export_edits(node, syntax, wrapped=wrapped)
         elif node.type == "ambient_declaration" and wrapped:
-            yield _Edit(node.start_byte, node.end_byte, _NOTHING)
+            yield _SourceEdit(node.start_byte, node.end_byte, _NOTHING)
         begun = begun or node.type not in _QUIET
 
 
-def _taken(statement: Node, syntax: Syntax) -> str | None:
+def _rewrite_import(statement: Node, syntax: SyntaxTree) -> str | None:
     """What stands for an import of the SDK; None for any other."""
     clause = next((one for one in statement.named_children if one.type.endswith("_clause")), None)
     source = statement.child_by_field_name("source")
     if clause is not None and clause.type == "import_require_clause":
         source = clause.child_by_field_name("source")
-    named = whole_text(source, syntax)
+    named = read_constant_text(source, syntax)
     if named is None or not is_sdk(named):
         return None
     if clause is None or any(child.type == "type" for child in statement.children):
@@ -109,7 +109,7 @@ def _taken(statement: Node, syntax: Syntax) -> str | None:
     return _constants(clause, syntax)
 
 
-def _constants(clause: Node, syntax: Syntax) -> str:
+def _constants(clause: Node, syntax: SyntaxTree) -> str:
     wholes, picked = [], []
     for child in clause.named_children:
         if child.type == "identifier":
@@ -117,14 +117,16 @@ def _constants(clause: Node, syntax: Syntax) -> str:
         elif child.type == "namespace_import":
             wholes += [syntax.text(one) for one in child.named_children if one.type == "identifier"]
         elif child.type == "named_imports":
-            picked += [name for one in child.named_children for name in _picked(one, syntax)]
+            picked += [
+                name for one in child.named_children for name in _iterate_import_names(one, syntax)
+            ]
     targets = [*wholes, *([f"{{ {', '.join(picked)} }}"] if picked else [])]
     if not targets:
         return _NOTHING
     return f"const {', '.join(f'{target} = {HOST}' for target in targets)};"
 
 
-def _picked(specifier: Node, syntax: Syntax) -> Iterator[str]:
+def _iterate_import_names(specifier: Node, syntax: SyntaxTree) -> Iterator[str]:
     if any(child.type in {"type", "typeof"} for child in specifier.children):
         return
     name, alias = (specifier.child_by_field_name(part) for part in ("name", "alias"))
@@ -132,12 +134,14 @@ def _picked(specifier: Node, syntax: Syntax) -> Iterator[str]:
         yield syntax.text(name) + ("" if alias is None else f": {syntax.text(alias)}")
 
 
-def _unexported(statement: Node, syntax: Syntax, *, wrapped: bool) -> Iterator[_Edit]:
+def _iterate_export_edits(
+    statement: Node, syntax: SyntaxTree, *, wrapped: bool
+) -> Iterator[_SourceEdit]:
     """Inside of a function nothing is exported, and nowhere out of the SDK."""
-    source = whole_text(statement.child_by_field_name("source"), syntax)
+    source = read_constant_text(statement.child_by_field_name("source"), syntax)
     if source is not None:
         if is_sdk(source):
-            yield _Edit(statement.start_byte, statement.end_byte, _NOTHING)
+            yield _SourceEdit(statement.start_byte, statement.end_byte, _NOTHING)
         return
     if not wrapped:
         return
@@ -146,38 +150,38 @@ def _unexported(statement: Node, syntax: Syntax, *, wrapped: bool) -> Iterator[_
         word = next((one for one in statement.children if one.type == "export"), None)
         if word is not None:
             first = word.start_byte == statement.start_byte
-            yield _Edit(word.start_byte, word.end_byte, _NOTHING if first else "")
+            yield _SourceEdit(word.start_byte, word.end_byte, _NOTHING if first else "")
     elif declaration is not None or any(
         child.type == "export_clause" for child in statement.children
     ):
-        yield _Edit(statement.start_byte, statement.end_byte, _NOTHING)
+        yield _SourceEdit(statement.start_byte, statement.end_byte, _NOTHING)
 
 
-def _dynamic(syntax: Syntax) -> Iterator[_Edit]:
+def _dynamic(syntax: SyntaxTree) -> Iterator[_SourceEdit]:
     for call in syntax.wanted().get("call", ()):
         function = call.child_by_field_name("function")
         if function is None or function.type != "import":
             continue
         arguments = call.child_by_field_name("arguments")
         given = [] if arguments is None else arguments.named_children
-        named = whole_text(given[0], syntax) if given else None
+        named = read_constant_text(given[0], syntax) if given else None
         if named is not None and is_sdk(named):
-            yield _Edit(call.start_byte, call.end_byte, f"Promise.resolve({HOST})")
+            yield _SourceEdit(call.start_byte, call.end_byte, f"Promise.resolve({HOST})")
 
 
-def _applied(data: bytes, edits: list[_Edit]) -> str:
+def _apply_edits(data: bytes, edits: list[_SourceEdit]) -> str:
     pieces: list[str] = []
     done = 0
     for edit in sorted(edits, key=lambda one: (one.start, -one.end)):
         if edit.start >= done:
             pieces.append(data[done : edit.start].decode())
-            pieces.append(_over(data[edit.start : edit.end].decode(), edit.text))
+            pieces.append(_pad_replacement(data[edit.start : edit.end].decode(), edit.text))
             done = edit.end
     pieces.append(data[done:].decode())
     return "".join(pieces)
 
 
-def _over(was: str, text: str) -> str:
+def _pad_replacement(was: str, text: str) -> str:
     """The text in place of another, as long as it or longer, with its ends of lines kept."""
     blank = _VISIBLE.sub(" ", was)
     first = len(blank) - len(blank.lstrip(" "))

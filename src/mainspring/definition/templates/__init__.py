@@ -15,12 +15,12 @@ from __future__ import annotations
 from mainspring.definition.templates.config import CompiledConfig, compile_config
 from mainspring.definition.templates.filters import FILTERS
 from mainspring.definition.templates.grammar import TESTS
-from mainspring.definition.templates.references import Reference
+from mainspring.definition.templates.references import TemplateReference
 from mainspring.definition.templates.scope import (
     RESERVED,
     RunFacts,
     RunFailure,
-    Scope,
+    TemplateScope,
     build_run_context,
 )
 from mainspring.definition.templates.template import (
@@ -39,11 +39,11 @@ __all__ = [
     "TESTS",
     "CompiledConfig",
     "Predicate",
-    "Reference",
     "RunFacts",
     "RunFailure",
-    "Scope",
     "Template",
+    "TemplateReference",
+    "TemplateScope",
     "build_run_context",
     "compile_config",
     "evaluate_predicate",

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.templates.meter import Meter
+from mainspring.definition.templates.meter import RenderMeter
 from mainspring.definition.templates.template import Template, parse_template
 from mainspring.definition.templates.tokens import has_syntax
 from mainspring.definition.templates.values import weigh
@@ -25,9 +25,9 @@ _SCOPES = frozenset({"run", "secret", "item", "none"})
 _MAX_HOPS = 8
 _MAX_DEPTH = 100
 
-Names: TypeAlias = Mapping[str, Any]
+TemplateNames: TypeAlias = Mapping[str, Any]
 # Renders one part of a config; None stands for a part in which nothing changes.
-Part: TypeAlias = Callable[[Names, Meter], Any]
+ConfigRenderer: TypeAlias = Callable[[TemplateNames, RenderMeter], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class CompiledConfig:
     limits: Limits = field(repr=False)
     # Pointers of the templates in which a secret may stand.
     secret_places: frozenset[str] = frozenset()
-    part: Part | None = field(repr=False, compare=False, default=None)
+    part: ConfigRenderer | None = field(repr=False, compare=False, default=None)
 
     @property
     def templated_pointers(self) -> frozenset[str]:
         return frozenset(pointer for pointer, _ in self.templates)
 
-    def render(self, context: Names) -> Any:
+    def render(self, context: TemplateNames) -> Any:
         """The config with every template filled in, out of one budget for all of them.
 
         Parts without templates are handed on as they are, not copied.
@@ -59,12 +59,12 @@ class CompiledConfig:
                 code="template_problems",
                 findings=self.problems,
             )
-        return self.source if self.part is None else self.part(context, Meter(self.limits))
+        return self.source if self.part is None else self.part(context, RenderMeter(self.limits))
 
 
 def compile_config(value: Any, schema: Mapping[str, Any] | None, limits: Limits) -> CompiledConfig:
     """Reads every template of a config; what is wrong is told, not raised."""
-    reader = _Reader(limits, schema if isinstance(schema, Mapping) else {})
+    reader = _ConfigCompiler(limits, schema if isinstance(schema, Mapping) else {})
     part = reader.read(value, reader.root, "run", "", 0)
     return CompiledConfig(
         value,
@@ -77,7 +77,7 @@ def compile_config(value: Any, schema: Mapping[str, Any] | None, limits: Limits)
 
 
 @dataclass(slots=True)
-class _Reader:
+class _ConfigCompiler:
     """Walks a config and its schema side by side."""
 
     limits: Limits
@@ -86,9 +86,11 @@ class _Reader:
     problems: list[Finding] = field(default_factory=list)
     secret_places: list[str] = field(default_factory=list)
 
-    def read(self, value: Any, schema: Any, scope: str, pointer: str, depth: int) -> Part | None:
+    def read(
+        self, value: Any, schema: Any, scope: str, pointer: str, depth: int
+    ) -> ConfigRenderer | None:
         found = self._resolved(schema)
-        scope = _scope_of(schema, _scope_of(found, scope))
+        scope = _get_scope(schema, _get_scope(found, scope))
         if scope == "none":
             return None
         if isinstance(value, str):
@@ -104,7 +106,7 @@ class _Reader:
             return self._list(value, found, scope, pointer, depth)
         return None
 
-    def _text(self, source: str, schema: Any, scope: str, pointer: str) -> Part | None:
+    def _text(self, source: str, schema: Any, scope: str, pointer: str) -> ConfigRenderer | None:
         try:
             template = parse_template(source, self.limits, secrets=scope == "secret")
         except Invalid as error:
@@ -117,28 +119,28 @@ class _Reader:
             self.secret_places.append(pointer)
         # Where only text is taken, an expression alone is written out like any other.
         as_text = isinstance(schema, Mapping) and schema.get("type") == "string"
-        return _rendered(template, pointer, as_text=as_text)
+        return _compile_template(template, pointer, as_text=as_text)
 
     def _object(
         self, value: dict[str, Any], schema: Any, scope: str, pointer: str, depth: int
-    ) -> Part | None:
+    ) -> ConfigRenderer | None:
         parts = []
         for key, entry in value.items():
             below = _property(schema, key)
-            part = self.read(entry, below, scope, f"{pointer}/{_escaped(key)}", depth + 1)
+            part = self.read(entry, below, scope, f"{pointer}/{_escape_key(key)}", depth + 1)
             if part is not None:
                 parts.append((key, part))
         if not parts:
             return None
 
-        def render(names: Names, meter: Meter) -> dict[str, Any]:
+        def render(names: TemplateNames, meter: RenderMeter) -> dict[str, Any]:
             return {**value, **{key: part(names, meter) for key, part in parts}}
 
         return render
 
     def _list(
         self, value: list[Any], schema: Any, scope: str, pointer: str, depth: int
-    ) -> Part | None:
+    ) -> ConfigRenderer | None:
         below = schema.get("items") if isinstance(schema, Mapping) else None
         parts = []
         for place, entry in enumerate(value):
@@ -148,7 +150,7 @@ class _Reader:
         if not parts:
             return None
 
-        def render(names: Names, meter: Meter) -> list[Any]:
+        def render(names: TemplateNames, meter: RenderMeter) -> list[Any]:
             made = list(value)
             for place, part in parts:
                 made[place] = part(names, meter)
@@ -168,7 +170,7 @@ class _Reader:
         return None
 
 
-def _scope_of(schema: Any, inherited: str) -> str:
+def _get_scope(schema: Any, inherited: str) -> str:
     said = schema.get(SCOPE) if isinstance(schema, Mapping) else None
     return said if isinstance(said, str) and said in _SCOPES else inherited
 
@@ -182,8 +184,8 @@ def _property(schema: Any, key: str) -> Any:
     return schema.get("additionalProperties")
 
 
-def _rendered(template: Template, pointer: str, *, as_text: bool) -> Part:
-    def render(names: Names, meter: Meter) -> Any:
+def _compile_template(template: Template, pointer: str, *, as_text: bool) -> ConfigRenderer:
+    def render(names: TemplateNames, meter: RenderMeter) -> Any:
         try:
             if as_text:
                 return template.render_with(names, meter)
@@ -203,11 +205,11 @@ def _rendered(template: Template, pointer: str, *, as_text: bool) -> Part:
     return render
 
 
-def _size(value: Any, meter: Meter) -> int:
+def _size(value: Any, meter: RenderMeter) -> int:
     if isinstance(value, str):
         return len(value)
     return weigh(value, meter) if isinstance(value, list | dict) else 1
 
 
-def _escaped(key: str) -> str:
+def _escape_key(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")

@@ -10,7 +10,7 @@ import re
 from datetime import UTC, date, datetime
 from typing import Any
 
-from mainspring.definition.templates.values import is_number, kind_of, wrong
+from mainspring.definition.templates.values import describe_kind, invalid_operation_error, is_number
 
 DEFAULT_FORMAT = "%Y-%m-%d"
 DIRECTIVES = "YymdHIMSfpAaBbjUWwuGVZz"
@@ -24,13 +24,17 @@ _DIRECTIVE = re.compile(r"%(-?)(.?)", re.DOTALL)
 def check_format(pattern: Any) -> None:
     """Refuses a format that could not be written out, before there is a moment."""
     if type(pattern) is not str:
-        raise wrong(f"The format of a date must be text, not {kind_of(pattern)}.")
+        raise invalid_operation_error(
+            f"The format of a date must be text, not {describe_kind(pattern)}."
+        )
     if len(pattern) > _MAX_FORMAT:
-        raise wrong(f"The format of a date has more than {_MAX_FORMAT} characters.")
+        raise invalid_operation_error(
+            f"The format of a date has more than {_MAX_FORMAT} characters."
+        )
     for found in _DIRECTIVE.finditer(pattern):
         dash, letter = found.groups()
         if not letter or letter not in (DIRECTIVES if dash else DIRECTIVES + "%"):
-            raise wrong(
+            raise invalid_operation_error(
                 f"The date format does not know {found[0]!r}.",
                 "Use %Y-%m-%d, %H:%M, %B, %A and the like; %-d leaves out a leading zero.",
             )
@@ -39,7 +43,7 @@ def check_format(pattern: Any) -> None:
 def format_date(value: Any, pattern: Any) -> str:
     check_format(pattern)
     moment = read_moment(value)
-    return _DIRECTIVE.sub(lambda found: _written(moment, found), pattern)
+    return _DIRECTIVE.sub(lambda found: _format_directive(moment, found), pattern)
 
 
 def read_moment(value: Any) -> datetime:
@@ -56,17 +60,23 @@ def read_moment(value: Any) -> datetime:
         except ValueError:
             pass
     elif kind is not str:
-        raise wrong(f"The date filter needs a date as text, not {kind_of(value)}.")
-    raise wrong("The date filter needs a date in ISO 8601, like 2026-05-26T08:00:00Z.")
+        raise invalid_operation_error(
+            f"The date filter needs a date as text, not {describe_kind(value)}."
+        )
+    raise invalid_operation_error(
+        "The date filter needs a date in ISO 8601, like 2026-05-26T08:00:00Z."
+    )
 
 
 def _from_seconds(value: int | float) -> datetime:
     if not -_LAST_SECOND // 4 <= value <= _LAST_SECOND:
-        raise wrong("This number of seconds is not a moment between the years 1 and 9999.")
+        raise invalid_operation_error(
+            "This number of seconds is not a moment between the years 1 and 9999."
+        )
     return datetime.fromtimestamp(value, UTC)
 
 
-def _written(moment: datetime, found: re.Match[str]) -> str:
+def _format_directive(moment: datetime, found: re.Match[str]) -> str:
     dash, letter = found.groups()
     if letter == "%":
         return "%"

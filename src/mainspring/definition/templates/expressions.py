@@ -16,7 +16,7 @@ from jinja2 import nodes
 
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.templates.filters import FILTERS, REQUIRED, Filter
-from mainspring.definition.templates.grammar import refused
+from mainspring.definition.templates.grammar import template_error
 from mainspring.definition.templates.operators import (
     ARITHMETIC,
     COMPARISONS,
@@ -24,11 +24,21 @@ from mainspring.definition.templates.operators import (
     join_text,
     negate,
 )
-from mainspring.definition.templates.reading import reading, soft_reading
-from mainspring.definition.templates.rendering import Compiler, Expression, Rendering, constant
-from mainspring.definition.templates.tokens import located
-from mainspring.definition.templates.tree import line_of, walk
-from mainspring.definition.templates.values import MISSING, is_number, kind_of, wrong
+from mainspring.definition.templates.reading import compile_optional_value, compile_required_value
+from mainspring.definition.templates.rendering import (
+    Expression,
+    ExpressionCompilerProtocol,
+    RenderState,
+    compile_constant,
+)
+from mainspring.definition.templates.tokens import format_location
+from mainspring.definition.templates.tree import get_line, walk
+from mainspring.definition.templates.values import (
+    MISSING,
+    describe_kind,
+    invalid_operation_error,
+    is_number,
+)
 
 # Steps that evaluating a node costs, apart from what its data costs.
 _WEIGHTS: Mapping[type[nodes.Node], int] = {
@@ -50,13 +60,13 @@ _WEIGHTS: Mapping[type[nodes.Node], int] = {
 }
 
 
-def cost_of(node: nodes.Node) -> int:
+def compute_cost(node: nodes.Node) -> int:
     """The static cost of an expression."""
     return sum(_WEIGHTS.get(type(one), 1) for one in walk(node))
 
 
 @dataclass(frozen=True, slots=True)
-class Expressions:
+class ExpressionCompiler:
     """The compiler of expressions; ``local`` are the names the template makes."""
 
     local: frozenset[str]
@@ -65,15 +75,15 @@ class Expressions:
         """A closure that refuses what is not there."""
         made = _STRICT.get(type(node))
         if made is None:
-            raise refused("template_unsupported", line_of(node), "this cannot stand here")
+            raise template_error("template_unsupported", get_line(node), "this cannot stand here")
         return made(self, node)
 
     def soft(self, node: nodes.Node) -> Expression:
         """A closure that answers MISSING for a value that is not there."""
         if isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem):
-            return soft_reading(self, node)
+            return compile_optional_value(self, node)
         if isinstance(node, nodes.Filter) and node.name in _MAY_MISS:
-            return _applied(self, node, self.strict(_operand(node)))
+            return _compile_filter(self, node, self.strict(_operand(node)))
         if isinstance(node, nodes.CondExpr):
             return _choice(self.strict(node.test), node, self.soft, MISSING)
         return self.strict(node)
@@ -86,17 +96,17 @@ class Expressions:
         return _present(self, node, self.filtered(node.node, operand))
 
 
-def _constant(compiler: Compiler, node: nodes.Const) -> Expression:
+def _constant(compiler: ExpressionCompilerProtocol, node: nodes.Const) -> Expression:
     del compiler
-    return constant(node.value)
+    return compile_constant(node.value)
 
 
-def _filter(compiler: Compiler, node: nodes.Filter) -> Expression:
+def _filter(compiler: ExpressionCompilerProtocol, node: nodes.Filter) -> Expression:
     compiled = compiler.soft if node.name == "default" else compiler.strict
     return _present(compiler, node, compiled(_operand(node)))
 
 
-def _strict_choice(compiler: Compiler, node: nodes.CondExpr) -> Expression:
+def _strict_choice(compiler: ExpressionCompilerProtocol, node: nodes.CondExpr) -> Expression:
     return _choice(compiler.strict(node.test), node, compiler.strict, None)
 
 
@@ -108,67 +118,69 @@ def _choice(
 ) -> Expression:
     chosen = compiled(node.expr1)
     # Without an else there is nothing to put out, which is no mistake.
-    other = constant(absent) if node.expr2 is None else compiled(node.expr2)
+    other = compile_constant(absent) if node.expr2 is None else compiled(node.expr2)
     return lambda state: chosen(state) if test(state) else other(state)
 
 
-def _and(compiler: Compiler, node: nodes.And) -> Expression:
+def _and(compiler: ExpressionCompilerProtocol, node: nodes.And) -> Expression:
     left, right = compiler.strict(node.left), compiler.strict(node.right)
     return lambda state: left(state) and right(state)
 
 
-def _or(compiler: Compiler, node: nodes.Or) -> Expression:
+def _or(compiler: ExpressionCompilerProtocol, node: nodes.Or) -> Expression:
     left, right = compiler.strict(node.left), compiler.strict(node.right)
     return lambda state: left(state) or right(state)
 
 
-def _not(compiler: Compiler, node: nodes.Not) -> Expression:
+def _not(compiler: ExpressionCompilerProtocol, node: nodes.Not) -> Expression:
     operand = compiler.strict(node.node)
     return lambda state: not operand(state)
 
 
-def _concat(compiler: Compiler, node: nodes.Concat) -> Expression:
+def _concat(compiler: ExpressionCompilerProtocol, node: nodes.Concat) -> Expression:
     parts = [compiler.strict(part) for part in node.nodes]
     return lambda state: join_text([part(state) for part in parts], state.meter)
 
 
-def _signed(compiler: Compiler, node: nodes.Neg | nodes.Pos) -> Expression:
+def _compile_sign(compiler: ExpressionCompilerProtocol, node: nodes.Neg | nodes.Pos) -> Expression:
     operand, signed = compiler.strict(node.node), negate if type(node) is nodes.Neg else affirm
     return lambda state: signed(operand(state))
 
 
-def _list(compiler: Compiler, node: nodes.List | nodes.Tuple) -> Expression:
+def _list(compiler: ExpressionCompilerProtocol, node: nodes.List | nodes.Tuple) -> Expression:
     # A tuple is a list as well, because JSON knows one kind of sequence.
     items = [compiler.strict(item) for item in node.items]
     return lambda state: [item(state) for item in items]
 
 
-def _object(compiler: Compiler, node: nodes.Dict) -> Expression:
+def _object(compiler: ExpressionCompilerProtocol, node: nodes.Dict) -> Expression:
     pairs = [(compiler.strict(pair.key), compiler.strict(pair.value)) for pair in node.items]
 
-    def run(state: Rendering) -> dict[str, Any]:
+    def run(state: RenderState) -> dict[str, Any]:
         made = {}
         for key, value in pairs:
             name = key(state)
             if type(name) is not str:
-                raise wrong(f"The key of an object must be text, not {kind_of(name)}.")
+                raise invalid_operation_error(
+                    f"The key of an object must be text, not {describe_kind(name)}."
+                )
             made[name] = value(state)
         return made
 
     return run
 
 
-def _arithmetic(compiler: Compiler, node: nodes.BinExpr) -> Expression:
+def _arithmetic(compiler: ExpressionCompilerProtocol, node: nodes.BinExpr) -> Expression:
     left, right = compiler.strict(node.left), compiler.strict(node.right)
     run = ARITHMETIC[node.operator or ""]
     return lambda state: run(left(state), right(state), state.meter)
 
 
-def _compare(compiler: Compiler, node: nodes.Compare) -> Expression:
+def _compare(compiler: ExpressionCompilerProtocol, node: nodes.Compare) -> Expression:
     first = compiler.strict(node.expr)
     rest = [(COMPARISONS[item.op], compiler.strict(item.expr)) for item in node.ops]
 
-    def run(state: Rendering) -> bool:
+    def run(state: RenderState) -> bool:
         left = first(state)
         for compare, operand in rest:
             right = operand(state)
@@ -180,7 +192,7 @@ def _compare(compiler: Compiler, node: nodes.Compare) -> Expression:
     return run
 
 
-def _test(compiler: Compiler, node: nodes.Test) -> Expression:
+def _test(compiler: ExpressionCompilerProtocol, node: nodes.Test) -> Expression:
     if node.name in ("defined", "undefined"):
         operand, wanted = compiler.soft(node.node), node.name == "defined"
         return lambda state: (operand(state) is not MISSING) is wanted
@@ -188,13 +200,15 @@ def _test(compiler: Compiler, node: nodes.Test) -> Expression:
     return lambda state: judge(operand(state))
 
 
-def _present(compiler: Compiler, node: nodes.Filter, operand: Expression) -> Expression:
+def _present(
+    compiler: ExpressionCompilerProtocol, node: nodes.Filter, operand: Expression
+) -> Expression:
     """A filter whose answer must be there."""
-    applied, name = _applied(compiler, node, operand), node.name
+    applied, name = _compile_filter(compiler, node, operand), node.name
     if name not in _MAY_MISS:
         return applied
 
-    def run(state: Rendering) -> Any:
+    def run(state: RenderState) -> Any:
         value = applied(state)
         if value is MISSING:
             raise Invalid(f"What is empty has no {name} item.", code="template_undefined")
@@ -203,7 +217,9 @@ def _present(compiler: Compiler, node: nodes.Filter, operand: Expression) -> Exp
     return run
 
 
-def _applied(compiler: Compiler, node: nodes.Filter, operand: Expression) -> Expression:
+def _compile_filter(
+    compiler: ExpressionCompilerProtocol, node: nodes.Filter, operand: Expression
+) -> Expression:
     found = FILTERS[node.name]
     arguments = _arguments(compiler, node, found)
     run = found.run
@@ -212,7 +228,9 @@ def _applied(compiler: Compiler, node: nodes.Filter, operand: Expression) -> Exp
     )
 
 
-def _arguments(compiler: Compiler, node: nodes.Filter, found: Filter) -> list[Expression]:
+def _arguments(
+    compiler: ExpressionCompilerProtocol, node: nodes.Filter, found: Filter
+) -> list[Expression]:
     """One closure for each parameter of a filter, in order."""
     names = [name for name, _ in found.parameters]
     given: dict[str, nodes.Node] = dict(zip(names, node.args, strict=False))
@@ -229,7 +247,7 @@ def _arguments(compiler: Compiler, node: nodes.Filter, found: Filter) -> list[Ex
 
 
 def _argument(
-    compiler: Compiler,
+    compiler: ExpressionCompilerProtocol,
     node: nodes.Filter,
     parameter: tuple[str, Any],
     given: Mapping[str, nodes.Node],
@@ -238,7 +256,7 @@ def _argument(
     if name not in given:
         if default is REQUIRED:
             raise _bad_argument(node, f"needs the argument {name!r}")
-        return constant(default)
+        return compile_constant(default)
     argument, checks = given[name], FILTERS[node.name].check
     if checks is not None and name in checks and isinstance(argument, nodes.Const):
         _check_constant(node.lineno, checks[name], argument.value)
@@ -250,7 +268,7 @@ def _check_constant(line: int, check: Callable[[Any], None], value: Any) -> None
         check(value)
     except Invalid as error:
         raise Invalid(
-            located(line, error.detail), code=error.code, suggestion=error.suggestion
+            format_location(line, error.detail), code=error.code, suggestion=error.suggestion
         ) from None
 
 
@@ -260,7 +278,7 @@ def _operand(node: nodes.Filter) -> nodes.Expr:
 
 
 def _bad_argument(node: nodes.Filter, sentence: str) -> Invalid:
-    return refused("template_argument", node.lineno, f"the filter {node.name!r} {sentence}")
+    return template_error("template_argument", node.lineno, f"the filter {node.name!r} {sentence}")
 
 
 # On an empty list they have no answer.
@@ -273,11 +291,11 @@ _TESTS: Mapping[str, Callable[[Any], bool]] = {
     "sequence": lambda value: type(value) in (str, list, tuple, dict),
     "boolean": lambda value: type(value) is bool,
 }
-_STRICT: Mapping[type[nodes.Node], Callable[[Compiler, Any], Expression]] = {
+_STRICT: Mapping[type[nodes.Node], Callable[[ExpressionCompilerProtocol, Any], Expression]] = {
     nodes.Const: _constant,
-    nodes.Name: reading,
-    nodes.Getattr: reading,
-    nodes.Getitem: reading,
+    nodes.Name: compile_required_value,
+    nodes.Getattr: compile_required_value,
+    nodes.Getitem: compile_required_value,
     nodes.Filter: _filter,
     nodes.Test: _test,
     nodes.CondExpr: _strict_choice,
@@ -286,8 +304,8 @@ _STRICT: Mapping[type[nodes.Node], Callable[[Compiler, Any], Expression]] = {
     nodes.Or: _or,
     nodes.Not: _not,
     nodes.Concat: _concat,
-    nodes.Neg: _signed,
-    nodes.Pos: _signed,
+    nodes.Neg: _compile_sign,
+    nodes.Pos: _compile_sign,
     nodes.List: _list,
     nodes.Tuple: _list,
     nodes.Dict: _object,

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mainspring.definition.templates.dates import DEFAULT_FORMAT, check_format, format_date
-from mainspring.definition.templates.meter import Meter
-from mainspring.definition.templates.operators import comparable, search_cost
+from mainspring.definition.templates.meter import RenderMeter
+from mainspring.definition.templates.operators import is_comparable, search_cost
 from mainspring.definition.templates.values import (
     MISSING,
     check_kinds,
+    describe_kind,
     find,
-    kind_of,
+    invalid_operation_error,
     to_json,
     to_text,
-    undefined,
-    wrong,
+    undefined_value_error,
 )
 
 REQUIRED: Final = object()
@@ -59,14 +59,16 @@ class Filter:
     check: Mapping[str, Callable[[Any], None]] | None = None
 
 
-def _length(meter: Meter, value: Any) -> int:
+def _length(meter: RenderMeter, value: Any) -> int:
     del meter
     if type(value) in (str, list, tuple, dict):
         return len(value)
-    raise wrong(f"length needs text, a list or an object, not {kind_of(value)}.")
+    raise invalid_operation_error(
+        f"length needs text, a list or an object, not {describe_kind(value)}."
+    )
 
 
-def _join(meter: Meter, value: Any, separator: Any, attribute: Any) -> str:
+def _join(meter: RenderMeter, value: Any, separator: Any, attribute: Any) -> str:
     between = to_text(separator, meter)
     if type(value) is str and attribute is None:
         meter.spend(len(value) >> 3)
@@ -77,12 +79,12 @@ def _join(meter: Meter, value: Any, separator: Any, attribute: Any) -> str:
     return between.join(texts)
 
 
-def _items(name: str, value: Any, attribute: Any, meter: Meter) -> list[Any]:
+def _items(name: str, value: Any, attribute: Any, meter: RenderMeter) -> list[Any]:
     """The items of a list, or one entry of each."""
     if type(value) is dict:
         value = list(value)
     if type(value) not in (list, tuple):
-        raise wrong(f"{name} needs a list, not {kind_of(value)}.")
+        raise invalid_operation_error(f"{name} needs a list, not {describe_kind(value)}.")
     meter.spend(4 + 2 * len(value))
     meter.allocate(2 * len(value))
     if attribute is None:
@@ -96,28 +98,30 @@ def _path(name: str, attribute: Any) -> Sequence[str | int]:
     if type(attribute) is int:
         return (attribute,)
     if type(attribute) is not str or len(attribute) > 200:
-        raise wrong(f"The attribute of {name} must be a short text, not {kind_of(attribute)}.")
+        raise invalid_operation_error(
+            f"The attribute of {name} must be a short text, not {describe_kind(attribute)}."
+        )
     return [int(part) if part.isdecimal() else part for part in attribute.split(".")]
 
 
-def _entry(item: Any, path: Sequence[str | int], shown: str, meter: Meter) -> Any:
+def _entry(item: Any, path: Sequence[str | int], shown: str, meter: RenderMeter) -> Any:
     for key in path:
         found = find(item, key, meter)
         if found is MISSING:
-            raise undefined(shown, item, key)
+            raise undefined_value_error(shown, item, key)
         item = found
     return item
 
 
-def _upper(meter: Meter, value: Any) -> str:
-    return _cased(to_text(value, meter), meter).upper()
+def _upper(meter: RenderMeter, value: Any) -> str:
+    return _charge_case_change(to_text(value, meter), meter).upper()
 
 
-def _lower(meter: Meter, value: Any) -> str:
-    return _cased(to_text(value, meter), meter).lower()
+def _lower(meter: RenderMeter, value: Any) -> str:
+    return _charge_case_change(to_text(value, meter), meter).lower()
 
 
-def _cased(text: str, meter: Meter) -> str:
+def _charge_case_change(text: str, meter: RenderMeter) -> str:
     if text.isascii():
         meter.spend(len(text) >> 7)
         meter.allocate(len(text))
@@ -127,7 +131,7 @@ def _cased(text: str, meter: Meter) -> str:
     return text
 
 
-def _trim(meter: Meter, value: Any, characters: Any) -> str:
+def _trim(meter: RenderMeter, value: Any, characters: Any) -> str:
     text = to_text(value, meter)
     if characters is None:
         meter.spend(len(text) >> 6)
@@ -137,14 +141,14 @@ def _trim(meter: Meter, value: Any, characters: Any) -> str:
     return text.strip(stripped)
 
 
-def _truncate(meter: Meter, value: Any, length: Any, end: Any, killwords: Any) -> str:
+def _truncate(meter: RenderMeter, value: Any, length: Any, end: Any, killwords: Any) -> str:
     text = to_text(value, meter)
     # Jinja's own second parameter is killwords.
     if type(end) is bool:
         end, killwords = "…", end
     tail = to_text(end, meter)
     if type(length) is not int or length < len(tail):
-        raise wrong(f"truncate needs a whole number of at least {len(tail)}.")
+        raise invalid_operation_error(f"truncate needs a whole number of at least {len(tail)}.")
     if len(text) <= length:
         return text
     kept = text[: length - len(tail)]
@@ -154,21 +158,25 @@ def _truncate(meter: Meter, value: Any, length: Any, end: Any, killwords: Any) -
     return kept.rstrip() + tail
 
 
-def _tojson(meter: Meter, value: Any, indent: Any) -> str:
+def _tojson(meter: RenderMeter, value: Any, indent: Any) -> str:
     if indent is not None and not (type(indent) is int and 0 <= indent <= MAX_INDENT):
-        raise wrong(f"The indent of tojson is a whole number from 0 to {MAX_INDENT}.")
+        raise invalid_operation_error(
+            f"The indent of tojson is a whole number from 0 to {MAX_INDENT}."
+        )
     return to_json(value, meter, indent)
 
 
-def _date(meter: Meter, value: Any, pattern: Any) -> str:
+def _date(meter: RenderMeter, value: Any, pattern: Any) -> str:
     meter.spend(20 + 10 * len(pattern) if type(pattern) is str else 1)
     return format_date(value, pattern)
 
 
-def _replace(meter: Meter, value: Any, old: Any, new: Any, count: Any) -> str:
+def _replace(meter: RenderMeter, value: Any, old: Any, new: Any, count: Any) -> str:
     text, piece, other = to_text(value, meter), to_text(old, meter), to_text(new, meter)
     if count is not None and type(count) is not int:
-        raise wrong(f"The count of replace is a whole number, not {kind_of(count)}.")
+        raise invalid_operation_error(
+            f"The count of replace is a whole number, not {describe_kind(count)}."
+        )
     meter.spend(2 * search_cost(text, piece))
     times = text.count(piece)
     if count is not None and count >= 0:
@@ -178,7 +186,7 @@ def _replace(meter: Meter, value: Any, old: Any, new: Any, count: Any) -> str:
     return text.replace(piece, other, times)
 
 
-def _slugify(meter: Meter, value: Any) -> str:
+def _slugify(meter: RenderMeter, value: Any) -> str:
     """Letters and digits of any script, in lower case, with single dashes between them."""
     text = to_text(value, meter)
     if text.isascii():
@@ -209,24 +217,26 @@ def _bare(letter: str) -> str:
     return letter if is_word else "-"
 
 
-def _first(meter: Meter, value: Any) -> Any:
+def _first(meter: RenderMeter, value: Any) -> Any:
     return _end("first", value, 0, meter)
 
 
-def _last(meter: Meter, value: Any) -> Any:
+def _last(meter: RenderMeter, value: Any) -> Any:
     return _end("last", value, -1, meter)
 
 
-def _end(name: str, value: Any, index: int, meter: Meter) -> Any:
+def _end(name: str, value: Any, index: int, meter: RenderMeter) -> Any:
     if type(value) is dict:
         meter.spend(len(value) >> 3)
         value = list(value)
     if type(value) not in (str, list, tuple):
-        raise wrong(f"{name} needs a list or text, not {kind_of(value)}.")
+        raise invalid_operation_error(f"{name} needs a list or text, not {describe_kind(value)}.")
     return find(value, index, meter)
 
 
-def _sort(meter: Meter, value: Any, attribute: Any, reverse: Any, case_sensitive: Any) -> list[Any]:
+def _sort(
+    meter: RenderMeter, value: Any, attribute: Any, reverse: Any, case_sensitive: Any
+) -> list[Any]:
     # Jinja's own first parameter is reverse.
     if type(attribute) is bool:
         attribute, reverse = None, attribute
@@ -240,21 +250,23 @@ def _sort(meter: Meter, value: Any, attribute: Any, reverse: Any, case_sensitive
     try:
         order = sorted(range(len(keys)), key=keys.__getitem__, reverse=bool(reverse))
     except TypeError:
-        raise wrong("Moments with a time zone have no order with ones without.") from None
+        raise invalid_operation_error(
+            "Moments with a time zone have no order with ones without."
+        ) from None
     return [items[place] for place in order]
 
 
 def _check_order(keys: list[Any]) -> None:
     check_kinds(keys)
     for key in keys:
-        if not comparable(keys[0], key):
-            raise wrong(
-                f"sort cannot order {kind_of(keys[0])} and {kind_of(key)}.",
+        if not is_comparable(keys[0], key):
+            raise invalid_operation_error(
+                f"sort cannot order {describe_kind(keys[0])} and {describe_kind(key)}.",
                 "Sort numbers or texts, or name an attribute that holds them.",
             )
 
 
-def _text_keys(keys: list[str], exact: bool, meter: Meter) -> list[str]:
+def _text_keys(keys: list[str], exact: bool, meter: RenderMeter) -> list[str]:
     """Upper and lower case sort together unless asked otherwise."""
     total = sum(map(len, keys))
     meter.spend(total * max(1, int(math.log2(len(keys)))) >> 7)
@@ -265,7 +277,7 @@ def _text_keys(keys: list[str], exact: bool, meter: Meter) -> list[str]:
     return [key.lower() for key in keys]
 
 
-def _reverse(meter: Meter, value: Any) -> Any:
+def _reverse(meter: RenderMeter, value: Any) -> Any:
     if type(value) is str:
         meter.spend(len(value) >> 6)
         meter.allocate(len(value))
@@ -273,7 +285,7 @@ def _reverse(meter: Meter, value: Any) -> Any:
     return _items("reverse", value, None, meter)[::-1]
 
 
-def _default(meter: Meter, value: Any, fallback: Any, boolean: Any) -> Any:
+def _default(meter: RenderMeter, value: Any, fallback: Any, boolean: Any) -> Any:
     del meter
     return fallback if value is MISSING or (boolean and not value) else value
 

@@ -19,8 +19,8 @@ from jinja2 import nodes
 
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.templates.filters import FILTERS
-from mainspring.definition.templates.tokens import located, too_complex
-from mainspring.definition.templates.tree import CHILDREN, children, line_of
+from mainspring.definition.templates.tokens import format_location, template_too_complex_error
+from mainspring.definition.templates.tree import CHILDREN, get_line, list_children
 
 MAX_NODES = 2_000
 MAX_DEPTH = 64
@@ -67,7 +67,7 @@ _INSTEAD: Mapping[type[nodes.Node], str] = {
 
 
 @dataclass(slots=True)
-class Facts:
+class TemplateFeatures:
     """What was seen on the way; the compiler leaves out what a template never does."""
 
     secret_names: set[str] = field(default_factory=set)
@@ -78,9 +78,9 @@ class Facts:
     sets: bool = False
 
 
-def check(tree: nodes.Node, *, secrets: bool) -> Facts:
+def check(tree: nodes.Node, *, secrets: bool) -> TemplateFeatures:
     """Walks the whole tree; raises ``Invalid`` for the first thing that is not allowed."""
-    facts = Facts()
+    facts = TemplateFeatures()
     # A frame: the node, its depth, and whether a secret may be put out there.
     frames = [(tree, 0, secrets)]
     count = 0
@@ -89,15 +89,15 @@ def check(tree: nodes.Node, *, secrets: bool) -> Facts:
         count += 1
         kind = type(node)
         if kind not in CHILDREN:
-            raise _unsupported(node)
+            raise _unsupported_node_error(node)
         if count > MAX_NODES or depth > MAX_DEPTH:
-            raise too_complex(line_of(node))
-        named = secret_name(node) or _bracketed_secret(node)
+            raise template_too_complex_error(get_line(node))
+        named = read_secret_name(node) or _bracketed_secret(node)
         if named is not None or (isinstance(node, nodes.Name) and node.name == SECRETS):
-            raise _misplaced_secret(line_of(node), secrets, named)
+            raise _misplaced_secret(get_line(node), secrets, named)
         if kind in _CHECKS:
             _CHECKS[kind](node, facts)
-        below = children(node)
+        below = list_children(node)
         if kind is nodes.AssignBlock:
             direct = False
         elif direct and kind is nodes.Output:
@@ -106,7 +106,7 @@ def check(tree: nodes.Node, *, secrets: bool) -> Facts:
     return facts
 
 
-def secret_name(node: nodes.Node) -> str | None:
+def read_secret_name(node: nodes.Node) -> str | None:
     """The name in ``secrets.name``, or None for any other expression.
 
     ``publisher.NAME`` is one too; in small letters it is a value like any other.
@@ -134,28 +134,28 @@ def is_secret_path(path: Sequence[object]) -> bool:
     return path[0] == SECRETS
 
 
-def refused(code: str, line: int, sentence: str, suggestion: str | None = None) -> Invalid:
-    return Invalid(located(line, sentence + "."), code=code, suggestion=suggestion)
+def template_error(code: str, line: int, sentence: str, suggestion: str | None = None) -> Invalid:
+    return Invalid(format_location(line, sentence + "."), code=code, suggestion=suggestion)
 
 
-def _check_name(node: nodes.Name, facts: Facts) -> None:
+def _check_name(node: nodes.Name, facts: TemplateFeatures) -> None:
     _check_public(node.name, node.lineno)
     if node.name == "loop":
         facts.says_loop = True
     if node.ctx != "load":
         if node.name in _UNASSIGNABLE:
-            raise refused(
+            raise template_error(
                 "template_name", node.lineno, f"{node.name!r} is reserved and cannot be set"
             )
         facts.made.add(node.name)
 
 
-def _check_attribute(node: nodes.Getattr, facts: Facts) -> None:
+def _check_attribute(node: nodes.Getattr, facts: TemplateFeatures) -> None:
     del facts
     _check_public(node.attr, node.lineno)
 
 
-def _check_item(node: nodes.Getitem, facts: Facts) -> None:
+def _check_item(node: nodes.Getitem, facts: TemplateFeatures) -> None:
     """A key may start with an underscore, as in many documents, but not with two."""
     del facts
     key = node.arg.value if isinstance(node.arg, nodes.Const) else None
@@ -163,18 +163,18 @@ def _check_item(node: nodes.Getitem, facts: Facts) -> None:
         raise _underscore(key, node.lineno)
 
 
-def _check_keyword(node: nodes.Keyword, facts: Facts) -> None:
+def _check_keyword(node: nodes.Keyword, facts: TemplateFeatures) -> None:
     del facts
-    _check_public(node.key, line_of(node))
+    _check_public(node.key, get_line(node))
 
 
-def _check_for(node: nodes.For, facts: Facts) -> None:
+def _check_for(node: nodes.For, facts: TemplateFeatures) -> None:
     facts.has_loops = True
     if node.recursive:
-        raise refused("template_unsupported", node.lineno, "loops cannot be recursive")
+        raise template_error("template_unsupported", node.lineno, "loops cannot be recursive")
 
 
-def _check_set(node: nodes.Node, facts: Facts) -> None:
+def _check_set(node: nodes.Node, facts: TemplateFeatures) -> None:
     del node
     facts.sets = True
 
@@ -183,13 +183,13 @@ def _misplaced_secret(line: int, secrets: bool, name: str | None) -> Invalid:
     if secrets:
         of_workspace = name is not None and name.startswith(f"{PUBLISHER}.")
         way = "publisher.NAME" if of_workspace else "secrets.name"
-        return refused(
+        return template_error(
             "template_secret",
             line,
             f"a secret can only be put out by name, as {{{{ {way} }}}}; it cannot be "
             "compared, changed, stored or looped over",
         )
-    return refused(
+    return template_error(
         "template_secret",
         line,
         "secrets cannot be used here"
@@ -199,15 +199,15 @@ def _misplaced_secret(line: int, secrets: bool, name: str | None) -> Invalid:
     )
 
 
-def _is_secret(node: nodes.Node, facts: Facts) -> bool:
-    name = secret_name(node)
+def _is_secret(node: nodes.Node, facts: TemplateFeatures) -> bool:
+    name = read_secret_name(node)
     if name is None:
         return False
-    _check_public(name, line_of(node))
+    _check_public(name, get_line(node))
     if not _SECRET_NAME.fullmatch(name):
-        raise refused(
+        raise template_error(
             "template_secret",
-            line_of(node),
+            get_line(node),
             "the name of a secret has at most 64 small letters, digits and underscores",
         )
     facts.secret_names.add(name)
@@ -221,47 +221,49 @@ def _check_public(name: str, line: int) -> None:
 
 
 def _underscore(name: str, line: int) -> Invalid:
-    return refused(
+    return template_error(
         "template_name", line, f"names that start with an underscore are refused: {name[:40]!r}"
     )
 
 
-def _check_filter(node: nodes.Filter, facts: Facts) -> None:
+def _check_filter(node: nodes.Filter, facts: TemplateFeatures) -> None:
     del facts
     if node.name not in FILTERS:
         close = get_close_matches(node.name[:40], FILTERS, n=1, cutoff=0.5)
         nearest = _OTHER_NAMES.get(node.name) or (close[0] if close else None)
         hint = f"Did you mean {nearest!r}? " if nearest else ""
-        raise refused(
+        raise template_error(
             "template_unknown_filter",
             node.lineno,
             f"there is no filter called {node.name[:40]!r}",
             f"{hint}The filters are {', '.join(sorted(FILTERS))}.",
         )
     if node.dyn_args is not None or node.dyn_kwargs is not None:
-        raise refused(
+        raise template_error(
             "template_unsupported", node.lineno, "'*' and '**' arguments are not available"
         )
 
 
-def _check_test(node: nodes.Test, facts: Facts) -> None:
+def _check_test(node: nodes.Test, facts: TemplateFeatures) -> None:
     del facts
     if node.name not in TESTS:
-        raise refused(
+        raise template_error(
             "template_unknown_test",
             node.lineno,
             f"there is no test called {node.name[:40]!r}",
             f"The tests are {', '.join(TESTS)}; compare with ==, !=, <, <=, >, >= and in.",
         )
     if node.args or node.kwargs or node.dyn_args is not None or node.dyn_kwargs is not None:
-        raise refused("template_unsupported", node.lineno, f"{node.name!r} takes no arguments")
+        raise template_error(
+            "template_unsupported", node.lineno, f"{node.name!r} takes no arguments"
+        )
 
 
-def _unsupported(node: nodes.Node) -> Invalid:
+def _unsupported_node_error(node: nodes.Node) -> Invalid:
     if isinstance(node, nodes.Call):
         return _call(node)
     sentence = _INSTEAD.get(type(node), f"{type(node).__name__} is not available in templates")
-    return refused("template_unsupported", line_of(node), sentence)
+    return template_error("template_unsupported", get_line(node), sentence)
 
 
 def _call(node: nodes.Call) -> Invalid:
@@ -273,10 +275,12 @@ def _call(node: nodes.Call) -> Invalid:
         hint = f"Write it as a filter: value | {name}."
     else:
         hint = f"The filters are {', '.join(sorted(FILTERS))}."
-    return refused("template_unsupported", node.lineno, "nothing can be called in templates", hint)
+    return template_error(
+        "template_unsupported", node.lineno, "nothing can be called in templates", hint
+    )
 
 
-_CHECKS: Mapping[type[nodes.Node], Callable[[Any, Facts], None]] = {
+_CHECKS: Mapping[type[nodes.Node], Callable[[Any, TemplateFeatures], None]] = {
     nodes.Name: _check_name,
     nodes.Getattr: _check_attribute,
     nodes.Getitem: _check_item,

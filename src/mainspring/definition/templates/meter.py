@@ -19,7 +19,7 @@ STEPS_PER_LOOK = 2_000
 VALUES_PER_RENDER = 6
 
 
-class Meter:
+class RenderMeter:
     """Counts down while a template runs; every refusal is an ``Invalid``."""
 
     __slots__ = ("_deadline", "_mark", "_memory", "_milliseconds", "fuel", "value_limit")

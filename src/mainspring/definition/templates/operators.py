@@ -11,43 +11,43 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import Any
 
-from mainspring.definition.templates.meter import Meter
+from mainspring.definition.templates.meter import RenderMeter
 from mainspring.definition.templates.tokens import MAX_INTEGER_BITS as _MOST_BITS
 from mainspring.definition.templates.values import (
     check_kinds,
     check_number,
+    describe_kind,
+    invalid_operation_error,
     is_number,
-    kind_of,
     to_text,
     weigh,
-    wrong,
 )
 
-Operation = Callable[[Any, Any, Meter], Any]
+BinaryOperation = Callable[[Any, Any, RenderMeter], Any]
 
 # Below this length CPython may search naively, so both lengths multiply.
 _NAIVE_HAYSTACK = 30_000
 _NAIVE_NEEDLE = 100
 
 
-def add(left: Any, right: Any, meter: Meter) -> Any:
+def add(left: Any, right: Any, meter: RenderMeter) -> Any:
     if is_number(left) and is_number(right):
-        return _computed(operator.add, left, right)
+        return _compute_number(operator.add, left, right)
     if type(left) is str and type(right) is str:
         meter.allocate(len(left) + len(right))
         return left + right
     if _is_list(left) and _is_list(right):
         _new_list(len(left) + len(right), meter)
         return [*left, *right]
-    raise wrong(
-        f"'+' cannot add {kind_of(left)} and {kind_of(right)}.",
+    raise invalid_operation_error(
+        f"'+' cannot add {describe_kind(left)} and {describe_kind(right)}.",
         "Use '~' to join values as text.",
     )
 
 
-def multiply(left: Any, right: Any, meter: Meter) -> Any:
+def multiply(left: Any, right: Any, meter: RenderMeter) -> Any:
     if is_number(left) and is_number(right):
-        return _computed(operator.mul, left, right)
+        return _compute_number(operator.mul, left, right)
     if type(left) is int:
         left, right = right, left
     if type(right) is int and (type(left) is str or _is_list(left)):
@@ -57,36 +57,40 @@ def multiply(left: Any, right: Any, meter: Meter) -> Any:
             return left * right
         _new_list(size, meter)
         return list(left) * right
-    raise wrong(f"'*' cannot multiply {kind_of(left)} by {kind_of(right)}.")
+    raise invalid_operation_error(
+        f"'*' cannot multiply {describe_kind(left)} by {describe_kind(right)}."
+    )
 
 
-def power(left: Any, right: Any, meter: Meter) -> Any:
+def power(left: Any, right: Any, meter: RenderMeter) -> Any:
     _numbers("**", left, right)
     meter.spend(8)
     # The least number of bits the result can have is known before it is computed.
     if type(left) is int and type(right) is int and (left.bit_length() - 1) * right > _MOST_BITS:
-        raise wrong("The result of '**' is too large.")
-    return _computed(operator.pow, left, right)
+        raise invalid_operation_error("The result of '**' is too large.")
+    return _compute_number(operator.pow, left, right)
 
 
-def modulo(left: Any, right: Any, meter: Meter) -> Any:
+def modulo(left: Any, right: Any, meter: RenderMeter) -> Any:
     del meter
     if type(left) is str:
-        raise wrong("'%' does not format text.", "Use '~' to join values as text.")
+        raise invalid_operation_error(
+            "'%' does not format text.", "Use '~' to join values as text."
+        )
     _numbers("%", left, right)
-    return _computed(operator.mod, left, right)
+    return _compute_number(operator.mod, left, right)
 
 
-def _plain(sign: str, compute: Callable[[Any, Any], Any]) -> Operation:
-    def run(left: Any, right: Any, meter: Meter) -> Any:
+def _plain(sign: str, compute: Callable[[Any, Any], Any]) -> BinaryOperation:
+    def run(left: Any, right: Any, meter: RenderMeter) -> Any:
         del meter
         _numbers(sign, left, right)
-        return _computed(compute, left, right)
+        return _compute_number(compute, left, right)
 
     return run
 
 
-ARITHMETIC: Mapping[str, Operation] = {
+ARITHMETIC: Mapping[str, BinaryOperation] = {
     "+": add,
     "-": _plain("-", operator.sub),
     "*": multiply,
@@ -107,27 +111,31 @@ def affirm(value: Any) -> Any:
 
 def _number(sign: str, value: Any) -> Any:
     if not is_number(value):
-        raise wrong(f"'{sign}' needs a number, and this is {kind_of(value)}.")
+        raise invalid_operation_error(
+            f"'{sign}' needs a number, and this is {describe_kind(value)}."
+        )
     check_number(value)
     return value
 
 
 def _numbers(sign: str, left: Any, right: Any) -> None:
     if not (is_number(left) and is_number(right)):
-        raise wrong(f"'{sign}' needs two numbers, not {kind_of(left)} and {kind_of(right)}.")
+        raise invalid_operation_error(
+            f"'{sign}' needs two numbers, not {describe_kind(left)} and {describe_kind(right)}."
+        )
 
 
-def _computed(compute: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+def _compute_number(compute: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
     check_number(left)
     check_number(right)
     try:
         made = compute(left, right)
     except ZeroDivisionError:
-        raise wrong("A number is divided by zero.") from None
+        raise invalid_operation_error("A number is divided by zero.") from None
     except OverflowError:
-        raise wrong("The result of a calculation is too large.") from None
+        raise invalid_operation_error("The result of a calculation is too large.") from None
     if not is_number(made):
-        raise wrong("A negative number has no such power.")
+        raise invalid_operation_error("A negative number has no such power.")
     check_number(made)
     return made
 
@@ -136,12 +144,12 @@ def _is_list(value: Any) -> bool:
     return type(value) is list or type(value) is tuple
 
 
-def _new_list(size: int, meter: Meter) -> None:
+def _new_list(size: int, meter: RenderMeter) -> None:
     meter.allocate(2 * size)
     meter.spend(size >> 5)
 
 
-def join_text(values: list[Any], meter: Meter) -> str:
+def join_text(values: list[Any], meter: RenderMeter) -> str:
     """'~': every value as text, one after the other."""
     meter.spend(2 * len(values))
     texts = [to_text(value, meter) for value in values]
@@ -149,8 +157,8 @@ def join_text(values: list[Any], meter: Meter) -> str:
     return "".join(texts)
 
 
-def equal(left: Any, right: Any, meter: Meter) -> bool:
-    if kind_of(left) != kind_of(right):
+def equal(left: Any, right: Any, meter: RenderMeter) -> bool:
+    if describe_kind(left) != describe_kind(right):
         # true equals 1 for Jinja too, and only numbers differ in kind but not in worth.
         return bool(left == right) if _is_scalar(left) and _is_scalar(right) else False
     if type(left) is str:
@@ -168,11 +176,11 @@ def _is_scalar(value: Any) -> bool:
     return type(value) not in (list, tuple, dict)
 
 
-def not_equal(left: Any, right: Any, meter: Meter) -> bool:
+def not_equal(left: Any, right: Any, meter: RenderMeter) -> bool:
     return not equal(left, right, meter)
 
 
-def comparable(left: Any, right: Any) -> bool:
+def is_comparable(left: Any, right: Any) -> bool:
     """Whether one of the two can come before the other."""
     if is_number(left):
         return is_number(right)
@@ -180,11 +188,11 @@ def comparable(left: Any, right: Any) -> bool:
     return kind is type(right) and (kind is str or kind is datetime or kind is date)
 
 
-def _ordered(sign: str, compare: Callable[[Any, Any], Any]) -> Operation:
-    def run(left: Any, right: Any, meter: Meter) -> bool:
-        if not comparable(left, right):
-            raise wrong(
-                f"'{sign}' cannot compare {kind_of(left)} with {kind_of(right)}.",
+def _build_comparison(sign: str, compare: Callable[[Any, Any], Any]) -> BinaryOperation:
+    def run(left: Any, right: Any, meter: RenderMeter) -> bool:
+        if not is_comparable(left, right):
+            raise invalid_operation_error(
+                f"'{sign}' cannot compare {describe_kind(left)} with {describe_kind(right)}.",
                 "Only two numbers or two texts have an order.",
             )
         if type(left) is str:
@@ -192,12 +200,14 @@ def _ordered(sign: str, compare: Callable[[Any, Any], Any]) -> Operation:
         try:
             return bool(compare(left, right))
         except TypeError:
-            raise wrong("A moment with a time zone has no order with one without.") from None
+            raise invalid_operation_error(
+                "A moment with a time zone has no order with one without."
+            ) from None
 
     return run
 
 
-def contains(item: Any, holder: Any, meter: Meter) -> bool:
+def contains(item: Any, holder: Any, meter: RenderMeter) -> bool:
     """'in': an item of a list, a key of an object, or a piece of a text."""
     kind = type(holder)
     if kind is str and type(item) is str:
@@ -207,15 +217,17 @@ def contains(item: Any, holder: Any, meter: Meter) -> bool:
         meter.spend(len(item) >> 8)
         return item in holder
     if kind is dict:
-        kind_of(item)
+        describe_kind(item)
         return False
     if kind is list or kind is tuple:
         return _among(item, holder, meter)
-    raise wrong(f"'in' cannot look for {kind_of(item)} in {kind_of(holder)}.")
+    raise invalid_operation_error(
+        f"'in' cannot look for {describe_kind(item)} in {describe_kind(holder)}."
+    )
 
 
-def _among(item: Any, holder: Any, meter: Meter) -> bool:
-    kind_of(item)
+def _among(item: Any, holder: Any, meter: RenderMeter) -> bool:
+    describe_kind(item)
     if not _is_scalar(item):
         meter.spend(6 * len(holder))
         return any(equal(item, entry, meter) for entry in holder)
@@ -225,7 +237,7 @@ def _among(item: Any, holder: Any, meter: Meter) -> bool:
     return item in holder
 
 
-def not_contains(item: Any, holder: Any, meter: Meter) -> bool:
+def not_contains(item: Any, holder: Any, meter: RenderMeter) -> bool:
     return not contains(item, holder, meter)
 
 
@@ -236,13 +248,13 @@ def search_cost(text: str, piece: str) -> int:
     return 1 + (len(text) >> 4)
 
 
-COMPARISONS: Mapping[str, Operation] = {
+COMPARISONS: Mapping[str, BinaryOperation] = {
     "eq": equal,
     "ne": not_equal,
-    "lt": _ordered("<", operator.lt),
-    "lteq": _ordered("<=", operator.le),
-    "gt": _ordered(">", operator.gt),
-    "gteq": _ordered(">=", operator.ge),
+    "lt": _build_comparison("<", operator.lt),
+    "lteq": _build_comparison("<=", operator.le),
+    "gt": _build_comparison(">", operator.gt),
+    "gteq": _build_comparison(">=", operator.ge),
     "in": contains,
     "notin": not_contains,
 }

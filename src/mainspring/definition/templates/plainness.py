@@ -23,7 +23,7 @@ _PLAIN = (
 )
 
 
-def texts_between(source: str) -> tuple[str, ...] | None:
+def split_plain_template(source: str) -> tuple[str, ...] | None:
     """The texts around the values that a template hands on; None when it does more than that.
 
     The source is one that ``parse_template`` takes.

@@ -12,47 +12,52 @@ from dataclasses import dataclass, field
 
 from jinja2 import nodes
 
-from mainspring.definition.templates.tree import Path, children, path_of, walk
+from mainspring.definition.templates.tree import (
+    ReferencePath,
+    get_constant_path,
+    list_children,
+    walk,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class TemplateReference:
     """A value that a template reads, as far as its path is constant."""
 
-    path: Path
+    path: ReferencePath
     line: int
     # Whether the template can do without it.
     guarded: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class _ReferenceScope:
     """What is known at one place: names made here, and paths known to be there."""
 
     local: set[str] = field(default_factory=set)
-    known: frozenset[Path] = frozenset()
+    known: frozenset[ReferencePath] = frozenset()
 
-    def inner(self, names: Iterable[str] = ()) -> _Block:
+    def inner(self, names: Iterable[str] = ()) -> _ReferenceScope:
         """A scope of its own: what is set inside stays inside."""
-        return _Block(self.local | set(names), self.known)
+        return _ReferenceScope(self.local | set(names), self.known)
 
-    def where(self, paths: Iterable[Path]) -> _Block:
+    def where(self, paths: Iterable[ReferencePath]) -> _ReferenceScope:
         """The same scope, with more known about it."""
-        return _Block(self.local, self.known | frozenset(paths))
+        return _ReferenceScope(self.local, self.known | frozenset(paths))
 
-    def knows(self, path: Path) -> bool:
+    def knows(self, path: ReferencePath) -> bool:
         """Whether this path lies on one that is there, or goes on from it."""
         return any(one[: len(path)] == path[: len(one)] for one in self.known)
 
 
-def find_references(tree: nodes.Node) -> tuple[Reference, ...]:
+def find_references(tree: nodes.Node) -> tuple[TemplateReference, ...]:
     """Every read of a free name, in the order of the source."""
-    found: list[Reference] = []
-    _visit(tree, _Block(), found)
+    found: list[TemplateReference] = []
+    _visit(tree, _ReferenceScope(), found)
     return tuple(dict.fromkeys(found))
 
 
-def _visit(node: nodes.Node, block: _Block, found: list[Reference]) -> None:
+def _visit(node: nodes.Node, block: _ReferenceScope, found: list[TemplateReference]) -> None:
     match node:
         case nodes.Name() | nodes.Getattr() | nodes.Getitem():
             _visit_path(node, block, found, guarded=False)
@@ -63,17 +68,19 @@ def _visit(node: nodes.Node, block: _Block, found: list[Reference]) -> None:
             _visit_soft(node.node, block, found)
         case nodes.And() | nodes.Or():
             _visit(node.left, block, found)
-            known = _known(node.left, isinstance(node, nodes.And))
+            known = _list_known_paths(node.left, isinstance(node, nodes.And))
             _visit(node.right, block.where(known), found)
         case nodes.CondExpr():
             _visit_choice(node, block, found)
         case nodes.Stmt():
             _visit_statement(node, block, found)
         case _:
-            _visit_each(children(node), block, found)
+            _visit_each(list_children(node), block, found)
 
 
-def _visit_statement(node: nodes.Stmt, block: _Block, found: list[Reference]) -> None:
+def _visit_statement(
+    node: nodes.Stmt, block: _ReferenceScope, found: list[TemplateReference]
+) -> None:
     match node:
         case nodes.If():
             _visit_if(node, block, found)
@@ -91,17 +98,21 @@ def _visit_statement(node: nodes.Stmt, block: _Block, found: list[Reference]) ->
             names = [name for target in node.targets for name in _targets(target)]
             _visit_each(node.body, block.inner(names), found)
         case _:
-            _visit_each(children(node), block, found)
+            _visit_each(list_children(node), block, found)
 
 
-def _visit_each(items: Iterable[nodes.Node], block: _Block, found: list[Reference]) -> None:
+def _visit_each(
+    items: Iterable[nodes.Node], block: _ReferenceScope, found: list[TemplateReference]
+) -> None:
     for item in items:
         _visit(item, block, found)
 
 
-def _visit_path(node: nodes.Node, block: _Block, found: list[Reference], *, guarded: bool) -> None:
+def _visit_path(
+    node: nodes.Node, block: _ReferenceScope, found: list[TemplateReference], *, guarded: bool
+) -> None:
     """Records the longest constant path and goes on inside computed keys."""
-    path = path_of(node)
+    path = get_constant_path(node)
     if path is None:
         assert isinstance(node, nodes.Getattr | nodes.Getitem)
         if isinstance(node, nodes.Getitem):
@@ -111,10 +122,10 @@ def _visit_path(node: nodes.Node, block: _Block, found: list[Reference], *, guar
         else:
             _visit(node.node, block, found)
     elif path[0] not in block.local:
-        found.append(Reference(path, node.lineno, guarded or block.knows(path)))
+        found.append(TemplateReference(path, node.lineno, guarded or block.knows(path)))
 
 
-def _visit_soft(node: nodes.Node, block: _Block, found: list[Reference]) -> None:
+def _visit_soft(node: nodes.Node, block: _ReferenceScope, found: list[TemplateReference]) -> None:
     """An operand that may be absent."""
     if isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem):
         _visit_path(node, block, found, guarded=True)
@@ -122,28 +133,30 @@ def _visit_soft(node: nodes.Node, block: _Block, found: list[Reference]) -> None
         _visit(node, block, found)
 
 
-def _visit_choice(node: nodes.CondExpr, block: _Block, found: list[Reference]) -> None:
+def _visit_choice(
+    node: nodes.CondExpr, block: _ReferenceScope, found: list[TemplateReference]
+) -> None:
     _visit(node.test, block, found)
-    _visit(node.expr1, block.where(_known(node.test, True)), found)
+    _visit(node.expr1, block.where(_list_known_paths(node.test, True)), found)
     if node.expr2 is not None:
-        _visit(node.expr2, block.where(_known(node.test, False)), found)
+        _visit(node.expr2, block.where(_list_known_paths(node.test, False)), found)
 
 
-def _visit_if(node: nodes.If, block: _Block, found: list[Reference]) -> None:
+def _visit_if(node: nodes.If, block: _ReferenceScope, found: list[TemplateReference]) -> None:
     for branch in (node, *node.elif_):
         _visit(branch.test, block, found)
-        _visit_each(branch.body, block.where(_known(branch.test, True)), found)
-        block = block.where(_known(branch.test, False))
+        _visit_each(branch.body, block.where(_list_known_paths(branch.test, True)), found)
+        block = block.where(_list_known_paths(branch.test, False))
     _visit_each(node.else_, block, found)
 
 
-def _visit_for(node: nodes.For, block: _Block, found: list[Reference]) -> None:
+def _visit_for(node: nodes.For, block: _ReferenceScope, found: list[TemplateReference]) -> None:
     _visit(node.iter, block, found)
     names = _targets(node.target)
-    known: frozenset[Path] = frozenset()
+    known: frozenset[ReferencePath] = frozenset()
     if node.test is not None:
         _visit(node.test, block.inner(names), found)
-        known = frozenset(_known(node.test, True))
+        known = frozenset(_list_known_paths(node.test, True))
     _visit_each(node.body, block.inner((*names, "loop")).where(known), found)
     _visit_each(node.else_, block.inner(), found)
 
@@ -152,17 +165,17 @@ def _targets(target: nodes.Node) -> tuple[str, ...]:
     return tuple(node.name for node in walk(target) if isinstance(node, nodes.Name))
 
 
-def _known(test: nodes.Node, truth: bool) -> set[Path]:
+def _list_known_paths(test: nodes.Node, truth: bool) -> set[ReferencePath]:
     """The paths that are certainly there when a test came out like this."""
     match test:
         case nodes.Test(name="defined" | "undefined"):
-            path = path_of(test.node)
+            path = get_constant_path(test.node)
             return {path} if path is not None and truth == (test.name == "defined") else set()
         case nodes.Not():
-            return _known(test.node, not truth)
+            return _list_known_paths(test.node, not truth)
         case nodes.And() if truth:
-            return _known(test.left, True) | _known(test.right, True)
+            return _list_known_paths(test.left, True) | _list_known_paths(test.right, True)
         case nodes.Or() if not truth:
-            return _known(test.left, False) | _known(test.right, False)
+            return _list_known_paths(test.left, False) | _list_known_paths(test.right, False)
         case _:
             return set()

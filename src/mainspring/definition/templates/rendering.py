@@ -13,15 +13,15 @@ from jinja2 import nodes
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.secret import SecretRef
-from mainspring.definition.templates.meter import Meter
+from mainspring.definition.templates.meter import RenderMeter
 
 
-class Rendering:
+class RenderState:
     """Made for each render and thrown away after it, so templates can be shared."""
 
     __slots__ = ("frame", "line", "meter", "names", "out", "room")
 
-    def __init__(self, names: Mapping[str, Any], meter: Meter, room: int) -> None:
+    def __init__(self, names: Mapping[str, Any], meter: RenderMeter, room: int) -> None:
         self.names = names
         # What the template itself has named: for, set and with.
         self.frame: dict[str, Any] = {}
@@ -42,10 +42,10 @@ class Rendering:
         return "".join(map(str, self.out))
 
 
-Expression: TypeAlias = Callable[[Rendering], Any]
+Expression: TypeAlias = Callable[[RenderState], Any]
 
 
-class Compiler(Protocol):
+class ExpressionCompilerProtocol(Protocol):
     """Turns expression nodes into closures."""
 
     @property
@@ -58,5 +58,5 @@ class Compiler(Protocol):
     def soft(self, node: nodes.Node) -> Expression: ...
 
 
-def constant(value: Any) -> Expression:
+def compile_constant(value: Any) -> Expression:
     return lambda state: value

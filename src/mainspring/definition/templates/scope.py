@@ -102,7 +102,7 @@ class RunFacts:
         return said
 
 
-class Scope:
+class TemplateScope:
     """The names at one place of a plan; ``names`` is what a template is given."""
 
     __slots__ = ("_names", "_steps")
@@ -123,14 +123,14 @@ class Scope:
         if name not in RESERVED:
             self._names[name] = output
 
-    def push(self, names: Mapping[str, Any]) -> Scope:
+    def push(self, names: Mapping[str, Any]) -> TemplateScope:
         """The scope of one item: everything known here, and these names on top."""
         allowed = {
             name: value
             for name, value in names.items()
             if name not in RESERVED or name in _OF_ITEMS
         }
-        return Scope({**self._names, **allowed}, self._steps)
+        return TemplateScope({**self._names, **allowed}, self._steps)
 
 
 def build_run_context(
@@ -139,7 +139,7 @@ def build_run_context(
     inputs: Mapping[str, Any],
     trigger: Any = None,
     steps: Mapping[str, Any] | None = None,
-) -> Scope:
+) -> TemplateScope:
     """The scope in which a plan begins, or goes on after the steps already done.
 
     A trigger may have brought any JSON value; it is shown as it came, and nothing as an
@@ -148,7 +148,7 @@ def build_run_context(
     brought = {} if trigger is None else trigger
     if isinstance(brought, Mapping):
         brought = dict(brought)
-    scope = Scope({"run": facts.as_data(), "inputs": dict(inputs), "trigger": brought}, {})
+    scope = TemplateScope({"run": facts.as_data(), "inputs": dict(inputs), "trigger": brought}, {})
     for name, output in (steps or {}).items():
         scope.add(name, output)
     return scope

@@ -14,35 +14,35 @@ from typing import Any, TypeAlias
 from jinja2 import nodes
 
 from mainspring.contracts.secret import SecretRef
-from mainspring.definition.templates.expressions import Expressions, cost_of
-from mainspring.definition.templates.grammar import Facts, secret_name
-from mainspring.definition.templates.rendering import Expression, Rendering
-from mainspring.definition.templates.values import kind_of, to_text, wrong
+from mainspring.definition.templates.expressions import ExpressionCompiler, compute_cost
+from mainspring.definition.templates.grammar import TemplateFeatures, read_secret_name
+from mainspring.definition.templates.rendering import Expression, RenderState
+from mainspring.definition.templates.values import describe_kind, invalid_operation_error, to_text
 
-Statement: TypeAlias = Callable[[Rendering], None]
+Statement: TypeAlias = Callable[[RenderState], None]
 Binder: TypeAlias = Callable[[dict[str, Any], Any], None]
 
 
-def compiler_for(facts: Facts) -> Statements:
+def build_statement_compiler(facts: TemplateFeatures) -> StatementCompiler:
     """A compiler for one checked template."""
     local = frozenset(facts.made | {"loop"} if facts.has_loops else facts.made)
-    return Statements(Expressions(local), facts.says_loop, facts.sets)
+    return StatementCompiler(ExpressionCompiler(local), facts.says_loop, facts.sets)
 
 
-def run_all(body: Sequence[Statement], state: Rendering) -> None:
+def run_all(body: Sequence[Statement], state: RenderState) -> None:
     for statement in body:
         statement(state)
 
 
 @dataclass(frozen=True, slots=True)
-class Statements:
+class StatementCompiler:
     """Turns statements into closures.
 
     What a template never does is known before: loops then leave out the ``loop`` object,
     and share one frame when nothing is set in them.
     """
 
-    compiler: Expressions
+    compiler: ExpressionCompiler
     says_loop: bool
     sets: bool
 
@@ -69,12 +69,12 @@ class Statements:
     def _output(self, node: nodes.Expr) -> Statement:
         if isinstance(node, nodes.TemplateData):
             return _constant(node.data)
-        name = secret_name(node)
+        name = read_secret_name(node)
         if name is not None:
             return _secret(SecretRef(name))
-        made, cost, line = self.compiler.strict(node), 3 + cost_of(node), node.lineno
+        made, cost, line = self.compiler.strict(node), 3 + compute_cost(node), node.lineno
 
-        def run(state: Rendering) -> None:
+        def run(state: RenderState) -> None:
             state.line = line
             state.meter.spend(cost)
             value = made(state)
@@ -87,10 +87,10 @@ class Statements:
             (self.compiler.strict(branch.test), self.body(branch.body), branch.test.lineno)
             for branch in (node, *node.elif_)
         ]
-        cost = 2 + sum(cost_of(branch.test) for branch in (node, *node.elif_))
+        cost = 2 + sum(compute_cost(branch.test) for branch in (node, *node.elif_))
         otherwise = self.body(node.else_)
 
-        def run(state: Rendering) -> None:
+        def run(state: RenderState) -> None:
             state.meter.spend(cost)
             for test, body, line in branches:
                 state.line = line
@@ -105,7 +105,7 @@ class Statements:
         one_pass = self._pass(node)
         otherwise = self.body(node.else_)
 
-        def run(state: Rendering) -> None:
+        def run(state: RenderState) -> None:
             outer = state.frame
             found = items(state)
             if found:
@@ -119,12 +119,18 @@ class Statements:
 
     def _items(self, node: nodes.For) -> Expression:
         """What a loop walks over, after its own ``if``."""
-        source, cost, line = self.compiler.strict(node.iter), 4 + cost_of(node.iter), node.lineno
+        source, cost, line = (
+            self.compiler.strict(node.iter),
+            4 + compute_cost(node.iter),
+            node.lineno,
+        )
         test = None if node.test is None else self.compiler.strict(node.test)
-        test_cost = 0 if node.test is None else 4 + cost_of(node.test) + 2 * cost_of(node.target)
-        bind = binder(node.target)
+        test_cost = (
+            0 if node.test is None else 4 + compute_cost(node.test) + 2 * compute_cost(node.target)
+        )
+        bind = build_binder(node.target)
 
-        def run(state: Rendering) -> Any:
+        def run(state: RenderState) -> Any:
             state.line = line
             state.meter.spend(cost)
             found = _walkable(source(state), state)
@@ -142,12 +148,12 @@ class Statements:
 
         return run
 
-    def _pass(self, node: nodes.For) -> Callable[[Rendering, Any], None]:
-        bind, body = binder(node.target), self.body(node.body)
+    def _pass(self, node: nodes.For) -> Callable[[RenderState, Any], None]:
+        bind, body = build_binder(node.target), self.body(node.body)
         with_loop, sets = self.says_loop, self.sets
-        own_cost = 6 + 2 * cost_of(node.target) + (8 if with_loop else 0)
+        own_cost = 6 + 2 * compute_cost(node.target) + (8 if with_loop else 0)
 
-        def run(state: Rendering, found: Any) -> None:
+        def run(state: RenderState, found: Any) -> None:
             outer = state.frame
             frame = dict(outer)
             cost = own_cost + (len(outer) >> 3 if sets else 0)
@@ -164,10 +170,14 @@ class Statements:
         return run
 
     def _set(self, node: nodes.Assign) -> Statement:
-        bind, made, cost = binder(node.target), self.compiler.strict(node.node), cost_of(node)
+        bind, made, cost = (
+            build_binder(node.target),
+            self.compiler.strict(node.node),
+            compute_cost(node),
+        )
         line = node.lineno
 
-        def run(state: Rendering) -> None:
+        def run(state: RenderState) -> None:
             state.line = line
             state.meter.spend(cost)
             bind(state.frame, made(state))
@@ -175,13 +185,13 @@ class Statements:
         return run
 
     def _set_block(self, node: nodes.AssignBlock) -> Statement:
-        bind, body, line = binder(node.target), self.body(node.body), node.lineno
-        made: Expression = lambda state: _captured(body, state)  # noqa: E731
+        bind, body, line = build_binder(node.target), self.body(node.body), node.lineno
+        made: Expression = lambda state: _capture_output(body, state)  # noqa: E731
         cost = 4
         if node.filter is not None:
-            made, cost = self.compiler.filtered(node.filter, made), cost + cost_of(node.filter)
+            made, cost = self.compiler.filtered(node.filter, made), cost + compute_cost(node.filter)
 
-        def run(state: Rendering) -> None:
+        def run(state: RenderState) -> None:
             state.line = line
             state.meter.spend(cost)
             bind(state.frame, made(state))
@@ -190,12 +200,16 @@ class Statements:
 
     def _with(self, node: nodes.With) -> Statement:
         pairs = [
-            (binder(target), self.compiler.strict(value))
+            (build_binder(target), self.compiler.strict(value))
             for target, value in zip(node.targets, node.values, strict=True)
         ]
-        body, cost, line = self.body(node.body), 3 + sum(map(cost_of, node.values)), node.lineno
+        body, cost, line = (
+            self.body(node.body),
+            3 + sum(map(compute_cost, node.values)),
+            node.lineno,
+        )
 
-        def run(state: Rendering) -> None:
+        def run(state: RenderState) -> None:
             state.line = line
             state.meter.spend(cost + (len(state.frame) >> 3))
             outer = state.frame
@@ -209,7 +223,7 @@ class Statements:
         return run
 
 
-def binder(target: nodes.Node) -> Binder:
+def build_binder(target: nodes.Node) -> Binder:
     """Puts a value under a name, or its items under several."""
     if isinstance(target, nodes.Name):
         name = target.name
@@ -219,15 +233,15 @@ def binder(target: nodes.Node) -> Binder:
 
         return bind
     assert isinstance(target, nodes.Tuple)
-    return _unpacker([binder(item) for item in target.items])
+    return _unpacker([build_binder(item) for item in target.items])
 
 
 def _unpacker(binders: list[Binder]) -> Binder:
     def bind(frame: dict[str, Any], value: Any) -> None:
         if type(value) not in (list, tuple) or len(value) != len(binders):
-            raise wrong(
+            raise invalid_operation_error(
                 f"{len(binders)} names need a list of {len(binders)} items, "
-                f"and this is {_counted(value)}."
+                f"and this is {_describe_count(value)}."
             )
         for each, item in zip(binders, value, strict=True):
             each(frame, item)
@@ -235,13 +249,13 @@ def _unpacker(binders: list[Binder]) -> Binder:
     return bind
 
 
-def _counted(value: Any) -> str:
-    kind = kind_of(value)
+def _describe_count(value: Any) -> str:
+    kind = describe_kind(value)
     return f"a list of {len(value)}" if kind == "a list" else kind
 
 
 def _constant(text: str) -> Statement:
-    def run(state: Rendering) -> None:
+    def run(state: RenderState) -> None:
         state.meter.spend(2)
         state.emit(text)
 
@@ -249,21 +263,23 @@ def _constant(text: str) -> Statement:
 
 
 def _secret(name: SecretRef) -> Statement:
-    def run(state: Rendering) -> None:
+    def run(state: RenderState) -> None:
         state.meter.spend(2)
         state.out.append(name)
 
     return run
 
 
-def _walkable(value: Any, state: Rendering) -> Any:
+def _walkable(value: Any, state: RenderState) -> Any:
     kind = type(value)
     if kind is dict:
         state.meter.spend(len(value) >> 4)
         state.meter.allocate(2 * len(value))
         value = list(value)
     elif kind not in (list, tuple, str):
-        raise wrong(f"A loop needs a list, an object or text, and this is {kind_of(value)}.")
+        raise invalid_operation_error(
+            f"A loop needs a list, an object or text, and this is {describe_kind(value)}."
+        )
     return value
 
 
@@ -286,7 +302,7 @@ def _loop(found: Any, place: int) -> dict[str, Any]:
     return said
 
 
-def _captured(body: Sequence[Statement], state: Rendering) -> str:
+def _capture_output(body: Sequence[Statement], state: RenderState) -> str:
     """What a body puts out, kept as text instead."""
     out, room, outer = state.out, state.room, state.frame
     state.out, state.room, state.frame = [], state.meter.value_limit, dict(outer)

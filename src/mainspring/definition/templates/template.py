@@ -13,21 +13,25 @@ from jinja2 import nodes
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretRef, SecretText
-from mainspring.definition.templates.expressions import cost_of
+from mainspring.definition.templates.expressions import compute_cost
 from mainspring.definition.templates.grammar import check, is_secret_path
-from mainspring.definition.templates.meter import Meter
-from mainspring.definition.templates.references import Reference, find_references
-from mainspring.definition.templates.rendering import Compiler, Expression, Rendering
-from mainspring.definition.templates.statements import Statement, compiler_for, run_all
+from mainspring.definition.templates.meter import RenderMeter
+from mainspring.definition.templates.references import TemplateReference, find_references
+from mainspring.definition.templates.rendering import (
+    Expression,
+    ExpressionCompilerProtocol,
+    RenderState,
+)
+from mainspring.definition.templates.statements import Statement, build_statement_compiler, run_all
 from mainspring.definition.templates.tokens import (
     check_size,
+    format_location,
     has_syntax,
-    located,
     read_expression,
     read_template,
-    too_complex,
+    template_too_complex_error,
 )
-from mainspring.definition.templates.tree import line_of
+from mainspring.definition.templates.tree import get_line
 from mainspring.definition.templates.values import to_native
 
 # A compiled template may take a hundred times its source.
@@ -40,7 +44,7 @@ class Template:
 
     source: str
     # What it reads from the run; names it makes itself are not among them.
-    references: tuple[Reference, ...]
+    references: tuple[TemplateReference, ...]
     secret_names: frozenset[str]
     is_literal: bool
     limits: Limits = field(repr=False)
@@ -50,23 +54,27 @@ class Template:
 
     def render(self, context: Mapping[str, Any]) -> str | SecretText:
         """The text; with secrets in it, their names stand where the values will be."""
-        return self.source if self.is_literal else self.render_with(context, Meter(self.limits))
+        return (
+            self.source if self.is_literal else self.render_with(context, RenderMeter(self.limits))
+        )
 
     def value(self, context: Mapping[str, Any]) -> Any:
         """The value of a template that is one expression; the text of any other."""
-        return self.source if self.is_literal else self.value_with(context, Meter(self.limits))
+        return (
+            self.source if self.is_literal else self.value_with(context, RenderMeter(self.limits))
+        )
 
-    def render_with(self, context: Mapping[str, Any], meter: Meter) -> str | SecretText:
+    def render_with(self, context: Mapping[str, Any], meter: RenderMeter) -> str | SecretText:
         """Like ``render``, out of a budget that several templates share."""
-        state = Rendering(context, meter, self.limits.template_output)
+        state = RenderState(context, meter, self.limits.template_output)
         _run(lambda: run_all(self.body, state), state)
         if self.secret_names:
-            return SecretText(_merged(state.out))
+            return SecretText(_merge_pieces(state.out))
         made = state.text()
         meter.allocate(len(made))
         return made
 
-    def value_with(self, context: Mapping[str, Any], meter: Meter) -> Any:
+    def value_with(self, context: Mapping[str, Any], meter: RenderMeter) -> Any:
         """Like ``value``, out of a budget that several templates share."""
         if self.expression is None:
             return self.render_with(context, meter)
@@ -78,13 +86,13 @@ class Predicate:
     """An expression that decides; what it reads must be there."""
 
     source: str
-    references: tuple[Reference, ...]
+    references: tuple[TemplateReference, ...]
     limits: Limits = field(repr=False)
     expression: Expression = field(repr=False, compare=False)
 
     def test(self, context: Mapping[str, Any]) -> bool:
         """Whether the expression is true: 0, none, false and what is empty are not."""
-        return bool(_value(self.expression, context, Meter(self.limits)))
+        return bool(_value(self.expression, context, RenderMeter(self.limits)))
 
 
 def parse_template(source: str, limits: Limits, *, secrets: bool = False) -> Template:
@@ -99,11 +107,11 @@ def parse_predicate(source: str, limits: Limits) -> Predicate:
     """Reads a condition, bare or in double braces."""
     check_size(source, limits)
     tree = _condition(source)
-    compiler = compiler_for(check(tree, secrets=False)).compiler
+    compiler = build_statement_compiler(check(tree, secrets=False)).compiler
     try:
-        return Predicate(source, find_references(tree), limits, _costed(tree, compiler))
+        return Predicate(source, find_references(tree), limits, _charge_cost(tree, compiler))
     except RecursionError:
-        raise too_complex(1) from None
+        raise template_too_complex_error(1) from None
 
 
 def render_template(source: str, context: Mapping[str, Any], limits: Limits) -> str | SecretText:
@@ -120,7 +128,7 @@ def _parse(source: str, limits: Limits, secrets: bool) -> Template:
     tree = read_template(source)
     facts = check(tree, secrets=secrets)
     single = None if facts.secret_names else _single(tree)
-    compiler = compiler_for(facts)
+    compiler = build_statement_compiler(facts)
     try:
         return Template(
             source,
@@ -129,13 +137,13 @@ def _parse(source: str, limits: Limits, secrets: bool) -> Template:
             is_literal=False,
             limits=limits,
             body=tuple(compiler.body(tree.body)),
-            expression=None if single is None else _costed(single, compiler.compiler),
+            expression=None if single is None else _charge_cost(single, compiler.compiler),
         )
     except RecursionError:
-        raise too_complex(1) from None
+        raise template_too_complex_error(1) from None
 
 
-class _Kept:
+class _TemplateCache:
     """The templates used last, as far as their sources fit into a number of characters."""
 
     __slots__ = ("_found", "_lock", "_room")
@@ -164,10 +172,10 @@ class _Kept:
 
 
 # Reading is a pure function of these three, so what is kept can never be stale.
-_KEPT = _Kept(_CHARACTERS_KEPT)
+_KEPT = _TemplateCache(_CHARACTERS_KEPT)
 
 
-def _without_secrets(found: tuple[Reference, ...]) -> tuple[Reference, ...]:
+def _without_secrets(found: tuple[TemplateReference, ...]) -> tuple[TemplateReference, ...]:
     return tuple(reference for reference in found if not is_secret_path(reference.path))
 
 
@@ -200,11 +208,11 @@ def _is_blank(part: nodes.Node) -> bool:
     return isinstance(part, nodes.TemplateData) and not part.data.strip()
 
 
-def _costed(node: nodes.Expr, compiler: Compiler) -> Expression:
+def _charge_cost(node: nodes.Expr, compiler: ExpressionCompilerProtocol) -> Expression:
     """The expression as a whole: it charges its static cost and says its line."""
-    made, cost, line = compiler.strict(node), 3 + cost_of(node), line_of(node)
+    made, cost, line = compiler.strict(node), 3 + compute_cost(node), get_line(node)
 
-    def run(state: Rendering) -> Any:
+    def run(state: RenderState) -> Any:
         state.line = line
         state.meter.spend(cost)
         return made(state)
@@ -212,26 +220,26 @@ def _costed(node: nodes.Expr, compiler: Compiler) -> Expression:
     return run
 
 
-def _value(expression: Expression, context: Mapping[str, Any], meter: Meter) -> Any:
-    state = Rendering(context, meter, 0)
+def _value(expression: Expression, context: Mapping[str, Any], meter: RenderMeter) -> Any:
+    state = RenderState(context, meter, 0)
     found: list[Any] = []
     _run(lambda: found.append(to_native(expression(state), meter)), state)
     return found[0]
 
 
-def _run(work: Callable[[], None], state: Rendering) -> None:
+def _run(work: Callable[[], None], state: RenderState) -> None:
     """Says where in the template a refusal arose."""
     try:
         work()
     except Invalid as error:
         raise Invalid(
-            located(state.line, error.detail), code=error.code, suggestion=error.suggestion
+            format_location(state.line, error.detail), code=error.code, suggestion=error.suggestion
         ) from None
     except RecursionError:
-        raise too_complex(state.line) from None
+        raise template_too_complex_error(state.line) from None
 
 
-def _merged(pieces: Iterable[str | SecretRef]) -> tuple[str | SecretRef, ...]:
+def _merge_pieces(pieces: Iterable[str | SecretRef]) -> tuple[str | SecretRef, ...]:
     """Neighbouring text becomes one piece; empty text none."""
     merged: list[str | SecretRef] = []
     for piece in pieces:

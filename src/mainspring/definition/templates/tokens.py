@@ -70,7 +70,7 @@ _ESCAPE = re.compile(
     r"|U(?P<long>[0-9a-fA-F]{8})|N\{(?P<name>[^}]{1,80})\}|(?P<one>[\\'\"abfnrtv\n])"
     r"|(?P<bad>[xuUN]))"
 )
-_ONE = {
+_ESCAPES = {
     "\\": "\\",
     "'": "'",
     '"': '"',
@@ -119,14 +119,16 @@ def read_expression(source: str) -> nodes.Expr:
     return _read(source, "variable", _whole_expression)
 
 
-def located(line: int, sentence: str) -> str:
+def format_location(line: int, sentence: str) -> str:
     """The one way a place inside a template is shown."""
     return f"Line {line}: {sentence[:1].upper()}{sentence[1:]}"
 
 
-def too_complex(line: int) -> Invalid:
+def template_too_complex_error(line: int) -> Invalid:
     return Invalid(
-        located(line, "the template is too complex: it nests too deeply or has too many parts."),
+        format_location(
+            line, "the template is too complex: it nests too deeply or has too many parts."
+        ),
         code="template_too_complex",
         suggestion="Split it over several templates or steps.",
     )
@@ -148,7 +150,7 @@ def _read(source: str, state: str | None, parse: Callable[[Parser], Tree]) -> Tr
     except TemplateSyntaxError as error:
         raise _syntax(error.lineno, error.message or "this cannot be read") from None
     except RecursionError:
-        raise too_complex(parser.stream.current.lineno) from None
+        raise template_too_complex_error(parser.stream.current.lineno) from None
 
 
 @cache
@@ -169,16 +171,16 @@ def _tokens(source: str, state: str | None) -> Iterator[Token]:
         elif before == "block_begin" and kind == "name" and text not in _TAGS:
             raise _unknown_tag(line, text)
         if count > MAX_TOKENS or brackets > MAX_BRACKETS:
-            raise too_complex(line)
+            raise template_too_complex_error(line)
         before = kind
-        yield _decoded(line, kind, text)
+        yield _decode_token(line, kind, text)
 
 
-def _decoded(line: int, kind: str, text: str) -> Token:
+def _decode_token(line: int, kind: str, text: str) -> Token:
     if kind == "operator":
         return Token(line, operators[text], text)
     if kind == "name" and not text.isidentifier():
-        raise _syntax(line, f"{_quoted(text)} is not a name")
+        raise _syntax(line, f"{_quote_text(text)} is not a name")
     if kind == "string":
         return Token(line, kind, _text(line, text[1:-1]))
     # The parser hands the values of number tokens on untouched.
@@ -191,7 +193,7 @@ def _decoded(line: int, kind: str, text: str) -> Token:
 
 def _unknown_tag(line: int, name: str) -> Invalid:
     return Invalid(
-        located(line, f"there is no tag called {_quoted(name)}."),
+        format_location(line, f"there is no tag called {_quote_text(name)}."),
         code="template_unsupported",
         suggestion="The tags are if, elif, else, for, set, with and raw.",
     )
@@ -216,36 +218,36 @@ def _float(line: int, text: str) -> float:
 def _digits(line: int, text: str) -> str:
     # The lexer takes the digits of every script; numbers are written with 0 to 9.
     if not text.isascii():
-        raise _syntax(line, f"{_quoted(text)} is not a number")
+        raise _syntax(line, f"{_quote_text(text)} is not a number")
     return text
 
 
 def _too_large(line: int) -> Invalid:
-    return Invalid(located(line, "this number is too large."), code="template_value")
+    return Invalid(format_location(line, "this number is too large."), code="template_value")
 
 
 def _text(line: int, text: str) -> str:
     if "\\" not in text:
         return text
-    return _ESCAPE.sub(lambda found: _unescaped(line, found), text)
+    return _ESCAPE.sub(lambda found: _decode_escape(line, found), text)
 
 
-def _unescaped(line: int, found: re.Match[str]) -> str:
+def _decode_escape(line: int, found: re.Match[str]) -> str:
     kind, spelled = found.lastgroup, found[found.lastgroup or 0]
     if kind == "one":
-        return _ONE[spelled]
+        return _ESCAPES[spelled]
     if kind == "name":
-        code = _named(spelled)
+        code = _lookup_character(spelled)
     elif kind == "bad":
         code = -1
     else:
         code = int(spelled, 8 if kind == "octal" else 16)
     if not 0 < code <= 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        raise _syntax(line, f"the escape {_quoted(found[0])} does not name a character")
+        raise _syntax(line, f"the escape {_quote_text(found[0])} does not name a character")
     return chr(code)
 
 
-def _named(name: str) -> int:
+def _lookup_character(name: str) -> int:
     try:
         found = unicodedata.lookup(name)
     except KeyError:
@@ -256,9 +258,10 @@ def _named(name: str) -> int:
 def _syntax(line: int, message: str) -> Invalid:
     said = message if len(message) <= _MAX_QUOTED else message[:_MAX_QUOTED] + "…"
     return Invalid(
-        located(line, f"the template cannot be read: {said.rstrip('.')}."), code="template_syntax"
+        format_location(line, f"the template cannot be read: {said.rstrip('.')}."),
+        code="template_syntax",
     )
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:40] + "…")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from jinja2 import nodes
 
 _TWO = ("left", "right")
-_ONE = ("node",)
+_ONE_CHILD = ("node",)
 
 CHILDREN: Mapping[type[nodes.Node], tuple[str, ...]] = {
     nodes.Template: ("body",),
@@ -28,7 +28,7 @@ CHILDREN: Mapping[type[nodes.Node], tuple[str, ...]] = {
     nodes.Tuple: ("items",),
     nodes.Dict: ("items",),
     nodes.Pair: ("key", "value"),
-    nodes.Getattr: _ONE,
+    nodes.Getattr: _ONE_CHILD,
     nodes.Getitem: ("node", "arg"),
     nodes.Slice: ("start", "stop", "step"),
     nodes.Filter: ("node", "args", "kwargs", "dyn_args", "dyn_kwargs"),
@@ -40,9 +40,9 @@ CHILDREN: Mapping[type[nodes.Node], tuple[str, ...]] = {
     nodes.Concat: ("nodes",),
     nodes.And: _TWO,
     nodes.Or: _TWO,
-    nodes.Not: _ONE,
-    nodes.Neg: _ONE,
-    nodes.Pos: _ONE,
+    nodes.Not: _ONE_CHILD,
+    nodes.Neg: _ONE_CHILD,
+    nodes.Pos: _ONE_CHILD,
     nodes.Add: _TWO,
     nodes.Sub: _TWO,
     nodes.Mul: _TWO,
@@ -52,10 +52,10 @@ CHILDREN: Mapping[type[nodes.Node], tuple[str, ...]] = {
     nodes.Pow: _TWO,
 }
 
-Path = tuple[str, ...]
+ReferencePath = tuple[str, ...]
 
 
-def children(node: nodes.Node) -> list[nodes.Node]:
+def list_children(node: nodes.Node) -> list[nodes.Node]:
     """The nodes directly below one that the grammar has let through."""
     found: list[nodes.Node] = []
     for name in CHILDREN[type(node)]:
@@ -73,10 +73,10 @@ def walk(tree: nodes.Node) -> Iterator[nodes.Node]:
     while waiting:
         node = waiting.pop()
         yield node
-        waiting.extend(children(node))
+        waiting.extend(list_children(node))
 
 
-def path_of(node: nodes.Node) -> Path | None:
+def get_constant_path(node: nodes.Node) -> ReferencePath | None:
     """The constant path of an expression such as ``steps.fetch["body"]``."""
     keys: list[str] = []
     while True:
@@ -92,7 +92,7 @@ def path_of(node: nodes.Node) -> Path | None:
         node = node.node
 
 
-def line_of(node: nodes.Node) -> int:
+def get_line(node: nodes.Node) -> int:
     # Some nodes are made without a line; the parser's types promise one.
     line: int | None = node.lineno
     return line or 1

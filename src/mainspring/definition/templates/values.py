@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from mainspring.contracts.errors import Invalid
-from mainspring.definition.templates.meter import Meter
+from mainspring.definition.templates.meter import RenderMeter
 from mainspring.definition.templates.tokens import MAX_INTEGER_BITS
 
 MAX_DEPTH = 50
@@ -40,30 +40,30 @@ _PLAIN_BITS = 64
 _FOREIGN = "There is a value of a kind that templates cannot use."
 
 
-class _Missing:
+class _Undefined:
     """Stands for "there is no such value"; it never leaves the engine."""
 
     __slots__ = ()
 
 
-MISSING: Final = _Missing()
+MISSING: Final = _Undefined()
 
 
-def kind_of(value: Any) -> str:
+def describe_kind(value: Any) -> str:
     """The word a person uses for this kind of value; foreign kinds are refused."""
     try:
         return _KINDS[type(value)]
     except KeyError:
-        raise wrong(_FOREIGN) from None
+        raise invalid_operation_error(_FOREIGN) from None
 
 
 def check_kinds(items: Iterable[Any]) -> None:
     """Refuses items that could bring code of their own along."""
     if not set(map(type, items)) <= _KINDS.keys():
-        raise wrong(_FOREIGN)
+        raise invalid_operation_error(_FOREIGN)
 
 
-def wrong(sentence: str, suggestion: str | None = None) -> Invalid:
+def invalid_operation_error(sentence: str, suggestion: str | None = None) -> Invalid:
     return Invalid(sentence, code="template_value", suggestion=suggestion)
 
 
@@ -72,7 +72,7 @@ def is_number(value: Any) -> bool:
     return kind is int or kind is float
 
 
-def find(holder: Any, key: Any, meter: Meter) -> Any:
+def find(holder: Any, key: Any, meter: RenderMeter) -> Any:
     """The entry of an object or the item of a list or text, or MISSING."""
     value: Any
     kind, value = type(holder), MISSING
@@ -84,13 +84,13 @@ def find(holder: Any, key: Any, meter: Meter) -> Any:
         if type(key) is int and -len(holder) <= key < len(holder):
             value = holder[key]
     else:
-        kind_of(holder)
+        describe_kind(holder)
     if value is not MISSING:
-        kind_of(value)
+        describe_kind(value)
     return value
 
 
-def undefined(path: str, holder: Any = MISSING, key: Any = None) -> Invalid:
+def undefined_value_error(path: str, holder: Any = MISSING, key: Any = None) -> Invalid:
     """The refusal for a value that is not there, with the nearest one that is."""
     reason, suggestion = "", None
     if type(holder) is dict:
@@ -98,7 +98,7 @@ def undefined(path: str, holder: Any = MISSING, key: Any = None) -> Invalid:
     elif type(holder) in (list, tuple, str) and type(key) is int:
         reason = f": it has {len(holder)} items" if len(holder) else ": it is empty"
     elif holder is not MISSING:
-        reason = f": what stands before it is {kind_of(holder)}"
+        reason = f": what stands before it is {describe_kind(holder)}"
     return Invalid(
         f"There is no value called {path!r}{reason}.",
         code="template_undefined",
@@ -114,12 +114,12 @@ def _nearest(key: Any, holder: dict[Any, Any]) -> str | None:
     return f"Did you mean {close[0]!r}?" if close else None
 
 
-def weigh(value: Any, meter: Meter, indent: int = 0) -> int:
+def weigh(value: Any, meter: RenderMeter, indent: int = 0) -> int:
     """About how many characters the value has as JSON, charged node by node."""
     return _survey(value, meter, indent)[0]
 
 
-def _survey(value: Any, meter: Meter, indent: int) -> tuple[int, set[type]]:
+def _survey(value: Any, meter: RenderMeter, indent: int) -> tuple[int, set[type]]:
     """The size of a value and the kinds in it.
 
     It goes down level by level rather than by recursion; a shared part counts each time
@@ -129,7 +129,7 @@ def _survey(value: Any, meter: Meter, indent: int) -> tuple[int, set[type]]:
     seen: set[type] = set()
     while level:
         if depth > MAX_DEPTH:
-            raise wrong(f"A value nests more than {MAX_DEPTH} levels deep.")
+            raise invalid_operation_error(f"A value nests more than {MAX_DEPTH} levels deep.")
         meter.spend(1 + (len(level) >> 1))
         kinds = set(map(type, level))
         seen |= kinds
@@ -139,7 +139,7 @@ def _survey(value: Any, meter: Meter, indent: int) -> tuple[int, set[type]]:
             size += _open(level, below, meter)
         depth, level = depth + 1, below
     if not seen <= _KINDS.keys():
-        raise wrong(_FOREIGN)
+        raise invalid_operation_error(_FOREIGN)
     if size > meter.value_limit:
         raise Invalid(
             f"A value has more than {meter.value_limit} characters.", code="template_too_large"
@@ -147,7 +147,7 @@ def _survey(value: Any, meter: Meter, indent: int) -> tuple[int, set[type]]:
     return size, seen
 
 
-def _open(level: list[Any], below: list[Any], meter: Meter) -> int:
+def _open(level: list[Any], below: list[Any], meter: RenderMeter) -> int:
     """Gathers what stands one level deeper; answers the size of the keys."""
     size = 0
     for item in level:
@@ -166,24 +166,24 @@ def _keys_size(holder: dict[Any, Any]) -> int:
     try:
         return sum(map(len, holder)) + 4 * len(holder)
     except TypeError:
-        raise wrong("An object has a key that is not text.") from None
+        raise invalid_operation_error("An object has a key that is not text.") from None
 
 
-def _scalars_size(level: list[Any], kinds: set[type], meter: Meter) -> int:
+def _scalars_size(level: list[Any], kinds: set[type], meter: RenderMeter) -> int:
     size = 0
     if str in kinds:
         size += sum(map(len, [item for item in level if type(item) is str]))
     if int in kinds:
         bits = [item.bit_length() for item in level if type(item) is int]
         if max(bits) > MAX_INTEGER_BITS:
-            raise wrong("A number is too large.")
+            raise invalid_operation_error("A number is too large.")
         if max(bits) > _PLAIN_BITS:
             meter.spend(sum(bits) >> 5)
         size += sum(bits) // 3 + len(bits)
     if float in kinds:
         floats = [item for item in level if type(item) is float]
         if not all(map(math.isfinite, floats)):
-            raise wrong("A number is infinite or not a number.")
+            raise invalid_operation_error("A number is infinite or not a number.")
         size += 24 * len(floats)
     return size
 
@@ -192,12 +192,12 @@ def check_number(value: int | float) -> None:
     """Refuses numbers that JSON cannot carry or that would be slow to write out."""
     if type(value) is int:
         if value.bit_length() > MAX_INTEGER_BITS:
-            raise wrong("A number is too large.")
+            raise invalid_operation_error("A number is too large.")
     elif not math.isfinite(value):
-        raise wrong("A number is infinite or not a number.")
+        raise invalid_operation_error("A number is infinite or not a number.")
 
 
-def to_text(value: Any, meter: Meter) -> str:
+def to_text(value: Any, meter: RenderMeter) -> str:
     """How a value reads in text: text as it is, none as nothing, the rest as JSON."""
     kind = type(value)
     if kind is str:
@@ -216,11 +216,11 @@ def to_text(value: Any, meter: Meter) -> str:
     return to_json(value, meter)
 
 
-def to_json(value: Any, meter: Meter, indent: int | None = None) -> str:
+def to_json(value: Any, meter: RenderMeter, indent: int | None = None) -> str:
     """The value as JSON; its size is known before a character is written."""
     size = weigh(value, meter, indent or 0)
     meter.spend(20 + (size >> 7))
-    made = (_COMPACT if indent is None else _indented(indent)).encode(value)
+    made = (_COMPACT if indent is None else _build_json_encoder(indent)).encode(value)
     meter.allocate(len(made))
     return made
 
@@ -230,7 +230,7 @@ def _moment_text(value: Any) -> str:
     return str(value.isoformat())
 
 
-def _indented(indent: int) -> json.JSONEncoder:
+def _build_json_encoder(indent: int) -> json.JSONEncoder:
     return json.JSONEncoder(
         ensure_ascii=False, allow_nan=False, indent=indent, default=_moment_text
     )
@@ -239,7 +239,7 @@ def _indented(indent: int) -> json.JSONEncoder:
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_moment_text)
 
 
-def to_native(value: Any, meter: Meter) -> Any:
+def to_native(value: Any, meter: RenderMeter) -> Any:
     """A value as it leaves the engine: plain JSON data of a bounded size."""
     if type(value) is str or value is None:
         return value

@@ -14,25 +14,25 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.definition.model import CURRENT_VERSION
-from mainspring.definition.upgrade.note import Note
+from mainspring.definition.upgrade.note import UpgradeNote
 from mainspring.definition.upgrade.v1_0 import to_1_1
 from mainspring.definition.upgrade.v1_1 import to_1_2
 
-__all__ = ["Note", "upgrade"]
+__all__ = ["UpgradeNote", "upgrade"]
 
-Migration = Callable[[Mapping[str, Any]], tuple[dict[str, Any], list[Note]]]
+UpgradeStep = Callable[[Mapping[str, Any]], tuple[dict[str, Any], list[UpgradeNote]]]
 
 # Keyed by the version that a migration reads.
-MIGRATIONS: Final[Mapping[str, Migration]] = {"1.0": to_1_1, "1.1": to_1_2}
+MIGRATIONS: Final[Mapping[str, UpgradeStep]] = {"1.0": to_1_1, "1.1": to_1_2}
 
 
-def upgrade(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[Note, ...]]:
+def upgrade(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[UpgradeNote, ...]]:
     """The document in today's format, and what was changed to get there.
 
     A document without a version is returned as it is: its absence is the validator's
     finding. A version that nobody here can read is refused.
     """
-    notes: list[Note] = []
+    notes: list[UpgradeNote] = []
     while "schema_version" in document and document["schema_version"] != CURRENT_VERSION:
         version = document["schema_version"]
         migrate = MIGRATIONS.get(version) if isinstance(version, str) else None
@@ -45,12 +45,15 @@ def upgrade(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[Note,
 
 def _unreadable(version: Any) -> Invalid:
     finding = Finding(
-        "/schema_version", _sentence(version), "unknown_version", f'Write "{CURRENT_VERSION}".'
+        "/schema_version",
+        _describe_version_error(version),
+        "unknown_version",
+        f'Write "{CURRENT_VERSION}".',
     )
     return Invalid(finding.detail, code=finding.code, findings=[finding])
 
 
-def _sentence(version: Any) -> str:
+def _describe_version_error(version: Any) -> str:
     if not isinstance(version, str):
         return f'The version of the format is text, such as "{CURRENT_VERSION}".'
     readable = f"{', '.join(MIGRATIONS)} and {CURRENT_VERSION}"

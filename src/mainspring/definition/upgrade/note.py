@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class UpgradeNote:
     """One change: a sentence, where the value is now, and where it stood before."""
 
     pointer: str

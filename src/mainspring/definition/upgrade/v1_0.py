@@ -13,18 +13,18 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from mainspring.definition.upgrade.note import Note
+from mainspring.definition.upgrade.note import UpgradeNote
 
 DEFAULT_DAY_CAP = Decimal(1)
 HIGHEST_DAY_CAP = Decimal(100)
 SLACK_POST = {"channel_id": "channel", "message_template": "text"}
 
 
-def to_1_1(document: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
+def to_1_1(document: Mapping[str, Any]) -> tuple[dict[str, Any], list[UpgradeNote]]:
     """A copy in the format 1.1; parts that are not of the expected shape stay as they are."""
     made = dict(document)
     made["schema_version"] = "1.1"
-    notes = [Note("/schema_version", "The format 1.0 became 1.1.")]
+    notes = [UpgradeNote("/schema_version", "The format 1.0 became 1.1.")]
     _triggers(made, notes)
     _grants(made, notes)
     _execution(made, notes)
@@ -32,13 +32,13 @@ def to_1_1(document: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
     return made, notes
 
 
-def _triggers(made: dict[str, Any], notes: list[Note]) -> None:
+def _triggers(made: dict[str, Any], notes: list[UpgradeNote]) -> None:
     triggers = made.get("triggers")
     if isinstance(triggers, list):
         made["triggers"] = [_trigger(entry, place, notes) for place, entry in enumerate(triggers)]
 
 
-def _trigger(entry: Any, place: int, notes: list[Note]) -> Any:
+def _trigger(entry: Any, place: int, notes: list[UpgradeNote]) -> Any:
     if not isinstance(entry, dict) or entry.get("type") != "schedule":
         return entry
     config = entry.get("config")
@@ -46,18 +46,18 @@ def _trigger(entry: Any, place: int, notes: list[Note]) -> Any:
         return entry
     return {
         **entry,
-        "config": _renamed(config, "tz", "timezone", f"/triggers/{place}/config", notes),
+        "config": _rename_key(config, "tz", "timezone", f"/triggers/{place}/config", notes),
     }
 
 
-def _grants(made: dict[str, Any], notes: list[Note]) -> None:
+def _grants(made: dict[str, Any], notes: list[UpgradeNote]) -> None:
     if "tool_grants" not in made or "grants" in made:
         return
     made["grants"] = made.pop("tool_grants")
-    notes.append(Note("/grants", "tool_grants is now called grants.", was="/tool_grants"))
+    notes.append(UpgradeNote("/grants", "tool_grants is now called grants.", was="/tool_grants"))
     if isinstance(made["grants"], list):
         made["grants"] = [
-            _renamed(
+            _rename_key(
                 entry, "tool", "capability", f"/grants/{place}", notes, f"/tool_grants/{place}"
             )
             if isinstance(entry, dict)
@@ -66,11 +66,11 @@ def _grants(made: dict[str, Any], notes: list[Note]) -> None:
         ]
 
 
-def _execution(made: dict[str, Any], notes: list[Note]) -> None:
+def _execution(made: dict[str, Any], notes: list[UpgradeNote]) -> None:
     execution = made.get("execution")
     if not isinstance(execution, dict):
         return
-    made["execution"] = execution = _renamed(
+    made["execution"] = execution = _rename_key(
         execution, "max_wall_seconds", "timeout_seconds", "/execution", notes
     )
     budget = _amount(execution.get("budget_cap_usd"))
@@ -78,14 +78,14 @@ def _execution(made: dict[str, Any], notes: list[Note]) -> None:
         cap = min(budget, HIGHEST_DAY_CAP)
         made["execution"] = {**execution, "cost_cap_daily_usd": str(cap)}
         notes.append(
-            Note(
+            UpgradeNote(
                 "/execution/cost_cap_daily_usd",
                 f"1.0 had no cap per day; it is set to {cap} USD, the budget of one run.",
             )
         )
 
 
-def _plan(made: dict[str, Any], notes: list[Note]) -> None:
+def _plan(made: dict[str, Any], notes: list[UpgradeNote]) -> None:
     if isinstance(made.get("plan"), list):
         made["plan"] = _steps(made["plan"], "/plan", notes)
     execution = made.get("execution")
@@ -94,7 +94,7 @@ def _plan(made: dict[str, Any], notes: list[Note]) -> None:
         made["execution"] = {**execution, "on_failure": steps}
 
 
-def _steps(steps: list[Any], at: str, notes: list[Note]) -> list[Any]:
+def _steps(steps: list[Any], at: str, notes: list[UpgradeNote]) -> list[Any]:
     """The steps of a list, and those inside of them, as far as the format lets them go."""
     made: list[Any] = list(steps)
     rest = [(made, at)]
@@ -107,7 +107,7 @@ def _steps(steps: list[Any], at: str, notes: list[Note]) -> list[Any]:
             here = f"{pointer}/{place}/config"
             if step.get("action") == "slack_post":
                 for old, new in SLACK_POST.items():
-                    config = _renamed(config, old, new, here, notes)
+                    config = _rename_key(config, old, new, here, notes)
             elif isinstance(config.get("steps"), list):
                 inside = list(config["steps"])
                 config = {**config, "steps": inside}
@@ -116,13 +116,18 @@ def _steps(steps: list[Any], at: str, notes: list[Note]) -> list[Any]:
     return made
 
 
-def _renamed(
-    part: dict[str, Any], old: str, new: str, at: str, notes: list[Note], was_at: str | None = None
+def _rename_key(
+    part: dict[str, Any],
+    old: str,
+    new: str,
+    at: str,
+    notes: list[UpgradeNote],
+    was_at: str | None = None,
 ) -> dict[str, Any]:
     if old not in part or new in part:
         return part
     was = f"{was_at or at}/{old}"
-    notes.append(Note(f"{at}/{new}", f"{old} is now called {new}.", was=was))
+    notes.append(UpgradeNote(f"{at}/{new}", f"{old} is now called {new}.", was=was))
     return {new if key == old else key: value for key, value in part.items()}
 
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mainspring.contracts.agency import AGENT_RUN, AGENT_TASK
-from mainspring.definition.tool_patterns import fits, fixed_params, tool_name
-from mainspring.definition.upgrade.note import Note
+from mainspring.definition.tool_patterns import matches_pattern, read_fixed_params, read_tool_name
+from mainspring.definition.upgrade.note import UpgradeNote
 
 _FETCH: Final = "http_fetch"
 _TO_OWNER: Final = "email.notify_owner"
@@ -20,11 +20,11 @@ _READS: Final = ("GET", "HEAD")
 _DEEPEST: Final = 16
 
 
-def to_1_2(document: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
+def to_1_2(document: Mapping[str, Any]) -> tuple[dict[str, Any], list[UpgradeNote]]:
     """A copy in the format 1.2; parts that are not of the expected shape stay as they are."""
     made = dict(document)
     made["schema_version"] = "1.2"
-    notes = [Note("/schema_version", "The format 1.1 became 1.2.")]
+    notes = [UpgradeNote("/schema_version", "The format 1.1 became 1.2.")]
     execution = made.get("execution")
     owner_waits = not (
         isinstance(execution, dict) and execution.get("write_policy") == "auto_confirm_safe"
@@ -38,7 +38,7 @@ def to_1_2(document: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
     return made, notes
 
 
-def _steps(steps: Any, at: str, owner_waits: bool, notes: list[Note], depth: int) -> Any:
+def _steps(steps: Any, at: str, owner_waits: bool, notes: list[UpgradeNote], depth: int) -> Any:
     if not isinstance(steps, list | tuple) or depth > _DEEPEST:
         return steps
     return [
@@ -48,7 +48,7 @@ def _steps(steps: Any, at: str, owner_waits: bool, notes: list[Note], depth: int
 
 
 def _step(
-    step: dict[str, Any], at: str, owner_waits: bool, notes: list[Note], depth: int
+    step: dict[str, Any], at: str, owner_waits: bool, notes: list[UpgradeNote], depth: int
 ) -> dict[str, Any]:
     config = step.get("config")
     config = config if isinstance(config, dict) else {}
@@ -63,7 +63,7 @@ def _step(
     said = "What it sends is sent as before." if _FETCH in str(mode) or mode == "automatic" else ""
     if "ask" in str(mode):
         said = f"{said} Its mail to the owner waits for a person as before.".strip()
-    notes.append(Note(f"{at}/approval", said))
+    notes.append(UpgradeNote(f"{at}/approval", said))
     return {**step, "approval": mode}
 
 
@@ -77,14 +77,14 @@ def _mode(action: Any, config: Mapping[str, Any], owner_waits: bool) -> Any:
     modes = {}
     if action in (AGENT_RUN, AGENT_TASK):
         tools = config.get("tools")
-        entries = [(tool_name(one), one) for one in (tools if isinstance(tools, list) else ())]
+        entries = [(read_tool_name(one), one) for one in (tools if isinstance(tools, list) else ())]
         # A model chooses the method that its tool does not fix.
         if any(
-            name == _FETCH and fixed_params(one).get("method") not in _READS
+            name == _FETCH and read_fixed_params(one).get("method") not in _READS
             for name, one in entries
         ):
             modes[_FETCH] = "automatic"
-        if owner_waits and any(name and fits(name, _TO_OWNER) for name, _ in entries):
+        if owner_waits and any(name and matches_pattern(name, _TO_OWNER) for name, _ in entries):
             modes[_TO_OWNER] = "ask"
     elif action == "script":
         source = str(config.get("source") or "")

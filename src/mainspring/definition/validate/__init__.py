@@ -27,41 +27,46 @@ from pydantic import ValidationError
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.credential_literals import credential_findings, masked
-from mainspring.definition.grants import effective
+from mainspring.definition.credential_literals import find_credentials, mask_finding
+from mainspring.definition.grants import resolve_effective_grants
 from mainspring.definition.json_text import check_value
 from mainspring.definition.model import Definition
-from mainspring.definition.pointers import parts_of
-from mainspring.definition.traits import traits_of
-from mainspring.definition.upgrade import Note, upgrade
+from mainspring.definition.pointers import split_pointer
+from mainspring.definition.traits import read_traits
+from mainspring.definition.upgrade import UpgradeNote, upgrade
 from mainspring.definition.validate.approval import check_approval
 from mainspring.definition.validate.bounds import check_bounds, check_execution
-from mainspring.definition.validate.holding import Hold, check_holding, holds_of
+from mainspring.definition.validate.holding import HoldBehavior, check_holding, compute_holds
 from mainspring.definition.validate.inputs import check_inputs
-from mainspring.definition.validate.loops import Own
+from mainspring.definition.validate.loops import AutomationIdentity
 from mainspring.definition.validate.names import check_names
 from mainspring.definition.validate.outline import read_outline
 from mainspring.definition.validate.permissions import check_grants
 from mainspring.definition.validate.placeholders import check_placeholders
-from mainspring.definition.validate.report import MOST_FINDINGS, Report, Sheet, SheetFull
-from mainspring.definition.validate.shape import check_shape, shape_findings
-from mainspring.definition.validate.steps import check_steps, condition, template_schema
-from mainspring.definition.validate.triggers import Place, check_triggers
+from mainspring.definition.validate.report import (
+    MOST_FINDINGS,
+    FindingCollector,
+    TooManyFindings,
+    ValidationReport,
+)
+from mainspring.definition.validate.shape import check_shape, describe_model_errors
+from mainspring.definition.validate.steps import check_steps, get_template_schema, parse_condition
+from mainspring.definition.validate.triggers import TriggerCheckContext, check_triggers
 
 __all__ = [
-    "Hold",
-    "Report",
-    "condition",
-    "holds_in",
+    "HoldBehavior",
+    "ValidationReport",
+    "get_template_schema",
+    "parse_condition",
     "read_definition",
-    "template_schema",
+    "read_holds",
     "validate",
 ]
 
 
 def validate(
     document: Any, vocabulary: Vocabulary, limits: Limits, *, automation_id: str | None = None
-) -> Report:
+) -> ValidationReport:
     """Judges a document against what this installation knows and allows.
 
     The id is that of the automation being edited; with it, a trigger that follows its own
@@ -73,20 +78,20 @@ def validate(
             raise _not_an_object()
         current, notes = upgrade(document)
     except Invalid as error:
-        return Report(error.findings)
-    sheet, definition = Sheet(), None
+        return ValidationReport(error.findings)
+    sheet, definition = FindingCollector(), None
     try:
         definition = _judge(current, vocabulary, limits, automation_id, sheet)
-    except SheetFull:
+    except TooManyFindings:
         detail = f"Only the first {MOST_FINDINGS} problems are listed; there are more."
         sheet.doubtful("", detail, "more_findings", "Mend these, then ask again.")
-    findings = _in_order(sheet.findings, notes)
-    warnings = _in_order(sheet.warnings, notes)
+    findings = _sort_findings(sheet.findings, notes)
+    warnings = _sort_findings(sheet.warnings, notes)
     if findings or definition is None:
-        return Report(findings, warnings, notes)
-    grants = effective(definition, vocabulary)
-    traits = traits_of(definition.as_dict(), grants, vocabulary)
-    return Report((), warnings, notes, definition, grants, traits)
+        return ValidationReport(findings, warnings, notes)
+    grants = resolve_effective_grants(definition, vocabulary)
+    traits = read_traits(definition.as_dict(), grants, vocabulary)
+    return ValidationReport((), warnings, notes, definition, grants, traits)
 
 
 def read_definition(document: Any) -> Definition:
@@ -104,15 +109,15 @@ def read_definition(document: Any) -> Definition:
         raise Invalid(
             "The stored definition cannot be read.",
             code="invalid_definition",
-            findings=shape_findings(error),
+            findings=describe_model_errors(error),
         ) from None
 
 
-def holds_in(
+def read_holds(
     document: Mapping[str, Any], vocabulary: Vocabulary, limits: Limits
-) -> dict[str, Hold]:
+) -> dict[str, HoldBehavior]:
     """What each step of a document does while a write of it is held, by the step's id."""
-    return holds_of(read_outline(document, vocabulary), limits)
+    return compute_holds(read_outline(document, vocabulary), limits)
 
 
 def _judge(
@@ -120,7 +125,7 @@ def _judge(
     vocabulary: Vocabulary,
     limits: Limits,
     automation_id: str | None,
-    sheet: Sheet,
+    sheet: FindingCollector,
 ) -> Definition | None:
     outline = read_outline(document, vocabulary)
     check_bounds(document, outline, limits, sheet)
@@ -129,15 +134,15 @@ def _judge(
         return None
     definition = check_shape(document, outline, sheet)
     check_names(outline, sheet)
-    own = Own(outline.name, automation_id)
+    own = AutomationIdentity(outline.name, automation_id)
     schema = check_inputs(outline, limits, sheet)
-    check_triggers(outline, Place(vocabulary, limits, own, schema), sheet)
+    check_triggers(outline, TriggerCheckContext(vocabulary, limits, own, schema), sheet)
     check_steps(outline, schema, vocabulary, limits, sheet)
     check_holding(outline, limits, sheet)
     check_grants(outline, vocabulary, sheet)
     check_approval(outline, vocabulary, sheet)
     check_placeholders(document, sheet)
-    for finding in credential_findings(document):
+    for finding in find_credentials(document):
         sheet.doubt(finding)
     if definition is not None:
         check_execution(definition, sheet)
@@ -149,16 +154,18 @@ def _not_an_object() -> Invalid:
     return Invalid(finding.detail, code="invalid_definition", findings=[finding])
 
 
-def _in_order(findings: Iterable[Finding], notes: Iterable[Note]) -> tuple[Finding, ...]:
+def _sort_findings(
+    findings: Iterable[Finding], notes: Iterable[UpgradeNote]
+) -> tuple[Finding, ...]:
     """By place in the document, each thing once, and where its author wrote it."""
     moved = [(note.pointer, note.was) for note in notes if note.was is not None]
     # The innermost change first: a renamed key may stand in a renamed part.
     moved.sort(key=lambda change: -len(change[0]))
     once = {
         (finding.pointer, finding.code, finding.detail): finding
-        for finding in (masked(_as_written(finding, moved)) for finding in findings)
+        for finding in (mask_finding(_as_written(finding, moved)) for finding in findings)
     }
-    return tuple(sorted(once.values(), key=_place))
+    return tuple(sorted(once.values(), key=_build_sort_key))
 
 
 def _as_written(finding: Finding, moved: Iterable[tuple[str, str]]) -> Finding:
@@ -169,8 +176,8 @@ def _as_written(finding: Finding, moved: Iterable[tuple[str, str]]) -> Finding:
     return finding
 
 
-def _place(finding: Finding) -> list[tuple[int, int, str]]:
+def _build_sort_key(finding: Finding) -> list[tuple[int, int, str]]:
     return [
         (0, int(part), "") if part.isdecimal() else (1, 0, part)
-        for part in parts_of(finding.pointer)
+        for part in split_pointer(finding.pointer)
     ]

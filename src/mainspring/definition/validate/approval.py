@@ -11,31 +11,33 @@ from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.approval import (
     AUTOMATIC,
     StepApproval,
-    bounds_of,
     can_be_automatic,
+    get_write_bounds,
     is_pinned,
-    needed_pins,
-    written_grants,
+    list_required_pins,
+    read_written_grants,
 )
-from mainspring.definition.grants import needs
-from mainspring.definition.pointers import under
+from mainspring.definition.grants import list_needed_grants
+from mainspring.definition.pointers import join_pointer
 from mainspring.definition.templates.tokens import has_syntax
-from mainspring.definition.validate.outline import Outline, StepOutline
-from mainspring.definition.validate.report import Sheet
-from mainspring.definition.words import way_to
+from mainspring.definition.validate.outline import DefinitionOutline, StepOutline
+from mainspring.definition.validate.report import FindingCollector
+from mainspring.definition.words import suggest_capability
 
 _ASK: Final = 'write "approval": "ask"'
 
 
-def check_approval(outline: Outline, vocabulary: Vocabulary, sheet: Sheet) -> None:
+def check_approval(
+    outline: DefinitionOutline, vocabulary: Vocabulary, sheet: FindingCollector
+) -> None:
     """Judges the approval mode of every step that has one and can be read."""
     broken = [finding.pointer for finding in sheet.findings]
-    granted = written_grants({"grants": outline.grants})
+    granted = read_written_grants({"grants": outline.grants})
     for step in outline.steps():
-        at = under(step.pointer, "approval")
+        at = join_pointer(step.pointer, "approval")
         if step.approval is None or not _is_sound(step, broken):
             continue
-        writes = writes_of(step.action or "", step.config or {}, vocabulary)
+        writes = list_writes(step.action or "", step.config or {}, vocabulary)
         if not writes:
             sheet.wrong(
                 at,
@@ -49,12 +51,12 @@ def check_approval(outline: Outline, vocabulary: Vocabulary, sheet: Sheet) -> No
         _check_automatic(step, writes, granted, at, sheet)
 
 
-def writes_of(
+def list_writes(
     action: str, config: Mapping[str, Any], vocabulary: Vocabulary
 ) -> dict[str, Capability]:
     """The capabilities that a step may write outside with, by name."""
     found: dict[str, Capability] = {}
-    for need in needs(action, config, vocabulary):
+    for need in list_needed_grants(action, config, vocabulary):
         capability = vocabulary.capabilities.get(need.capability)
         if capability is None or capability.write is None:
             continue
@@ -80,7 +82,7 @@ def _check_names(
     writes: Mapping[str, Capability],
     vocabulary: Vocabulary,
     at: str,
-    sheet: Sheet,
+    sheet: FindingCollector,
 ) -> None:
     for name in modes:
         known = vocabulary.capabilities.get(name)
@@ -88,11 +90,16 @@ def _check_names(
             continue
         if known is None:
             detail = f"There is no capability called {name[:100]!r}."
-            sheet.wrong(under(at, name), detail, "unknown_capability", way_to(name, [*writes]))
+            sheet.wrong(
+                join_pointer(at, name),
+                detail,
+                "unknown_capability",
+                suggest_capability(name, [*writes]),
+            )
         else:
             detail = f"This step does not send anything with {name}."
             way = f"Remove it, or name one of {', '.join(writes)}."
-            sheet.doubtful(under(at, name), detail, "unused_approval", way)
+            sheet.doubtful(join_pointer(at, name), detail, "unused_approval", way)
 
 
 def _check_automatic(
@@ -100,13 +107,15 @@ def _check_automatic(
     writes: Mapping[str, Capability],
     granted: Iterable[Grant],
     at: str,
-    sheet: Sheet,
+    sheet: FindingCollector,
 ) -> None:
-    chosen = StepApproval(step.approval, bounds_of(step.action or "", step.config or {}, granted))
+    chosen = StepApproval(
+        step.approval, get_write_bounds(step.action or "", step.config or {}, granted)
+    )
     for name, capability in writes.items():
         if chosen.mode(name) != AUTOMATIC:
             continue
-        here = under(at, name) if isinstance(step.approval, Mapping) else at
+        here = join_pointer(at, name) if isinstance(step.approval, Mapping) else at
         if not can_be_automatic(capability):
             sheet.wrong(
                 here,
@@ -127,14 +136,14 @@ def _check_automatic(
 
 
 def _example(capability: Capability) -> str:
-    names = needed_pins(capability) or [*capability.input_schema.get("properties", {})][:1]
+    names = list_required_pins(capability) or [*capability.input_schema.get("properties", {})][:1]
     params = ", ".join(f'"{name}": "…"' for name in names)
     return f'{{"tool": "{capability.id}", "params": {{{params}}}}}'
 
 
 def _is_sound(step: StepOutline, broken: list[str]) -> bool:
     """Its config and its approval have the right shape; what is wrong there is reported already."""
-    places = [under(step.pointer, part) for part in ("config", "approval", "action")]
+    places = [join_pointer(step.pointer, part) for part in ("config", "approval", "action")]
     return step.config is not None and not any(
         pointer == at or pointer.startswith(at + "/") for pointer in broken for at in places
     )

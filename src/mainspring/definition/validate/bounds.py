@@ -7,19 +7,19 @@ from decimal import Decimal
 from typing import Any
 
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_text import canonical
+from mainspring.definition.json_text import encode_canonical
 from mainspring.definition.model import Definition, show_money
 from mainspring.definition.templates import has_syntax
 from mainspring.definition.templates.config import SCOPE
-from mainspring.definition.validate.outline import Outline, StepOutline
-from mainspring.definition.validate.report import Sheet
+from mainspring.definition.validate.outline import DefinitionOutline, StepOutline
+from mainspring.definition.validate.report import FindingCollector
 
 
 def check_bounds(
-    document: Mapping[str, Any], outline: Outline, limits: Limits, sheet: Sheet
+    document: Mapping[str, Any], outline: DefinitionOutline, limits: Limits, sheet: FindingCollector
 ) -> None:
     """Refuses what is larger than the limits of this installation."""
-    size = len(canonical(document))
+    size = len(encode_canonical(document))
     if size > limits.definition_bytes:
         detail = f"The definition has {size:,} bytes; {limits.definition_bytes:,} are allowed."
         sheet.wrong("", detail, "definition_too_large")
@@ -61,7 +61,7 @@ def _plain_text(step: StepOutline) -> int:
     return sum(_template_text(step.config[name], name) for name in plain if name in step.config)
 
 
-def check_execution(definition: Definition, sheet: Sheet) -> None:
+def check_execution(definition: Definition, sheet: FindingCollector) -> None:
     """Points at bounds that can never be reached because another one comes first."""
     execution = definition.execution
     if execution.budget_cap_usd > execution.cost_cap_daily_usd:
@@ -100,7 +100,9 @@ def check_execution(definition: Definition, sheet: Sheet) -> None:
                 )
 
 
-def _check_nesting(steps: Iterable[StepOutline], depth: int, limits: Limits, sheet: Sheet) -> None:
+def _check_nesting(
+    steps: Iterable[StepOutline], depth: int, limits: Limits, sheet: FindingCollector
+) -> None:
     for step in steps:
         if step.known is None or step.known.nested is None:
             continue

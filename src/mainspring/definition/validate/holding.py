@@ -15,11 +15,11 @@ from typing import Final
 from mainspring.contracts.agency import AGENT_RUN, AGENT_TASK
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
-from mainspring.definition.pointers import under
-from mainspring.definition.templates import Reference, compile_config
-from mainspring.definition.validate.outline import Outline, StepOutline, walk
-from mainspring.definition.validate.report import Sheet
-from mainspring.definition.validate.steps import condition, template_schema
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.templates import TemplateReference, compile_config
+from mainspring.definition.validate.outline import DefinitionOutline, StepOutline, walk
+from mainspring.definition.validate.report import FindingCollector
+from mainspring.definition.validate.steps import get_template_schema, parse_condition
 
 # The arguments of the write as they left, edits included; part of the output of such a step.
 SENT: Final = "sent"
@@ -31,7 +31,7 @@ _PROGRAMS: Final = frozenset({AGENT_RUN, AGENT_TASK, "script"})
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class HoldBehavior:
     """What a run does with a step whose write is held."""
 
     waits: bool = False
@@ -40,7 +40,7 @@ class Hold:
 
 
 @dataclass(slots=True)
-class _Use:
+class _OutputUse:
     """What other steps read of one step."""
 
     result: bool = False
@@ -56,7 +56,7 @@ def can_hold(step: StepOutline) -> bool:
     return found is not None and (found.write is not None or found.annotations.reach is not None)
 
 
-def holds_of(outline: Outline, limits: Limits) -> dict[str, Hold]:
+def compute_holds(outline: DefinitionOutline, limits: Limits) -> dict[str, HoldBehavior]:
     """What each step that may hold a write does then, by the id of the step."""
     uses = _uses(outline, limits)
     found = {}
@@ -67,13 +67,13 @@ def holds_of(outline: Outline, limits: Limits) -> dict[str, Hold]:
         waits = use.result and not use.draft
         if step.on_hold in ("wait", "continue"):
             waits = step.on_hold == "wait"
-        found[step.step_id] = Hold(waits, use.sent)
+        found[step.step_id] = HoldBehavior(waits, use.sent)
     return found
 
 
-def check_holding(outline: Outline, limits: Limits, sheet: Sheet) -> None:
+def check_holding(outline: DefinitionOutline, limits: Limits, sheet: FindingCollector) -> None:
     """The options of held writes are set where a write can be held, and fit what is read."""
-    uses: Mapping[str, _Use] | None = None
+    uses: Mapping[str, _OutputUse] | None = None
     for step in outline.steps():
         given = [
             name
@@ -87,7 +87,7 @@ def check_holding(outline: Outline, limits: Limits, sheet: Sheet) -> None:
             continue
         if not can_hold(step):
             for name in given:
-                sheet.wrong(under(step.pointer, name), *_nothing_held(step, name))
+                sheet.wrong(join_pointer(step.pointer, name), *_nothing_held(step, name))
         elif step.step_id is not None and step.on_hold is not None:
             uses = _uses(outline, limits) if uses is None else uses
             _check_use(step, uses[step.step_id], sheet)
@@ -105,8 +105,8 @@ def _nothing_held(step: StepOutline, name: str) -> tuple[str, str, str]:
     return why, "not_held", f"Remove {name}."
 
 
-def _check_use(step: StepOutline, use: _Use, sheet: Sheet) -> None:
-    at = under(step.pointer, "on_hold")
+def _check_use(step: StepOutline, use: _OutputUse, sheet: FindingCollector) -> None:
+    at = join_pointer(step.pointer, "on_hold")
     if step.on_hold == "continue" and use.result:
         sheet.doubtful(
             at,
@@ -125,10 +125,10 @@ def _check_use(step: StepOutline, use: _Use, sheet: Sheet) -> None:
         )
 
 
-def _uses(outline: Outline, limits: Limits) -> dict[str, _Use]:
+def _uses(outline: DefinitionOutline, limits: Limits) -> dict[str, _OutputUse]:
     """What is read of each step, anywhere in the definition."""
     named = [step for step in outline.steps() if step.step_id is not None]
-    uses = {step.step_id: _Use() for step in named if step.step_id is not None}
+    uses = {step.step_id: _OutputUse() for step in named if step.step_id is not None}
     references = [one for step in outline.steps() for one in _references(step, limits)]
     for step in named:
         assert step.step_id is not None
@@ -143,18 +143,18 @@ def _uses(outline: Outline, limits: Limits) -> dict[str, _Use]:
     return uses
 
 
-def _references(step: StepOutline, limits: Limits) -> Iterator[Reference]:
+def _references(step: StepOutline, limits: Limits) -> Iterator[TemplateReference]:
     """What the condition and the config of a step read; what cannot be read is judged elsewhere."""
     if step.when:
         with contextlib.suppress(Problem):
-            yield from condition(step.when, limits).references
+            yield from parse_condition(step.when, limits).references
     if step.config is not None:
-        schema = template_schema(step.known, step.capability)
+        schema = get_template_schema(step.known, step.capability)
         for _, template in compile_config(step.config, schema, limits).templates:
             yield from template.references
 
 
-def _fields(step: StepOutline, references: Iterable[Reference]) -> Iterator[str | None]:
+def _fields(step: StepOutline, references: Iterable[TemplateReference]) -> Iterator[str | None]:
     """The fields of a step's output that are read; None means all of them."""
     for reference in references:
         path = reference.path
@@ -167,7 +167,7 @@ def _fields(step: StepOutline, references: Iterable[Reference]) -> Iterator[str 
             yield path[1] if len(path) > 1 else None
 
 
-def _count(use: _Use, step: StepOutline, field: str | None) -> None:
+def _count(use: _OutputUse, step: StepOutline, field: str | None) -> None:
     if field in _DRAFT and _is_of_draft(step, str(field)):
         use.draft = True
         return

@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from mainspring.contracts.limits import Limits
-from mainspring.definition.inputs import default_findings
+from mainspring.definition.inputs import find_default_problems
 from mainspring.definition.json_schema import check_schema
-from mainspring.definition.validate.outline import Outline
-from mainspring.definition.validate.report import Sheet
+from mainspring.definition.validate.outline import DefinitionOutline
+from mainspring.definition.validate.report import FindingCollector
 
 _AT = "/inputs/schema"
 
 
-def check_inputs(outline: Outline, limits: Limits, sheet: Sheet) -> Mapping[str, Any] | None:
+def check_inputs(
+    outline: DefinitionOutline, limits: Limits, sheet: FindingCollector
+) -> Mapping[str, Any] | None:
     """The schema when it can be used to judge inputs, else None."""
     schema = outline.inputs_schema
     if schema is None:
@@ -31,5 +33,5 @@ def check_inputs(outline: Outline, limits: Limits, sheet: Sheet) -> Mapping[str,
             'Write "type": "object" and put the inputs into properties.',
         )
         return None
-    sheet.add(default_findings(schema, _AT, limits))
+    sheet.add(find_default_problems(schema, _AT, limits))
     return schema

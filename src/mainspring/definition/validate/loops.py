@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mainspring.contracts.limits import Limits
-from mainspring.definition.filters.fields import MISSING, parse_path
+from mainspring.definition.filters.fields import MISSING, parse_field_path
 from mainspring.definition.filters.grammar import ALL, ANY, NOT
 from mainspring.definition.filters.operators import OPERATORS
 
@@ -28,15 +28,15 @@ _OF_AN_UNBORN_ID: Final[Mapping[str, bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class AutomationIdentity:
     """What is known of the automation that is being judged."""
 
     name: str | None
     automation_id: str | None = None
 
 
-def follows_itself(
-    event_type: str, filters: Mapping[str, Any] | None, own: Own, limits: Limits
+def can_trigger_itself(
+    event_type: str, filters: Mapping[str, Any] | None, own: AutomationIdentity, limits: Limits
 ) -> bool:
     """Whether a run of this automation may set off this trigger of it."""
     if not event_type.startswith(RUN_EVENTS):
@@ -44,12 +44,14 @@ def follows_itself(
     return _filter(filters or {}, own, limits) is not False
 
 
-def _filter(written: Mapping[str, Any], own: Own, limits: Limits) -> bool | None:
+def _filter(written: Mapping[str, Any], own: AutomationIdentity, limits: Limits) -> bool | None:
     """True, False, or None where the answer depends on what is not known."""
     return _every(_answers(written, own, limits))
 
 
-def _answers(written: Mapping[str, Any], own: Own, limits: Limits) -> Iterator[bool | None]:
+def _answers(
+    written: Mapping[str, Any], own: AutomationIdentity, limits: Limits
+) -> Iterator[bool | None]:
     for key, value in written.items():
         if key == ALL:
             yield _every(_filter(member, own, limits) for member in value)
@@ -60,11 +62,11 @@ def _answers(written: Mapping[str, Any], own: Own, limits: Limits) -> Iterator[b
         else:
             conditions = value if isinstance(value, Mapping) else {"equals": value}
             for name, operand in conditions.items():
-                yield _operator(parse_path(key), name, operand, own, limits)
+                yield _operator(parse_field_path(key), name, operand, own, limits)
 
 
 def _operator(
-    path: tuple[str, ...], name: str, operand: Any, own: Own, limits: Limits
+    path: tuple[str, ...], name: str, operand: Any, own: AutomationIdentity, limits: Limits
 ) -> bool | None:
     if path == ("automation_id",) and own.automation_id is None:
         return _OF_AN_UNBORN_ID.get(name)

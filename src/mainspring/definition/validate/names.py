@@ -9,20 +9,20 @@ word of the language, and an ``output_as`` may not be the id of another step.
 from __future__ import annotations
 
 from mainspring.contracts.plain_names import name_findings
-from mainspring.definition.pointers import under
+from mainspring.definition.pointers import join_pointer
 from mainspring.definition.templates import RESERVED
-from mainspring.definition.validate.outline import Outline, StepOutline
-from mainspring.definition.validate.report import Sheet
+from mainspring.definition.validate.outline import DefinitionOutline, StepOutline
+from mainspring.definition.validate.report import FindingCollector
 
 
-def check_names(outline: Outline, sheet: Sheet) -> None:
+def check_names(outline: DefinitionOutline, sheet: FindingCollector) -> None:
     """Refuses names that are taken twice or belong to the language."""
     # A stored definition keeps its name and tags; new ones are refused when they are saved.
     for finding in name_findings(outline.name or ""):
         sheet.doubt(finding)
     for number, tag in enumerate(outline.tags):
         if isinstance(tag, str):
-            for finding in name_findings(tag, under("/metadata/tags", number)):
+            for finding in name_findings(tag, join_pointer("/metadata/tags", number)):
                 sheet.doubt(finding)
     steps = list(outline.steps())
     ids = _check_ids(steps, sheet)
@@ -33,14 +33,14 @@ def check_names(outline: Outline, sheet: Sheet) -> None:
     _check_triggers(outline, sheet)
 
 
-def _check_ids(steps: list[StepOutline], sheet: Sheet) -> dict[str, str]:
+def _check_ids(steps: list[StepOutline], sheet: FindingCollector) -> dict[str, str]:
     first: dict[str, str] = {}
     for step in steps:
         if step.step_id is None:
             continue
-        pointer = under(step.pointer, "step_id")
+        pointer = join_pointer(step.pointer, "step_id")
         if step.step_id in RESERVED:
-            _reserved(pointer, step.step_id, sheet)
+            _report_reserved(pointer, step.step_id, sheet)
         elif step.step_id in first:
             sheet.wrong(
                 pointer,
@@ -52,15 +52,17 @@ def _check_ids(steps: list[StepOutline], sheet: Sheet) -> dict[str, str]:
     return first
 
 
-def _check_outputs(steps: list[StepOutline], ids: dict[str, str], sheet: Sheet) -> dict[str, str]:
+def _check_outputs(
+    steps: list[StepOutline], ids: dict[str, str], sheet: FindingCollector
+) -> dict[str, str]:
     first: dict[str, str] = {}
     for step in steps:
         name = step.output_as
         if name is None:
             continue
-        pointer = under(step.pointer, "output_as")
+        pointer = join_pointer(step.pointer, "output_as")
         if name in RESERVED:
-            _reserved(pointer, name, sheet)
+            _report_reserved(pointer, name, sheet)
         elif name in first:
             detail = f"The output name {name!r} is taken by {first[name]}."
             sheet.wrong(pointer, detail, "duplicate_output", "Choose another name.")
@@ -73,24 +75,24 @@ def _check_outputs(steps: list[StepOutline], ids: dict[str, str], sheet: Sheet) 
     return first
 
 
-def _check_item(step: StepOutline, outputs: dict[str, str], sheet: Sheet) -> None:
+def _check_item(step: StepOutline, outputs: dict[str, str], sheet: FindingCollector) -> None:
     name = step.item_name
-    pointer = under(step.pointer, "config", "as")
+    pointer = join_pointer(step.pointer, "config", "as")
     if name in RESERVED and name != "item":
-        _reserved(pointer, name, sheet)
+        _report_reserved(pointer, name, sheet)
     elif name in outputs:
         detail = f"The name {name!r} is the output of {outputs[name]}."
         sheet.wrong(pointer, detail, "duplicate_output", "Choose another name for the item.")
 
 
-def _check_triggers(outline: Outline, sheet: Sheet) -> None:
+def _check_triggers(outline: DefinitionOutline, sheet: FindingCollector) -> None:
     first: dict[str, str] = {}
     for trigger in outline.triggers:
         if not trigger.id:
             continue
         if trigger.id in first:
             sheet.wrong(
-                under(trigger.pointer, "id"),
+                join_pointer(trigger.pointer, "id"),
                 f"The trigger id {trigger.id!r} is taken by {first[trigger.id]}.",
                 "duplicate_trigger_id",
                 "Give each trigger an id of its own, or leave it out.",
@@ -98,7 +100,7 @@ def _check_triggers(outline: Outline, sheet: Sheet) -> None:
         first.setdefault(trigger.id, trigger.pointer)
 
 
-def _reserved(pointer: str, name: str, sheet: Sheet) -> None:
+def _report_reserved(pointer: str, name: str, sheet: FindingCollector) -> None:
     sheet.wrong(
         pointer,
         f"{name!r} is a word of the template language and cannot name a step or an output.",

@@ -14,7 +14,7 @@ from typing import Any
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.pointers import under
+from mainspring.definition.pointers import join_pointer
 
 # Deeper nesting than any limit allows is not walked; the limit's own finding names it.
 _DEEPEST = 16
@@ -59,7 +59,7 @@ class StepOutline:
     @property
     def nested_pointer(self) -> str:
         key = self.known.nested if self.known is not None else None
-        return under(self.pointer, "config", key or "")
+        return join_pointer(self.pointer, "config", key or "")
 
     @property
     def item_name(self) -> str:
@@ -80,7 +80,7 @@ class TriggerOutline:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class DefinitionOutline:
     """The readable parts of a definition."""
 
     name: str | None
@@ -105,14 +105,14 @@ def walk(steps: tuple[StepOutline, ...]) -> Iterator[StepOutline]:
         yield from walk(step.nested)
 
 
-def read_outline(document: Mapping[str, Any], vocabulary: Vocabulary) -> Outline:
+def read_outline(document: Mapping[str, Any], vocabulary: Vocabulary) -> DefinitionOutline:
     """Reads what can be read; it judges nothing."""
     execution = _object(document.get("execution")) or {}
     grants = document.get("grants")
     tags = (_object(document.get("metadata")) or {}).get("tags")
     plan = _steps(document.get("plan"), "/plan", vocabulary, 0)
     on_failure = _steps(execution.get("on_failure"), "/execution/on_failure", vocabulary, 0)
-    return Outline(
+    return DefinitionOutline(
         name=_text(document.get("name")),
         inputs_schema=_inputs_schema(document),
         triggers=_triggers(document.get("triggers")),
@@ -166,7 +166,7 @@ def _steps(value: Any, at: str, vocabulary: Vocabulary, depth: int) -> tuple[Ste
     if not isinstance(value, list) or depth > _DEEPEST:
         return ()
     return tuple(
-        _step(entry, under(at, place), vocabulary, depth)
+        _step(entry, join_pointer(at, place), vocabulary, depth)
         for place, entry in enumerate(value)
         if isinstance(entry, dict)
     )
@@ -181,7 +181,7 @@ def _step(
     capability = vocabulary.capabilities.get(action) if action else None
     nested: tuple[StepOutline, ...] = ()
     if known is not None and known.nested is not None and config is not None:
-        inside = under(pointer, "config", known.nested)
+        inside = join_pointer(pointer, "config", known.nested)
         nested = _steps(config.get(known.nested), inside, vocabulary, depth + 1)
     return StepOutline(
         pointer=pointer,

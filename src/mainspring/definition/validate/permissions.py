@@ -10,36 +10,48 @@ from mainspring.contracts.agency import AGENT_RUN, AGENT_TASK
 from mainspring.contracts.capability import Audience
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.grants import NEVER_GRANTED, asks_for, covers, missing, outside
-from mainspring.definition.hosts import listed_site, lists, literal_site
-from mainspring.definition.pointers import under
+from mainspring.definition.grants import (
+    NEVER_GRANTED,
+    explain_out_of_bounds,
+    find_missing_grants,
+    is_covered_by,
+    list_requested_grants,
+)
+from mainspring.definition.hosts import is_host_listed, parse_host_entry, parse_template_host
+from mainspring.definition.pointers import join_pointer
 from mainspring.definition.templates.tokens import has_syntax
 from mainspring.definition.tool_patterns import (
     HOSTED,
-    fixed_params,
     is_pattern,
-    matching,
-    tool_name,
+    match_pattern,
+    read_fixed_params,
+    read_tool_name,
 )
-from mainspring.definition.validate.outline import Outline, StepOutline
+from mainspring.definition.validate.outline import DefinitionOutline, StepOutline
 from mainspring.definition.validate.placeholders import PLACEHOLDER
-from mainspring.definition.validate.report import Sheet
-from mainspring.definition.words import did_you_mean, way_to
+from mainspring.definition.validate.report import FindingCollector
+from mainspring.definition.words import suggest_capability, suggest_nearest
 
 _EXPRESSION: Final = re.compile(r"\{([{%#]).*?[}%#]\}", re.DOTALL)
 _AFTER_HOST: Final = re.compile(r"[/?#]")
 
 
-def check_grants(outline: Outline, vocabulary: Vocabulary, sheet: Sheet) -> None:
+def check_grants(
+    outline: DefinitionOutline, vocabulary: Vocabulary, sheet: FindingCollector
+) -> None:
     """Judges written grants, and the needs of every step whose config is sound."""
-    given = None if outline.grants is None else _written(outline.grants, vocabulary, sheet)
+    given = (
+        None if outline.grants is None else _read_written_grants(outline.grants, vocabulary, sheet)
+    )
     broken = [finding.pointer for finding in sheet.findings]
     used: set[str] = set()
     for step in outline.steps():
         if _is_never(step.action or "", vocabulary):
-            _report_never(under(step.pointer, "action"), step.action or "", vocabulary, sheet)
+            _report_never(
+                join_pointer(step.pointer, "action"), step.action or "", vocabulary, sheet
+            )
         elif _is_sound(step, broken):
-            for need in asks_for(step.action or "", step.config or {}, vocabulary):
+            for need in list_requested_grants(step.action or "", step.config or {}, vocabulary):
                 if is_pattern(need.capability):
                     used |= _check_pattern(step, need.capability, given, vocabulary, sheet)
                 else:
@@ -49,10 +61,14 @@ def check_grants(outline: Outline, vocabulary: Vocabulary, sheet: Sheet) -> None
 
 
 def _check_need(
-    step: StepOutline, need: Grant, given: list[Grant] | None, vocabulary: Vocabulary, sheet: Sheet
+    step: StepOutline,
+    need: Grant,
+    given: list[Grant] | None,
+    vocabulary: Vocabulary,
+    sheet: FindingCollector,
 ) -> None:
     if _is_never(need.capability, vocabulary):
-        _report_never(under(step.pointer, "action"), need.capability, vocabulary, sheet)
+        _report_never(join_pointer(step.pointer, "action"), need.capability, vocabulary, sheet)
     elif need.capability not in vocabulary.capabilities:
         _report_unknown(step, need, vocabulary, sheet)
     elif (secret := _secret_in_host(step, need)) is not None:
@@ -70,16 +86,20 @@ def _check_need(
 
 
 def _check_pattern(
-    step: StepOutline, pattern: str, given: list[Grant] | None, vocabulary: Vocabulary, sheet: Sheet
+    step: StepOutline,
+    pattern: str,
+    given: list[Grant] | None,
+    vocabulary: Vocabulary,
+    sheet: FindingCollector,
 ) -> set[str]:
     """A pattern stands for what it finds, or for as much of that as written grants allow."""
-    found = set(matching(pattern, vocabulary.capabilities))
+    found = set(match_pattern(pattern, vocabulary.capabilities))
     if given is None:
         return found
     granted = found & {grant.capability for grant in given}
     if found and not granted:
         sheet.wrong(
-            under(step.pointer, "config", "tools"),
+            join_pointer(step.pointer, "config", "tools"),
             f"Nothing that {pattern[:100]!r} stands for is covered by the grants.",
             "not_granted",
             "Add to grants what the step should have, or leave grants out to have them derived.",
@@ -87,7 +107,9 @@ def _check_pattern(
     return granted
 
 
-def _written(entries: list[Any], vocabulary: Vocabulary, sheet: Sheet) -> list[Grant]:
+def _read_written_grants(
+    entries: list[Any], vocabulary: Vocabulary, sheet: FindingCollector
+) -> list[Grant]:
     found = []
     for place, entry in enumerate(entries):
         if not isinstance(entry, dict) or not isinstance(entry.get("capability"), str):
@@ -100,28 +122,28 @@ def _written(entries: list[Any], vocabulary: Vocabulary, sheet: Sheet) -> list[G
     return found
 
 
-def _check_written(grant: Grant, at: str, vocabulary: Vocabulary, sheet: Sheet) -> None:
+def _check_written(grant: Grant, at: str, vocabulary: Vocabulary, sheet: FindingCollector) -> None:
     if _is_never(grant.capability, vocabulary):
         _report_never(f"{at}/capability", grant.capability, vocabulary, sheet)
         return
     if grant.capability not in vocabulary.capabilities:
         detail = f"There is no capability called {grant.capability[:100]!r}."
-        suggestion = way_to(grant.capability, grantable(vocabulary))
+        suggestion = suggest_capability(grant.capability, list_grantable(vocabulary))
         sheet.wrong(f"{at}/capability", detail, "unknown_capability", suggestion)
         return
     if grant.capability in HOSTED and "hosts" not in grant.params:
         detail = f"A grant for {grant.capability} must name the hosts it may reach."
         sheet.wrong(f"{at}/params", detail, "hosts_missing", 'Add "hosts": ["example.com"].')
     for key, bound in grant.params.items():
-        _check_bound(grant, key, bound, under(at, "params", key), vocabulary, sheet)
+        _check_bound(grant, key, bound, join_pointer(at, "params", key), vocabulary, sheet)
 
 
 def _check_bound(
-    grant: Grant, key: str, bound: Any, at: str, vocabulary: Vocabulary, sheet: Sheet
+    grant: Grant, key: str, bound: Any, at: str, vocabulary: Vocabulary, sheet: FindingCollector
 ) -> None:
     if key == "hosts":
         for place, host in enumerate(bound if isinstance(bound, list) else [bound]):
-            if not isinstance(bound, list) or listed_site(host) is None:
+            if not isinstance(bound, list) or parse_host_entry(host) is None:
                 sheet.wrong(
                     at if not isinstance(bound, list) else f"{at}/{place}",
                     "Hosts are a list of exact names, each with a port or without.",
@@ -132,12 +154,12 @@ def _check_bound(
     arguments = vocabulary.capabilities[grant.capability].input_schema.get("properties", {})
     if key not in arguments:
         detail = f"{grant.capability} has no argument called {key!r}, so no call would fit."
-        sheet.wrong(at, detail, "unknown_argument", did_you_mean(key, arguments))
+        sheet.wrong(at, detail, "unknown_argument", suggest_nearest(key, arguments))
     elif key.startswith("max_") and (isinstance(bound, bool) or not isinstance(bound, int | float)):
         sheet.wrong(at, f"{key} is an upper bound and must be a number.", "type")
 
 
-def grantable(vocabulary: Vocabulary) -> list[str]:
+def list_grantable(vocabulary: Vocabulary) -> list[str]:
     """The capabilities that a definition may use at all."""
     return [name for name, entry in vocabulary.capabilities.items() if entry.grantable]
 
@@ -148,19 +170,21 @@ def _is_never(name: str, vocabulary: Vocabulary) -> bool:
     return name.startswith(NEVER_GRANTED) or (known is not None and not known.grantable)
 
 
-def _report_never(at: str, name: str, vocabulary: Vocabulary, sheet: Sheet) -> None:
+def _report_never(at: str, name: str, vocabulary: Vocabulary, sheet: FindingCollector) -> None:
     known = vocabulary.capabilities.get(name)
     people = known is not None and known.annotations.audience is Audience.PEOPLE
     who = "people" if people else "administrators"
     detail = f"{name[:100]} is for {who} and can never be granted."
-    other = did_you_mean(name, grantable(vocabulary))
+    other = suggest_nearest(name, list_grantable(vocabulary))
     sheet.wrong(at, detail, "never_granted", f"Remove it. {other}" if other else "Remove it.")
 
 
-def _report_unknown(step: StepOutline, need: Grant, vocabulary: Vocabulary, sheet: Sheet) -> None:
+def _report_unknown(
+    step: StepOutline, need: Grant, vocabulary: Vocabulary, sheet: FindingCollector
+) -> None:
     detail = f"The step calls {need.capability!r}, which is not there."
-    suggestion = did_you_mean(need.capability, grantable(vocabulary))
-    sheet.wrong(under(step.pointer, "action"), detail, "unknown_capability", suggestion)
+    suggestion = suggest_nearest(need.capability, list_grantable(vocabulary))
+    sheet.wrong(join_pointer(step.pointer, "action"), detail, "unknown_capability", suggestion)
 
 
 def _secret_in_host(step: StepOutline, need: Grant) -> str | None:
@@ -171,13 +195,13 @@ def _secret_in_host(step: StepOutline, need: Grant) -> str | None:
         return None
     before = found.string[: found.start()]
     if not has_syntax(before):
-        return None if literal_site(found.string) is not None else found[1]
+        return None if parse_template_host(found.string) is not None else found[1]
     # An expression may bring the whole beginning; what it leaves to be read is judged here.
     _, scheme, rest = _EXPRESSION.sub("", before).partition("://")
     return found[1] if scheme and not _AFTER_HOST.search(rest) else None
 
 
-def _report_secret(step: StepOutline, secret: str, sheet: Sheet) -> None:
+def _report_secret(step: StepOutline, secret: str, sheet: FindingCollector) -> None:
     sheet.wrong(
         _url(step)[0],
         f"The secret {secret!r} would decide which host is called.",
@@ -192,11 +216,11 @@ def _url(step: StepOutline) -> tuple[str, Any]:
     config = step.config or {}
     entries = config.get("tools")
     for place, entry in enumerate(entries if isinstance(entries, list) else ()):
-        if tool_name(entry) in HOSTED:
-            url = fixed_params(entry).get("url")
+        if read_tool_name(entry) in HOSTED:
+            url = read_fixed_params(entry).get("url")
             below = () if url is None else ("params", "url")
-            return under(step.pointer, "config", "tools", str(place), *below), url
-    return under(step.pointer, "config", "url"), config.get("url")
+            return join_pointer(step.pointer, "config", "tools", str(place), *below), url
+    return join_pointer(step.pointer, "config", "url"), config.get("url")
 
 
 def _leads_nowhere(step: StepOutline, need: Grant) -> bool:
@@ -206,7 +230,7 @@ def _leads_nowhere(step: StepOutline, need: Grant) -> bool:
     return hostless and isinstance(url, str) and not has_syntax(url)
 
 
-def _report_url(step: StepOutline, sheet: Sheet) -> None:
+def _report_url(step: StepOutline, sheet: FindingCollector) -> None:
     sheet.wrong(
         _url(step)[0],
         "This URL has no host that can be checked.",
@@ -215,7 +239,7 @@ def _report_url(step: StepOutline, sheet: Sheet) -> None:
     )
 
 
-def _check_host(step: StepOutline, need: Grant, sheet: Sheet) -> None:
+def _check_host(step: StepOutline, need: Grant, sheet: FindingCollector) -> None:
     """Derived grants name the hosts, so the hosts must stand in the definition."""
     if need.capability in HOSTED and not need.params.get("hosts"):
         place, url = _url(step)
@@ -230,12 +254,16 @@ def _check_host(step: StepOutline, need: Grant, sheet: Sheet) -> None:
         )
 
 
-def _check_covered(step: StepOutline, need: Grant, given: list[Grant], sheet: Sheet) -> None:
-    for lack in missing([need], given):
+def _check_covered(
+    step: StepOutline, need: Grant, given: list[Grant], sheet: FindingCollector
+) -> None:
+    for lack in find_missing_grants([need], given):
         _report_lack(step, lack, sheet)
 
 
-def _check_agent(step: StepOutline, need: Grant, given: list[Grant], sheet: Sheet) -> None:
+def _check_agent(
+    step: StepOutline, need: Grant, given: list[Grant], sheet: FindingCollector
+) -> None:
     """What an agent calls its tools with is chosen within their grants, however narrow."""
     own = need.capability == AGENT_RUN
     hosts = Grant(need.capability, {"hosts": need.params.get("hosts", [])})
@@ -243,7 +271,7 @@ def _check_agent(step: StepOutline, need: Grant, given: list[Grant], sheet: Shee
         if own and _may_allow(grant, step, AGENT_RUN):
             return
         reach = Grant(grant.capability, {"hosts": grant.params.get("hosts", [])})
-        if not own and covers(reach, hosts):
+        if not own and is_covered_by(reach, hosts):
             return
     _report_lack(step, need, sheet)
 
@@ -257,7 +285,7 @@ def _may_allow(grant: Grant, step: StepOutline, capability: str) -> bool:
     if (grant.capability in HOSTED or hosts is not None) and not _may_reach(hosts, arguments):
         return False
     return all(
-        outside(key, bound, arguments) is None
+        explain_out_of_bounds(key, bound, arguments) is None
         for key, bound in grant.params.items()
         if key != "hosts" and not _has_template(arguments.get(key))
     )
@@ -266,8 +294,8 @@ def _may_allow(grant: Grant, step: StepOutline, capability: str) -> bool:
 def _may_reach(hosts: Any, arguments: Mapping[str, Any]) -> bool:
     if not isinstance(hosts, list):
         return False
-    site = literal_site(arguments.get("url"))
-    return bool(hosts) if site is None else lists(hosts, site)
+    site = parse_template_host(arguments.get("url"))
+    return bool(hosts) if site is None else is_host_listed(hosts, site)
 
 
 def _has_template(value: Any) -> bool:
@@ -278,18 +306,18 @@ def _has_template(value: Any) -> bool:
     return isinstance(value, list) and any(map(_has_template, value))
 
 
-def _report_lack(step: StepOutline, lack: Grant, sheet: Sheet) -> None:
+def _report_lack(step: StepOutline, lack: Grant, sheet: FindingCollector) -> None:
     hosts = lack.params.get("hosts")
     where = f" for {', '.join(hosts)}" if hosts else ""
     sheet.wrong(
-        under(step.pointer, "action"),
+        join_pointer(step.pointer, "action"),
         f"The step calls {lack.capability}{where}, which the grants do not cover.",
         "not_granted",
         f"Add {lack.capability}{where} to grants, or leave grants out to have them derived.",
     )
 
 
-def _check_use(given: list[Grant] | None, used: set[str], sheet: Sheet) -> None:
+def _check_use(given: list[Grant] | None, used: set[str], sheet: FindingCollector) -> None:
     for place, grant in enumerate(given or ()):
         if grant.capability not in used:
             sheet.doubtful(
@@ -302,7 +330,7 @@ def _check_use(given: list[Grant] | None, used: set[str], sheet: Sheet) -> None:
 
 def _is_sound(step: StepOutline, broken: list[str]) -> bool:
     """An action reads its needs from its config, so the config must have the right shape."""
-    at = under(step.pointer, "config")
+    at = join_pointer(step.pointer, "config")
     return step.config is not None and not any(
         pointer == at or pointer.startswith(at + "/") for pointer in broken
     )

@@ -10,14 +10,14 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.definition.pointers import under
-from mainspring.definition.validate.report import Sheet
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.validate.report import FindingCollector
 
 PLACEHOLDER: Final = re.compile(r"\{\{[-+]?\s*secrets\s*\.\s*(\w{1,64})")
 _WHERE: Final = "Secrets may stand in the URL, the headers and the query of an HTTP request."
 
 
-def check_placeholders(document: Mapping[str, Any], sheet: Sheet) -> None:
+def check_placeholders(document: Mapping[str, Any], sheet: FindingCollector) -> None:
     """Every text of the document that no pass has read as a template."""
     judged = sheet.templates | {finding.pointer for finding in sheet.findings}
     rest: list[tuple[str, Any]] = [("", document)]
@@ -31,12 +31,12 @@ def check_placeholders(document: Mapping[str, Any], sheet: Sheet) -> None:
             for key, entry in value.items():
                 found = PLACEHOLDER.search(str(key))
                 if found is not None:
-                    _refuse(under(pointer, key), found[1], sheet)
-                rest.append((under(pointer, key), entry))
+                    _refuse(join_pointer(pointer, key), found[1], sheet)
+                rest.append((join_pointer(pointer, key), entry))
         elif isinstance(value, list | tuple):
             rest += [(f"{pointer}/{place}", entry) for place, entry in enumerate(value)]
 
 
-def _refuse(pointer: str, name: str, sheet: Sheet) -> None:
+def _refuse(pointer: str, name: str, sheet: FindingCollector) -> None:
     detail = f"The secret {name!r} would not be put in here."
     sheet.wrong(pointer, detail, "template_secret", _WHERE)

@@ -9,25 +9,25 @@ from typing import Final
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.grant import Grant
 from mainspring.definition.model import Definition
-from mainspring.definition.traits import Traits
-from mainspring.definition.upgrade import Note
+from mainspring.definition.traits import DefinitionTraits
+from mainspring.definition.upgrade import UpgradeNote
 
 MOST_FINDINGS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ValidationReport:
     """Everything that is wrong with a document, and the definition when nothing is."""
 
     findings: tuple[Finding, ...]
     warnings: tuple[Finding, ...] = ()
     # What was changed to bring the document to today's format.
-    notes: tuple[Note, ...] = ()
+    notes: tuple[UpgradeNote, ...] = ()
     definition: Definition | None = None
     # What a run of it may call; a person sees this before agreeing.
     grants: tuple[Grant, ...] = ()
     # What the vocabulary declares about its capabilities and steps.
-    traits: Traits = field(default_factory=Traits)
+    traits: DefinitionTraits = field(default_factory=DefinitionTraits)
 
     @property
     def ok(self) -> bool:
@@ -44,12 +44,12 @@ class Report:
         return self.definition
 
 
-class SheetFull(Exception):
+class TooManyFindings(Exception):
     """More is wrong than anybody wants to read at once."""
 
 
 @dataclass(slots=True)
-class Sheet:
+class FindingCollector:
     """Where the passes write down what they find; one document, one sheet.
 
     It has room for so many findings and no more: looking for the right word beside each
@@ -70,7 +70,7 @@ class Sheet:
     def add(self, findings: Iterable[Finding]) -> None:
         for finding in findings:
             if len(self.findings) >= MOST_FINDINGS:
-                raise SheetFull
+                raise TooManyFindings
             self.findings.append(finding)
 
     def doubt(self, finding: Finding) -> None:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from mainspring.contracts.errors import Finding
-from mainspring.definition.templates import Reference
-from mainspring.definition.validate.outline import Outline, StepOutline, walk
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.templates import TemplateReference
+from mainspring.definition.validate.outline import DefinitionOutline, StepOutline, walk
+from mainspring.definition.words import suggest_nearest
 
 RUN_FIELDS: Final = frozenset(
     {"id", "started_at", "automation_id", "automation_name", "automation_version", "attempt"}
@@ -29,11 +29,11 @@ OUTCOME_KEYS: Final = frozenset(
 _SECRET_NAME: Final = re.compile(r"[a-z0-9_]{1,64}")
 _OPEN_KEYWORDS: Final = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"})
 
-Path = tuple[str, ...]
+NamePath = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class VisibleNames:
     """What is known at one place of a definition."""
 
     inputs_schema: Mapping[str, Any] | None
@@ -52,7 +52,7 @@ class Names:
     # Whether a secret may stand here too.
     secrets: bool = False
 
-    def after(self, step: StepOutline) -> Names:
+    def after(self, step: StepOutline) -> VisibleNames:
         """What the next step sees."""
         gone = {done.pointer for done in walk((step,))}
         passed = self.passed | gone
@@ -64,13 +64,13 @@ class Names:
 
     def output(self, name: str, *, of_steps: bool) -> StepOutline | None:
         """The step whose output is there by now under a name; under ``steps``, by its id too."""
-        return _step_of(name, self.outputs, of_steps)
+        return _find_step(name, self.outputs, of_steps)
 
-    def inside(self, step: StepOutline) -> Names:
+    def inside(self, step: StepOutline) -> VisibleNames:
         """What the first nested step of this step sees."""
         return replace(self, items=self.items | {step.item_name, "index"})
 
-    def of_failure(self, plan: Iterable[StepOutline]) -> Names:
+    def of_failure(self, plan: Iterable[StepOutline]) -> VisibleNames:
         """What the first step of on_failure sees: the plan broke off somewhere."""
         names = replace(self, failed=True)
         for step in plan:
@@ -78,34 +78,40 @@ class Names:
         return replace(names, maybe=frozenset(names.outputs))
 
 
-def first_names(outline: Outline, inputs_schema: Mapping[str, Any] | None) -> Names:
+def build_first_names(
+    outline: DefinitionOutline, inputs_schema: Mapping[str, Any] | None
+) -> VisibleNames:
     """What the first step of the plan sees."""
     every = {step.output_name: step for step in outline.steps() if step.output_name is not None}
-    return Names(inputs_schema, every_output=every, complete=outline.whole)
+    return VisibleNames(inputs_schema, every_output=every, complete=outline.whole)
 
 
-def names_at_arrival(inputs_schema: Mapping[str, Any] | None) -> Names:
+def build_arrival_names(inputs_schema: Mapping[str, Any] | None) -> VisibleNames:
     """What is known when a firing arrives and there is no run yet."""
-    return Names(inputs_schema, roots=frozenset({"inputs", "trigger"}))
+    return VisibleNames(inputs_schema, roots=frozenset({"inputs", "trigger"}))
 
 
-def problem_with(reference: Reference, names: Names, at: str) -> Finding | None:
+def find_reference_problem(
+    reference: TemplateReference, names: VisibleNames, at: str
+) -> Finding | None:
     """What keeps a reference from ever being filled, if anything does."""
     path, root = reference.path, reference.path[0]
     if root in names.items:
         return None
     if root not in names.roots:
-        return _of_output(root, path[1:], names, at, "")
+        return _check_output(root, path[1:], names, at, "")
     if len(path) == 1 or root == "trigger":
         return None
     if root == "inputs":
-        return _of_input(path, reference.guarded, names, at)
+        return _check_input(path, reference.guarded, names, at)
     if root == "run":
-        return _of_run(path[1], names, at)
-    return _of_output(path[1], path[2:], names, at, "steps.")
+        return _check_run_field(path[1], names, at)
+    return _check_output(path[1], path[2:], names, at, "steps.")
 
 
-def doubt_about(reference: Reference, names: Names, at: str) -> Finding | None:
+def find_reference_warning(
+    reference: TemplateReference, names: VisibleNames, at: str
+) -> Finding | None:
     """What may keep a reference from being filled in some runs."""
     path = reference.path
     if reference.guarded:
@@ -120,22 +126,24 @@ def doubt_about(reference: Reference, names: Names, at: str) -> Finding | None:
     why = "may not have run when the plan failed" if names.failed else "may be skipped"
     return Finding(
         at,
-        f"The step {step!r} {why}, and then {dotted(path)} is missing.",
+        f"The step {step!r} {why}, and then {format_path(path)} is missing.",
         "maybe_missing",
-        f"Write {dotted(path)} | default(…), or ask with `is defined`.",
+        f"Write {format_path(path)} | default(…), or ask with `is defined`.",
     )
 
 
-def dotted(path: Path) -> str:
+def format_path(path: NamePath) -> str:
     """A path as an author writes it."""
     return ".".join(path)
 
 
-def _of_output(name: str, rest: Path, names: Names, at: str, prefix: str) -> Finding | None:
+def _check_output(
+    name: str, rest: NamePath, names: VisibleNames, at: str, prefix: str
+) -> Finding | None:
     step = names.output(name, of_steps=bool(prefix))
     if step is not None:
-        return _of_field(step, prefix + name, rest, at)
-    step = _step_of(name, names.every_output, bool(prefix))
+        return _check_output_field(step, prefix + name, rest, at)
+    step = _find_step(name, names.every_output, bool(prefix))
     if step is not None:
         return _out_of_reach(f"{prefix}{name}", step, names, at)
     if not names.complete:
@@ -145,14 +153,14 @@ def _of_output(name: str, rest: Path, names: Names, at: str, prefix: str) -> Fin
     return _unknown_name(name, names, at)
 
 
-def _step_of(name: str, outputs: Mapping[str, StepOutline], of_steps: bool) -> StepOutline | None:
+def _find_step(name: str, outputs: Mapping[str, StepOutline], of_steps: bool) -> StepOutline | None:
     found = outputs.get(name)
     if found is None and of_steps:
         found = next((step for step in outputs.values() if step.step_id == name), None)
     return found
 
 
-def _out_of_reach(shown: str, step: StepOutline, names: Names, at: str) -> Finding:
+def _out_of_reach(shown: str, step: StepOutline, names: VisibleNames, at: str) -> Finding:
     if step.pointer in names.passed:
         detail = f"{shown} is the output of a step inside a loop and stays in there."
         hint = "Read the results of the loop's own step: steps.<loop>.results."
@@ -164,7 +172,7 @@ def _out_of_reach(shown: str, step: StepOutline, names: Names, at: str) -> Findi
     return Finding(at, detail, "forward_reference", f"Move {step.step_id!r} before this step.")
 
 
-def _unknown_name(name: str, names: Names, at: str) -> Finding:
+def _unknown_name(name: str, names: VisibleNames, at: str) -> Finding:
     if name in FAILURE_FIELDS | RUN_FIELDS and "run" in names.roots:
         detail = f"There is no value called {name!r} here."
         return Finding(at, detail, "unknown_variable", f"Did you mean 'run.{name}'?")
@@ -188,10 +196,10 @@ def _unknown_name(name: str, names: Names, at: str) -> Finding:
 
 def _unknown(shown: str, name: str, known: Iterable[str], at: str, code: str) -> Finding:
     detail = f"There is no value called {shown!r} here."
-    return Finding(at, detail, code, did_you_mean(name, sorted(known)))
+    return Finding(at, detail, code, suggest_nearest(name, sorted(known)))
 
 
-def _of_run(name: str, names: Names, at: str) -> Finding | None:
+def _check_run_field(name: str, names: VisibleNames, at: str) -> Finding | None:
     if name in RUN_FIELDS or (names.failed and name in FAILURE_FIELDS):
         return None
     if name in FAILURE_FIELDS:
@@ -199,10 +207,10 @@ def _of_run(name: str, names: Names, at: str) -> Finding | None:
         return Finding(at, detail, "only_on_failure")
     known = RUN_FIELDS | FAILURE_FIELDS if names.failed else RUN_FIELDS
     detail = f"A run has no value called {name!r}."
-    return Finding(at, detail, "unknown_run_value", did_you_mean(name, sorted(known)))
+    return Finding(at, detail, "unknown_run_value", suggest_nearest(name, sorted(known)))
 
 
-def _of_input(path: Path, guarded: bool, names: Names, at: str) -> Finding | None:
+def _check_input(path: NamePath, guarded: bool, names: VisibleNames, at: str) -> Finding | None:
     schema, name = names.inputs_schema, path[1]
     if schema is None or not _OPEN_KEYWORDS.isdisjoint(schema):
         return None
@@ -218,11 +226,11 @@ def _of_input(path: Path, guarded: bool, names: Names, at: str) -> Finding | Non
         at,
         f"The definition declares no input called {name!r}.",
         "unknown_input",
-        did_you_mean(name, known) or f"Declare {name!r} in inputs.schema.properties.",
+        suggest_nearest(name, known) or f"Declare {name!r} in inputs.schema.properties.",
     )
 
 
-def _optional_input(name: str, names: Names, at: str) -> Finding | None:
+def _optional_input(name: str, names: VisibleNames, at: str) -> Finding | None:
     schema = names.inputs_schema or {}
     known = _properties(schema)
     required = schema.get("required")
@@ -238,7 +246,7 @@ def _optional_input(name: str, names: Names, at: str) -> Finding | None:
     )
 
 
-def _of_field(step: StepOutline, shown: str, rest: Path, at: str) -> Finding | None:
+def _check_output_field(step: StepOutline, shown: str, rest: NamePath, at: str) -> Finding | None:
     schema = step.output_schema
     if schema is None and step.known is not None:
         schema = (step.config or {}).get("output_schema")
@@ -246,7 +254,7 @@ def _of_field(step: StepOutline, shown: str, rest: Path, at: str) -> Finding | N
 
 
 def _unknown_field(
-    schema: Any, before: Path, rest: Path, others: frozenset[str], at: str
+    schema: Any, before: NamePath, rest: NamePath, others: frozenset[str], at: str
 ) -> Finding | None:
     """The first part of a path that a schema rules out for certain."""
     for place, part in enumerate(rest):
@@ -257,8 +265,8 @@ def _unknown_field(
             closed = schema.get("additionalProperties") is False
             if not closed or "patternProperties" in schema or (place == 0 and part in others):
                 return None
-            detail = f"{dotted((*before, *rest[:place]))} has no field called {part!r}."
-            return Finding(at, detail, "unknown_field", did_you_mean(part, known))
+            detail = f"{format_path((*before, *rest[:place]))} has no field called {part!r}."
+            return Finding(at, detail, "unknown_field", suggest_nearest(part, known))
         schema = known[part]
     return None
 

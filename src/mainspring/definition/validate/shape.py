@@ -16,12 +16,12 @@ from mainspring.definition.model import (
     Step,
     read_steps,
 )
-from mainspring.definition.pointers import under
-from mainspring.definition.validate.outline import Outline
-from mainspring.definition.validate.report import Sheet
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.validate.outline import DefinitionOutline
+from mainspring.definition.validate.report import FindingCollector
+from mainspring.definition.words import suggest_nearest
 
-Parts = Mapping[tuple[str, ...], type[BaseModel]]
+ModelsByPath = Mapping[tuple[str, ...], type[BaseModel]]
 
 # What the model can refuse: our sentence, and the keyword of JSON Schema as the code, so that
 # an envelope and a config are told apart by their pointers alone.
@@ -53,41 +53,45 @@ _NAME_FORMS: Final = {
 }
 
 
-def check_shape(document: Mapping[str, Any], outline: Outline, sheet: Sheet) -> Definition | None:
+def check_shape(
+    document: Mapping[str, Any], outline: DefinitionOutline, sheet: FindingCollector
+) -> Definition | None:
     """The definition when the envelope is right; every problem of it is written down."""
     definition = None
     try:
         definition = Definition.from_json(document)
     except ValidationError as error:
-        sheet.add(shape_findings(error))
+        sheet.add(describe_model_errors(error))
     for step in outline.steps():
         if step.known is not None and step.known.nested is not None and step.config is not None:
             _check_nested(step.config.get(step.known.nested), step.nested_pointer, sheet)
     return definition
 
 
-def shape_findings(error: ValidationError, at: str = "", parts: Parts = PARTS) -> Iterator[Finding]:
+def describe_model_errors(
+    error: ValidationError, at: str = "", parts: ModelsByPath = PARTS
+) -> Iterator[Finding]:
     """What the model refused, as findings below a place."""
     for one in error.errors(include_url=False):
-        pointer = under(at, *one["loc"])
-        yield Finding(pointer, _sentence(one), _code(one), _suggestion(one, parts))
+        pointer = join_pointer(at, *one["loc"])
+        yield Finding(pointer, _describe_model_error(one), _code(one), _suggestion(one, parts))
 
 
-def _check_nested(value: Any, pointer: str, sheet: Sheet) -> None:
+def _check_nested(value: Any, pointer: str, sheet: FindingCollector) -> None:
     """Nested steps stand in a config, which the envelope leaves to the action."""
     if not isinstance(value, list):
         return  # the action's own schema says so
     try:
         read_steps(value)
     except ValidationError as error:
-        sheet.add(shape_findings(error, pointer, {("*",): Step}))
+        sheet.add(describe_model_errors(error, pointer, {("*",): Step}))
 
 
 def _code(error: ErrorDetails) -> str:
     return _SENTENCES.get(error["type"], (error["type"], ""))[0]
 
 
-def _sentence(error: ErrorDetails) -> str:
+def _describe_model_error(error: ErrorDetails) -> str:
     last = error["loc"][-1] if error["loc"] else "The definition"
     name = f"Entry {last}" if isinstance(last, int) else last
     sentence = _SENTENCES.get(error["type"], ("", error["msg"]))[1]
@@ -95,7 +99,7 @@ def _sentence(error: ErrorDetails) -> str:
     return sentence.format(name=name, found=_kind(error["input"]), **context)
 
 
-def _suggestion(error: ErrorDetails, parts: Parts) -> str | None:
+def _suggestion(error: ErrorDetails, parts: ModelsByPath) -> str | None:
     place, kind = error["loc"], error["type"]
     name = str(place[-1]) if place else ""
     if kind == "string_pattern_mismatch":
@@ -103,10 +107,10 @@ def _suggestion(error: ErrorDetails, parts: Parts) -> str | None:
     if kind == "missing" and name == "schema_version":
         return f'Add "schema_version": "{CURRENT_VERSION}".'
     if kind == "literal_error" and isinstance(error["input"], str):
-        return did_you_mean(error["input"], str(error["ctx"]["expected"]).split("'")[1::2])
+        return suggest_nearest(error["input"], str(error["ctx"]["expected"]).split("'")[1::2])
     if kind == "extra_forbidden":
         part = parts.get(tuple("*" if isinstance(step, int) else step for step in place[:-1]))
-        return None if part is None else did_you_mean(name, _keys(part))
+        return None if part is None else suggest_nearest(name, _keys(part))
     if name == "when" and kind == "string_type":
         return 'Write the condition as text, for example "{{ inputs.count > 0 }}".'
     return None

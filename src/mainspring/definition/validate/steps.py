@@ -7,32 +7,32 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from mainspring.contracts.action import Action, finds_nothing
+from mainspring.contracts.action import Action, find_nothing
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Invalid, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.json_schema import check_schema
-from mainspring.definition.pointers import under
+from mainspring.definition.pointers import join_pointer
 from mainspring.definition.templates import (
     Predicate,
-    Reference,
+    TemplateReference,
     compile_config,
     parse_predicate,
     parse_template,
 )
-from mainspring.definition.validate.outline import Outline, StepOutline
-from mainspring.definition.validate.permissions import grantable
-from mainspring.definition.validate.report import Sheet
+from mainspring.definition.validate.outline import DefinitionOutline, StepOutline
+from mainspring.definition.validate.permissions import list_grantable
+from mainspring.definition.validate.report import FindingCollector
 from mainspring.definition.validate.scope import (
-    Names,
-    doubt_about,
-    first_names,
-    names_at_arrival,
-    problem_with,
+    VisibleNames,
+    build_arrival_names,
+    build_first_names,
+    find_reference_problem,
+    find_reference_warning,
 )
-from mainspring.definition.validate.wildcards import config_findings
-from mainspring.definition.words import way_to
+from mainspring.definition.validate.wildcards import find_config_problems
+from mainspring.definition.words import suggest_capability
 
 _SCOPE = "x-mainspring-scope"
 # Every step of a plan may have such a condition, and all of them are asked at once.
@@ -40,34 +40,34 @@ _FUEL = 2_000
 
 
 def check_steps(
-    outline: Outline,
+    outline: DefinitionOutline,
     inputs_schema: Mapping[str, Any] | None,
     vocabulary: Vocabulary,
     limits: Limits,
-    sheet: Sheet,
+    sheet: FindingCollector,
 ) -> None:
     """Walks the plan in the order it runs, and on_failure after it."""
-    words = _Words(vocabulary, limits, sheet)
-    names = first_names(outline, inputs_schema)
+    words = _StepChecker(vocabulary, limits, sheet)
+    names = build_first_names(outline, inputs_schema)
     words.check(outline.plan, names)
     if outline.on_failure:
         words.check(outline.on_failure, names.of_failure(outline.plan))
     key = outline.execution.get("concurrency_key")
     if isinstance(key, str):
-        words.check_key(key, names_at_arrival(inputs_schema))
+        words.check_key(key, build_arrival_names(inputs_schema))
 
 
-class _Words:
+class _StepChecker:
     """One document's steps against one vocabulary."""
 
     __slots__ = ("_limits", "_sheet", "_vocabulary")
 
-    def __init__(self, vocabulary: Vocabulary, limits: Limits, sheet: Sheet) -> None:
+    def __init__(self, vocabulary: Vocabulary, limits: Limits, sheet: FindingCollector) -> None:
         self._vocabulary = vocabulary
         self._limits = limits
         self._sheet = sheet
 
-    def check(self, steps: Iterable[StepOutline], names: Names) -> None:
+    def check(self, steps: Iterable[StepOutline], names: VisibleNames) -> None:
         for step in steps:
             self._check_action(step)
             self._check_when(step, names)
@@ -76,7 +76,7 @@ class _Words:
                 self.check(step.nested, names.inside(step))
             names = names.after(step)
 
-    def check_key(self, source: str, names: Names) -> None:
+    def check_key(self, source: str, names: VisibleNames) -> None:
         pointer = "/execution/concurrency_key"
         try:
             template = parse_template(source, self._limits)
@@ -88,20 +88,20 @@ class _Words:
     def _check_action(self, step: StepOutline) -> None:
         if not step.action or step.known is not None or step.capability is not None:
             return
-        known = [*self._vocabulary.actions, *grantable(self._vocabulary)]
+        known = [*self._vocabulary.actions, *list_grantable(self._vocabulary)]
         self._sheet.wrong(
-            under(step.pointer, "action"),
+            join_pointer(step.pointer, "action"),
             f"There is no action or capability called {step.action[:100]!r}.",
             "unknown_action",
-            way_to(step.action, known),
+            suggest_capability(step.action, known),
         )
 
-    def _check_when(self, step: StepOutline, names: Names) -> None:
+    def _check_when(self, step: StepOutline, names: VisibleNames) -> None:
         if not step.when:
             return
-        pointer = under(step.pointer, "when")
+        pointer = join_pointer(step.pointer, "when")
         try:
-            predicate = condition(step.when, self._limits)
+            predicate = parse_condition(step.when, self._limits)
             never = not predicate.references and not _outcome(predicate)
         except Problem as error:
             self._sheet.wrong(pointer, error.detail, error.code, error.suggestion)
@@ -115,20 +115,20 @@ class _Words:
             )
         self._check_references(predicate.references, names, pointer, doubts=True)
 
-    def _check_config(self, step: StepOutline, names: Names) -> None:
+    def _check_config(self, step: StepOutline, names: VisibleNames) -> None:
         if step.config is None:
             return
-        at = under(step.pointer, "config")
+        at = join_pointer(step.pointer, "config")
         schema = step.config_schema
         config = compile_config(
-            step.config, template_schema(step.known, step.capability), self._limits
+            step.config, get_template_schema(step.known, step.capability), self._limits
         )
         for problem in config.problems:
             self._sheet.wrong(
                 at + problem.pointer, problem.detail, problem.code, problem.suggestion
             )
         if schema is not None:
-            wrong = [*config_findings(config, schema, self._limits, at)]
+            wrong = [*find_config_problems(config, schema, self._limits, at)]
             self._sheet.add(wrong)
             if step.capability is not None and not (wrong or config.problems):
                 filled_later = {pointer for pointer, _ in config.templates}
@@ -136,7 +136,9 @@ class _Words:
         if step.known is not None:
             self._check_further(step.known, step.config, at)
         if step.known is not None and step.known.output_schema is None:
-            self._check_declared(step.config.get("output_schema"), under(at, "output_schema"))
+            self._check_declared(
+                step.config.get("output_schema"), join_pointer(at, "output_schema")
+            )
         self._sheet.templates |= {at + pointer for pointer, _ in config.templates}
         for pointer, template in config.templates:
             # A step with a condition of its own has most likely asked already.
@@ -151,7 +153,7 @@ class _Words:
         judge = capability.annotations.judge
         if judge is None or not capability.annotations.judges_saved:
             return
-        there = {key: value for key, value in config.items() if under("", key) not in later}
+        there = {key: value for key, value in config.items() if join_pointer("", key) not in later}
         self._sheet.add(replace(one, pointer=at + one.pointer) for one in judge(there))
 
     def _check_further(self, action: Action, config: Mapping[str, Any], at: str) -> None:
@@ -159,7 +161,7 @@ class _Words:
         schema = action.config_schema.get("properties", {})
         judged = (key for key in config if schema.get(key, {}).get(_SCOPE) == "none")
         self._sheet.templates |= {
-            under(at, key) for key in judged if action.check is not finds_nothing
+            join_pointer(at, key) for key in judged if action.check is not find_nothing
         }
         self._sheet.add(
             replace(finding, pointer=at + finding.pointer)
@@ -174,13 +176,20 @@ class _Words:
             self._sheet.add(check_schema(schema, self._limits, at))
 
     def _check_references(
-        self, references: Iterable[Reference], names: Names, pointer: str, *, doubts: bool
+        self,
+        references: Iterable[TemplateReference],
+        names: VisibleNames,
+        pointer: str,
+        *,
+        doubts: bool,
     ) -> None:
         for reference in references:
-            problem = problem_with(reference, names, pointer)
+            problem = find_reference_problem(reference, names, pointer)
             if problem is not None:
                 self._sheet.add([problem])
-            elif doubts and (doubt := doubt_about(reference, names, pointer)) is not None:
+            elif (
+                doubts and (doubt := find_reference_warning(reference, names, pointer)) is not None
+            ):
                 self._sheet.doubt(doubt)
 
 
@@ -190,12 +199,12 @@ def _outcome(predicate: Predicate) -> bool:
 
 
 @lru_cache(maxsize=512)
-def condition(source: str, limits: Limits) -> Predicate:
+def parse_condition(source: str, limits: Limits) -> Predicate:
     """A condition read once; plans are judged far more often than they are changed."""
     return parse_predicate(source, limits)
 
 
-def template_schema(known: Action | None, capability: Capability | None) -> Mapping[str, Any]:
+def get_template_schema(known: Action | None, capability: Capability | None) -> Mapping[str, Any]:
     """What each text of a config may use, as the template reader wants to be told.
 
     Nested steps are rendered when their turn comes, so they are no templates here. An
@@ -203,13 +212,15 @@ def template_schema(known: Action | None, capability: Capability | None) -> Mapp
     """
     if known is not None:
         schema = known.config_schema
-        return schema if known.nested is None else _marked(schema, {known.nested}, "none")
+        return schema if known.nested is None else _mark_scope(schema, {known.nested}, "none")
     if capability is not None:
-        return _marked(capability.input_schema, capability.annotations.secret_arguments, "secret")
+        return _mark_scope(
+            capability.input_schema, capability.annotations.secret_arguments, "secret"
+        )
     return {_SCOPE: "secret"}
 
 
-def _marked(schema: Mapping[str, Any], keys: Iterable[str], scope: str) -> Mapping[str, Any]:
+def _mark_scope(schema: Mapping[str, Any], keys: Iterable[str], scope: str) -> Mapping[str, Any]:
     properties = dict(schema.get("properties", {}))
     for key in keys:
         said = properties.get(key)

@@ -11,38 +11,40 @@ from typing import Any, Final, get_args
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.cron import parse_cron, smallest_interval
+from mainspring.definition.cron import get_smallest_interval, parse_cron
 from mainspring.definition.filters import filter_doubts, filter_findings
-from mainspring.definition.inputs import Tokens, resolve_inputs, undeclared
+from mainspring.definition.inputs import RuntimeTokens, list_undeclared, resolve_inputs
 from mainspring.definition.json_schema import compile_schema
 from mainspring.definition.model import TriggerType
 from mainspring.definition.paths import parse_path
-from mainspring.definition.pointers import parts_of, under
-from mainspring.definition.validate.loops import Own, follows_itself
-from mainspring.definition.validate.outline import Outline, TriggerOutline
-from mainspring.definition.validate.report import Sheet
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.pointers import join_pointer, split_pointer
+from mainspring.definition.validate.loops import AutomationIdentity, can_trigger_itself
+from mainspring.definition.validate.outline import DefinitionOutline, TriggerOutline
+from mainspring.definition.validate.report import FindingCollector
+from mainspring.definition.words import suggest_nearest
 
 # Below this, an event is probably what the author waits for.
 OFTEN_SECONDS: Final = 900
 # Judged by their own readers, which say more than a schema can.
 _OWN_READERS: Final = ("/cron", "/filters")
 # What the runtime tokens stand for does not matter here, only that they stand for something.
-_SOME_RUN: Final = Tokens(None, datetime(2000, 1, 1, tzinfo=UTC), "", "")
+_SOME_RUN: Final = RuntimeTokens(None, datetime(2000, 1, 1, tzinfo=UTC), "", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TriggerCheckContext:
     """What triggers are judged by, besides themselves."""
 
     vocabulary: Vocabulary
     limits: Limits
-    own: Own
+    own: AutomationIdentity
     # None when the schema of the inputs cannot be used.
     inputs_schema: Mapping[str, Any] | None
 
 
-def check_triggers(outline: Outline, place: Place, sheet: Sheet) -> None:
+def check_triggers(
+    outline: DefinitionOutline, place: TriggerCheckContext, sheet: FindingCollector
+) -> None:
     """Judges every trigger by its own contract and by what it asks of the inputs."""
     for trigger in outline.triggers:
         known = place.vocabulary.triggers.get(trigger.type or "")
@@ -50,7 +52,7 @@ def check_triggers(outline: Outline, place: Place, sheet: Sheet) -> None:
             _check_type(trigger, place, sheet)
             continue
         if trigger.config is not None:
-            at = under(trigger.pointer, "config")
+            at = join_pointer(trigger.pointer, "config")
             found = compile_schema(known.config_schema, place.limits).findings(trigger.config, at)
             sheet.add(one for one in found if not _read_elsewhere(one, at))
             _check_config(trigger, place, sheet)
@@ -58,14 +60,16 @@ def check_triggers(outline: Outline, place: Place, sheet: Sheet) -> None:
             _check_inputs(trigger, place.inputs_schema, place.limits, sheet)
 
 
-def _check_type(trigger: TriggerOutline, place: Place, sheet: Sheet) -> None:
+def _check_type(
+    trigger: TriggerOutline, place: TriggerCheckContext, sheet: FindingCollector
+) -> None:
     """The envelope names the types there can be; one of them may not be installed."""
     if trigger.type is not None and trigger.type in get_args(TriggerType):
         sheet.wrong(
-            under(trigger.pointer, "type"),
+            join_pointer(trigger.pointer, "type"),
             f"This installation has no {trigger.type} triggers.",
             "unknown_trigger",
-            did_you_mean(trigger.type, place.vocabulary.triggers),
+            suggest_nearest(trigger.type, place.vocabulary.triggers),
         )
 
 
@@ -76,21 +80,23 @@ def _read_elsewhere(finding: Finding, at: str) -> bool:
     )
 
 
-def _check_config(trigger: TriggerOutline, place: Place, sheet: Sheet) -> None:
-    config, at = trigger.config or {}, under(trigger.pointer, "config")
+def _check_config(
+    trigger: TriggerOutline, place: TriggerCheckContext, sheet: FindingCollector
+) -> None:
+    config, at = trigger.config or {}, join_pointer(trigger.pointer, "config")
     match trigger.type:
         case "schedule":
-            _check_cron(config.get("cron"), under(at, "cron"), sheet)
+            _check_cron(config.get("cron"), join_pointer(at, "cron"), sheet)
         case "webhook":
             mapping = config.get("input_mapping")
-            _check_mapping(mapping, under(at, "input_mapping"), place.limits, sheet)
+            _check_mapping(mapping, join_pointer(at, "input_mapping"), place.limits, sheet)
         case "event":
             _check_event(config, place, at, sheet)
         case "board_change" | "page_ingested":
             _check_filters(config.get("filters"), place, at, sheet)
 
 
-def _check_cron(text: Any, at: str, sheet: Sheet) -> None:
+def _check_cron(text: Any, at: str, sheet: FindingCollector) -> None:
     if not isinstance(text, str):
         if text is not None:
             sheet.wrong(at, "A cron expression is text.", "type")
@@ -113,43 +119,51 @@ def _check_cron(text: Any, at: str, sheet: Sheet) -> None:
 @lru_cache(maxsize=1024)
 def _closest(text: str) -> int:
     """Looking through the years costs more than the rest of a definition together."""
-    return smallest_interval(parse_cron(text))
+    return get_smallest_interval(parse_cron(text))
 
 
-def _check_mapping(mapping: Any, at: str, limits: Limits, sheet: Sheet) -> None:
+def _check_mapping(mapping: Any, at: str, limits: Limits, sheet: FindingCollector) -> None:
     for name, path in mapping.items() if isinstance(mapping, dict) else ():
         if not isinstance(path, str):
             continue  # the schema says so
         try:
             parse_path(path, limits)
         except Invalid as error:
-            sheet.wrong(under(at, name), error.detail, error.code, error.suggestion)
+            sheet.wrong(join_pointer(at, name), error.detail, error.code, error.suggestion)
 
 
-def _check_filters(filters: Any, place: Place, at: str, sheet: Sheet) -> bool:
+def _check_filters(
+    filters: Any, place: TriggerCheckContext, at: str, sheet: FindingCollector
+) -> bool:
     """Whether the filter of a trigger can be used."""
-    found = [] if filters is None else filter_findings(filters, place.limits, under(at, "filters"))
+    found = (
+        []
+        if filters is None
+        else filter_findings(filters, place.limits, join_pointer(at, "filters"))
+    )
     sheet.add(found)
     if filters and not found:
-        for doubt in filter_doubts(filters, place.limits, under(at, "filters")):
+        for doubt in filter_doubts(filters, place.limits, join_pointer(at, "filters")):
             sheet.doubt(doubt)
     return not found
 
 
-def _check_event(config: Mapping[str, Any], place: Place, at: str, sheet: Sheet) -> None:
+def _check_event(
+    config: Mapping[str, Any], place: TriggerCheckContext, at: str, sheet: FindingCollector
+) -> None:
     kind, filters = config.get("event_type"), config.get("filters")
     if not _check_filters(filters, place, at, sheet) or not isinstance(kind, str):
         return
     if kind not in place.vocabulary.events:
         sheet.doubtful(
-            under(at, "event_type"),
+            join_pointer(at, "event_type"),
             f"Nothing here publishes events of the type {kind[:100]!r} yet.",
             "unknown_event_type",
-            did_you_mean(kind, place.vocabulary.events),
+            suggest_nearest(kind, place.vocabulary.events),
         )
-    if follows_itself(kind, filters, place.own, place.limits):
+    if can_trigger_itself(kind, filters, place.own, place.limits):
         sheet.wrong(
-            under(at, "filters"),
+            join_pointer(at, "filters"),
             "This trigger would go off on the automation's own runs and never come to rest.",
             "self_subscription",
             'Name the other automation: {"automation_name": {"equals": "…"}}.',
@@ -157,22 +171,22 @@ def _check_event(config: Mapping[str, Any], place: Place, at: str, sheet: Sheet)
 
 
 def _check_inputs(
-    trigger: TriggerOutline, schema: Mapping[str, Any], limits: Limits, sheet: Sheet
+    trigger: TriggerOutline, schema: Mapping[str, Any], limits: Limits, sheet: FindingCollector
 ) -> None:
     known = schema.get("properties", {})
     mapping = (trigger.config or {}).get("input_mapping") if trigger.type == "webhook" else None
     mapped = mapping if isinstance(mapping, dict) else {}
     fixed = trigger.inputs or {}
     for key, names in (("config/input_mapping", mapped), ("inputs", fixed)):
-        for name in undeclared(names, schema):
+        for name in list_undeclared(names, schema):
             sheet.wrong(
-                under(trigger.pointer, *key.split("/"), name),
+                join_pointer(trigger.pointer, *key.split("/"), name),
                 f"The definition declares no input called {name!r}.",
                 "unknown_input",
-                did_you_mean(name, known) or f"Declare {name!r} in inputs.schema.properties.",
+                suggest_nearest(name, known) or f"Declare {name!r} in inputs.schema.properties.",
             )
     judge = {key: part for key, part in schema.items() if key != "required"}
-    at = under(trigger.pointer, "inputs")
+    at = join_pointer(trigger.pointer, "inputs")
     sheet.add(
         finding
         for finding in compile_schema(judge, limits).findings(fixed, at)
@@ -187,16 +201,16 @@ def _check_required(
     schema: Mapping[str, Any],
     fixed: Mapping[str, Any],
     limits: Limits,
-    sheet: Sheet,
+    sheet: FindingCollector,
 ) -> None:
     """Nobody is there to give an input when a clock starts the run."""
     try:
         resolve_inputs(schema, fixed, {}, _SOME_RUN, limits)
     except Invalid as error:
-        lacking = [parts_of(one.pointer) for one in error.findings if one.code == "required"]
+        lacking = [split_pointer(one.pointer) for one in error.findings if one.code == "required"]
         for name in (parts[1] for parts in lacking if len(parts) == 2):
             sheet.wrong(
-                under(trigger.pointer, "inputs"),
+                join_pointer(trigger.pointer, "inputs"),
                 f"A schedule gives no inputs, and {name!r} is required without a default.",
                 "missing_input",
                 f"Add {name!r} to the trigger's inputs, or give it a default.",

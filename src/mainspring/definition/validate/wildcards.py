@@ -20,20 +20,20 @@ from jsonschema_rs import ValidationErrorKind as Kind
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
-from mainspring.definition.json_schema.bounds import Bounds
-from mainspring.definition.json_schema.formats import own_formats
-from mainspring.definition.json_schema.sentences import findings_of
+from mainspring.definition.json_schema.bounds import SchemaCost
+from mainspring.definition.json_schema.formats import list_own_formats
+from mainspring.definition.json_schema.sentences import describe_errors
 from mainspring.definition.json_schema.validator import (
     MOST_EXPLAINED,
-    linear_patterns,
+    get_regex_options,
     refuse_to_fetch,
 )
-from mainspring.definition.json_text import canonical
-from mainspring.definition.pointers import parts_of
+from mainspring.definition.json_text import encode_canonical
+from mainspring.definition.pointers import split_pointer
 from mainspring.definition.templates import CompiledConfig
 from mainspring.definition.validate.report import MOST_FINDINGS
 
-Path = tuple[str, ...]
+ConfigPath = tuple[str, ...]
 
 # Certain whatever the templates below the place will say.
 _CERTAIN: Final = (
@@ -51,30 +51,32 @@ _CERTAIN: Final = (
 _CONDITIONAL: Final = frozenset({"then", "else", "dependentSchemas"})
 
 
-def config_findings(
+def find_config_problems(
     config: CompiledConfig, schema: Mapping[str, Any], limits: Limits, at: str
 ) -> list[Finding]:
     """What is certainly wrong with a config, whatever its templates come to."""
     judge = compile_schema(schema, limits)
     if not config.templates or judge.is_valid(config.source):
         return judge.findings(config.source, at)
-    text = canonical(schema)
+    text = encode_canonical(schema)
     if _bounds(text).explaining(config.source, MOST_EXPLAINED) > MOST_EXPLAINED:
         return []
     open_places = {
-        tuple(parts_of(pointer)): template.expression is not None
+        tuple(split_pointer(pointer)): template.expression is not None
         for pointer, template in config.templates
     }
     found = (
         finding
         for error in _errors(text).iter_errors(config.source)
         if _is_certain(error, open_places)
-        for finding in findings_of(error, schema, at)
+        for finding in describe_errors(error, schema, at)
     )
     return list(dict.fromkeys(islice(found, MOST_FINDINGS + 1)))
 
 
-def _is_certain(error: jsonschema_rs.ValidationError, open_places: Mapping[Path, bool]) -> bool:
+def _is_certain(
+    error: jsonschema_rs.ValidationError, open_places: Mapping[ConfigPath, bool]
+) -> bool:
     """Whether an error stays one for every value that the open places may take."""
     here = tuple(str(part) for part in error.instance_path)
     if here in open_places:
@@ -91,12 +93,12 @@ def _errors(text: bytes) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator(
         orjson.loads(text),
         retriever=refuse_to_fetch,
-        pattern_options=linear_patterns(),
+        pattern_options=get_regex_options(),
         validate_formats=True,
-        formats=own_formats(),
+        formats=list_own_formats(),
     )
 
 
 @lru_cache(maxsize=256)
-def _bounds(text: bytes) -> Bounds:
-    return Bounds(orjson.loads(text))
+def _bounds(text: bytes) -> SchemaCost:
+    return SchemaCost(orjson.loads(text))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import (
     ModelMessage,
@@ -20,10 +20,10 @@ from mainspring.contracts.model import (
     ToolCall,
     ToolResult,
 )
-from mainspring.contracts.outcome import Nothing, Unclear
-from mainspring.definition.json_in_text import json_in
+from mainspring.contracts.outcome import NeedsClarification, NothingToDo
+from mainspring.definition.json_in_text import parse_json_text
 from mainspring.gate.acting.by_rules import ask_back
-from mainspring.gate.installs import Install
+from mainspring.gate.installs import InstalledIntegration
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -47,7 +47,7 @@ _ORDERS: Final = (
 )
 
 
-def _said(name: str, words: str) -> dict[str, Any]:
+def _text_property(name: str, words: str) -> dict[str, Any]:
     return {
         "type": "object",
         "additionalProperties": False,
@@ -57,8 +57,8 @@ def _said(name: str, words: str) -> dict[str, Any]:
 
 
 async def read_by_model(
-    ctx: CallContext, install: Install, request: str
-) -> Mapping[str, Any] | Unclear | Nothing:
+    ctx: CallContext, install: InstalledIntegration, request: str
+) -> Mapping[str, Any] | NeedsClarification | NothingToDo:
     """The action and its input as the model understood them, or its question, or its reason."""
     names = {_NAME.sub("_", name)[:64]: name for name in install.deeds}
     system = _ORDERS.format(name=install.name, now=ctx.clock.now().isoformat(timespec="minutes"))
@@ -71,21 +71,21 @@ async def read_by_model(
             )
         )
         if reply.stop_reason in _DECLINED:
-            raise Clash("The model declined to read the request.", code=DECLINED)
-        made = _meant(install, names, reply)
+            raise Conflict("The model declined to read the request.", code=DECLINED)
+        made = _interpret_reply(install, names, reply)
         if not isinstance(made, str):
             return made
-        talk += _sent_back(reply, made)
+        talk += _build_correction_turns(reply, made)
     return ask_back(install, "The request could not be read as one action.")
 
 
-def _tools(install: Install, names: Mapping[str, str]) -> Sequence[ModelTool]:
+def _tools(install: InstalledIntegration, names: Mapping[str, str]) -> Sequence[ModelTool]:
     deeds = [
         ModelTool(shown, install.deeds[name].capability.description, _shape(install, name))
         for shown, name in names.items()
     ]
-    question = _said("question", "What has to be known.")
-    reason = _said("reason", "Why nothing is to be done.")
+    question = _text_property("question", "What has to be known.")
+    reason = _text_property("reason", "Why nothing is to be done.")
     return [
         *deeds,
         ModelTool(_ASK, "Ask the person who made the request.", question),
@@ -93,18 +93,18 @@ def _tools(install: Install, names: Mapping[str, str]) -> Sequence[ModelTool]:
     ]
 
 
-def _shape(install: Install, name: str) -> Mapping[str, Any]:
+def _shape(install: InstalledIntegration, name: str) -> Mapping[str, Any]:
     """What the action takes, without files: their bytes are not a model's to write."""
-    schema = install.deeds[name].shown_schema()
+    schema = install.deeds[name].display_schema()
     properties = {
         key: value for key, value in schema.get("properties", {}).items() if key != "attachments"
     }
     return {**schema, "properties": properties}
 
 
-def _meant(
-    install: Install, names: Mapping[str, str], reply: ModelReply
-) -> Mapping[str, Any] | Unclear | Nothing | str:
+def _interpret_reply(
+    install: InstalledIntegration, names: Mapping[str, str], reply: ModelReply
+) -> Mapping[str, Any] | NeedsClarification | NothingToDo | str:
     """What a reply comes to; as text: what is wrong with it."""
     call = reply.calls[0] if reply.calls else _in_text(install, names, reply.text)
     if call is None:
@@ -112,9 +112,11 @@ def _meant(
     if isinstance(call.arguments, str):
         return "The arguments must be one JSON object."
     if call.name == _ASK:
-        return Unclear(_words(call, "question") or "What exactly is to be done?")
+        return NeedsClarification(
+            _read_text_argument(call, "question") or "What exactly is to be done?"
+        )
     if call.name == _DECLINE:
-        return Nothing(_words(call, "reason") or "Nothing was to be done.")
+        return NothingToDo(_read_text_argument(call, "reason") or "Nothing was to be done.")
     name = names.get(call.name)
     if name is None:
         return f"There is no tool called {call.name[:80]!r}."
@@ -125,9 +127,9 @@ def _meant(
     return {"action_name": name, "input": given}
 
 
-def _in_text(install: Install, names: Mapping[str, str], text: str) -> ToolCall | None:
+def _in_text(install: InstalledIntegration, names: Mapping[str, str], text: str) -> ToolCall | None:
     """The call that a model wrote as JSON, where only one of the tools takes that."""
-    for given in json_in(text, Limits()):
+    for given in parse_json_text(text, Limits()):
         if isinstance(given, dict):
             fits = [one for one, field in _ANSWERS.items() if given.keys() == {field}]
             fits += [
@@ -140,13 +142,13 @@ def _in_text(install: Install, names: Mapping[str, str], text: str) -> ToolCall 
     return None
 
 
-def _words(call: ToolCall, name: str) -> str:
+def _read_text_argument(call: ToolCall, name: str) -> str:
     given = call.arguments
     said = given.get(name) if isinstance(given, Mapping) else None
     return " ".join(said.split())[:_LONGEST] if isinstance(said, str) else ""
 
 
-def _sent_back(reply: ModelReply, wrong: str) -> Sequence[ModelMessage]:
+def _build_correction_turns(reply: ModelReply, wrong: str) -> Sequence[ModelMessage]:
     """The reply and what is wrong with it, as the next turns of the conversation."""
     own = ModelMessage("assistant", reply.text, reply.calls, kept=reply.kept)
     if not reply.calls:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.contracts.outcome import Unclear
-from mainspring.gate.installs import Deed, Install
+from mainspring.contracts.outcome import NeedsClarification
+from mainspring.gate.installs import InstalledIntegration, IntegrationAction
 
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
 # What sets the text off: a word that can mean nothing else, or a colon.
@@ -33,7 +33,9 @@ _NOT_PLAIN: Final = re.compile(
 )
 
 
-def read_plainly(install: Install, request: str) -> Mapping[str, Any] | Unclear:
+def read_plainly(
+    install: InstalledIntegration, request: str
+) -> Mapping[str, Any] | NeedsClarification:
     """The action and its input, or the question that makes it clear."""
     mails = [(name, one) for name, one in install.deeds.items() if _writes_to_somebody(one)]
     if len(mails) == 1:
@@ -44,26 +46,26 @@ def read_plainly(install: Install, request: str) -> Mapping[str, Any] | Unclear:
     return ask_back(install)
 
 
-def ask_back(install: Install, said: str = "") -> Unclear:
+def ask_back(install: InstalledIntegration, said: str = "") -> NeedsClarification:
     """The question that names every action with what it takes."""
     known = "; ".join(f"{name} ({_fields(deed)})" for name, deed in install.deeds.items())
     asked = f"Which action of {install.name} is meant, with which values? It has {known}."
-    return Unclear(f"{said} {asked}".strip())
+    return NeedsClarification(f"{said} {asked}".strip())
 
 
-def _fields(deed: Deed) -> str:
+def _fields(deed: IntegrationAction) -> str:
     needed = deed.offer.input_schema.get("required", ())
     others = [name for name in deed.fields if name not in needed]
     told = ", ".join(needed)
     return f"{told}; also {', '.join(others)}" if others else told
 
 
-def _writes_to_somebody(deed: Deed) -> bool:
+def _writes_to_somebody(deed: IntegrationAction) -> bool:
     """A mail whose readers are named; one to the owner alone is another thing."""
     return deed.family == "email" and {"to", "subject", "body"} <= set(deed.fields)
 
 
-def _message(deed: Deed, request: str) -> dict[str, Any] | None:
+def _message(deed: IntegrationAction, request: str) -> dict[str, Any] | None:
     if _NOT_PLAIN.search(request):
         return None
     found = _TEXT.search(request)
@@ -73,7 +75,7 @@ def _message(deed: Deed, request: str) -> dict[str, Any] | None:
     to = list(dict.fromkeys(_ADDRESS.findall(head)))
     if not to or not text or _ADDRESS.search(text):
         return None
-    return {"to": to, "subject": _subject(head) or _shortened(text), "body": _sentence(text)}
+    return {"to": to, "subject": _subject(head) or _shorten(text), "body": _sentence(text)}
 
 
 def _subject(head: str) -> str:
@@ -81,7 +83,7 @@ def _subject(head: str) -> str:
     return "" if found is None else (found["quoted"] or found["plain"] or "").strip(_QUOTES)
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _SUBJECT else f"{line[: _SUBJECT - 1].rsplit(' ', 1)[0]}…"
 

@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.capability import Resolve, Route, there
-from mainspring.contracts.errors import Fault, Finding, Invalid, Problem
+from mainspring.contracts.capability import ConnectionRoute, Resolve, require_part
+from mainspring.contracts.errors import Finding, InternalError, Invalid, Problem
 from mainspring.contracts.integration import ItemFile
 from mainspring.contracts.model import NO_MODEL
-from mainspring.contracts.outcome import Nothing, Resolved, Unclear
+from mainspring.contracts.outcome import NeedsClarification, NothingToDo, ResolvedArguments
 from mainspring.gate.acting.by_model import DECLINED, read_by_model
 from mainspring.gate.acting.by_rules import read_plainly
 from mainspring.gate.acting.schemas import FILE_BYTES, MOST_FILES
 from mainspring.gate.context import GateContext
 from mainspring.gate.ingestion.sources import route_to
-from mainspring.gate.installs import Deed, Install, Installs
-from mainspring.store.walls import Walled
+from mainspring.gate.installs import InstalledIntegration, InstalledIntegrations, IntegrationAction
+from mainspring.store.walls import WorkspaceDatabase
 from mainspring.workspace.pages.read import find_page
 
 if TYPE_CHECKING:
@@ -49,38 +49,38 @@ _TO_RULES: Final = frozenset(
 _FROM_PAGE: Final = "/attach_from_page"
 
 
-def resolver(installs: Installs, database: Database | None) -> Resolve:
+def resolver(installs: InstalledIntegrations, database: Database | None) -> Resolve:
     """Makes exact calls of act_on_integration, over what is installed here."""
 
     async def resolve(
         ctx: CallContext, given: Arguments
-    ) -> Arguments | Resolved | Unclear | Nothing:
+    ) -> Arguments | ResolvedArguments | NeedsClarification | NothingToDo:
         install, exact, note = _install(installs, given), given, ""
         if "source" in given:
             await _check_connected(ctx, list(install.deeds.values()))
             made, note = await _read(ctx, install, given)
-            if isinstance(made, (Unclear, Nothing)):
+            if isinstance(made, (NeedsClarification, NothingToDo)):
                 return made
             _refuse(installs.findings(made))
             exact = made
         else:
             await _check_connected(ctx, [installs.deed(given)])
         if "attach_from_page" in exact:
-            exact = await _with_files(ctx, install, exact, there(database))
-        return Resolved(exact, note) if note else exact
+            exact = await _with_files(ctx, install, exact, require_part(database))
+        return ResolvedArguments(exact, note) if note else exact
 
     return resolve
 
 
-def _install(installs: Installs, given: Arguments) -> Install:
+def _install(installs: InstalledIntegrations, given: Arguments) -> InstalledIntegration:
     by_name = installs.by_source(given["source"]) if "source" in given else None
     found = by_name or installs.by_id(given.get("install_id"))
-    return there(found)
+    return require_part(found)
 
 
 async def _read(
-    ctx: CallContext, install: Install, given: Arguments
-) -> tuple[Arguments | Unclear | Nothing, str]:
+    ctx: CallContext, install: InstalledIntegration, given: Arguments
+) -> tuple[Arguments | NeedsClarification | NothingToDo, str]:
     """The exact call that a request in words means, and why no model read it."""
     note = ""
     try:
@@ -93,15 +93,15 @@ async def _read(
             way_out = f" {problem.suggestion}" if problem.suggestion else ""
             note = f"No model read this request, so rules did: {problem.detail}{way_out}"
         made = read_plainly(install, given["request"])
-    if isinstance(made, Unclear) and note:
-        return Unclear(f"{note} {made.question}"), note
-    if isinstance(made, (Unclear, Nothing)):
+    if isinstance(made, NeedsClarification) and note:
+        return NeedsClarification(f"{note} {made.question}"), note
+    if isinstance(made, (NeedsClarification, NothingToDo)):
         return made, note
     beside = {name: value for name, value in given.items() if name not in ("source", "request")}
     return {"install_id": str(install.id), **made, **beside}, note
 
 
-async def _check_connected(ctx: CallContext, deeds: Sequence[Deed]) -> None:
+async def _check_connected(ctx: CallContext, deeds: Sequence[IntegrationAction]) -> None:
     """Says now that nobody is connected; what waits for a person must be able to leave."""
     routes = [one.capability.annotations.route for one in deeds]
     needed = [one for one in routes if one is not None and one.connection == "needed"]
@@ -109,46 +109,46 @@ async def _check_connected(ctx: CallContext, deeds: Sequence[Deed]) -> None:
         await _over(ctx, needed[0])
 
 
-async def _over(ctx: CallContext, route: Route) -> GateContext:
+async def _over(ctx: CallContext, route: ConnectionRoute) -> GateContext:
     """The same call over the connection that a route leads over."""
     if not isinstance(ctx, GateContext) or ctx.connect is None:
-        raise Fault("This call cannot open a connection.", retryable=False)
+        raise InternalError("This call cannot open a connection.", retryable=False)
     way = await ctx.connect(route)
     return replace(ctx, http=way.http, account=way.account)
 
 
 async def _with_files(
-    ctx: CallContext, install: Install, given: Arguments, database: Database
+    ctx: CallContext, install: InstalledIntegration, given: Arguments, database: Database
 ) -> Arguments:
     """The call with the files of a page, fetched once more from where they came."""
-    reads = there(install.reads)
-    async with Walled(database, ctx.actor.workspace_id).transaction() as tx:
+    reads = require_part(install.reads)
+    async with WorkspaceDatabase(database, ctx.actor.workspace_id).transaction() as tx:
         page = await find_page(tx, ctx.actor.workspace_id, {"slug": given["attach_from_page"]})
     if page["source"] != install.source:
-        raise _refused(f"The page {page['slug']} did not come from {install.name}.")
+        raise _invalid(f"The page {page['slug']} did not come from {install.name}.")
     inside = await _over(ctx, route_to(install.integration))
-    files = await there(reads.files)(inside, page["frontmatter"])
+    files = await require_part(reads.files)(inside, page["frontmatter"])
     if not files:
-        raise _refused(f"The page {page['slug']} has no attachments.")
-    return {**_without(given), "attachments": _joined(given.get("attachments", ()), files)}
+        raise _invalid(f"The page {page['slug']} has no attachments.")
+    return {**_without(given), "attachments": _join_files(given.get("attachments", ()), files)}
 
 
 def _without(given: Arguments) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name != "attach_from_page"}
 
 
-def _joined(own: Sequence[Arguments], files: Sequence[ItemFile]) -> list[dict[str, Any]]:
+def _join_files(own: Sequence[Arguments], files: Sequence[ItemFile]) -> list[dict[str, Any]]:
     if len(own) + len(files) > MOST_FILES:
-        raise _refused(
+        raise _invalid(
             f"At most {MOST_FILES} files leave together; there are {len(own) + len(files)}."
         )
     for one in files:
         if len(one.content) > FILE_BYTES:
-            raise _refused(f"The file {one.filename[:100]} is larger than 10 MB.")
-    return [*map(dict, own), *map(_spelled, files)]
+            raise _invalid(f"The file {one.filename[:100]} is larger than 10 MB.")
+    return [*map(dict, own), *map(_encode_file, files)]
 
 
-def _spelled(one: ItemFile) -> dict[str, Any]:
+def _encode_file(one: ItemFile) -> dict[str, Any]:
     return {
         "filename": one.filename[:255] or "file",
         "content_base64": base64.b64encode(one.content).decode(),
@@ -161,7 +161,7 @@ def _refuse(findings: Sequence[Finding]) -> None:
         raise Invalid(findings[0].detail, code=findings[0].code, findings=findings)
 
 
-def _refused(detail: str) -> Invalid:
+def _invalid(detail: str) -> Invalid:
     return Invalid(
         detail, code="attach_from_page", findings=[Finding(_FROM_PAGE, detail, "attach_from_page")]
     )

@@ -12,7 +12,7 @@ FILE_BYTES: Final = 10 * 1024 * 1024
 # Base64 has four characters for three bytes; what stands around the files is small.
 ARGUMENTS_BYTES: Final = MOST_FILES * (FILE_BYTES + 2) // 3 * 4 + 1_048_576
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
-_SOME_TIME: Final = "2026-08-01T10:00:00+00:00"
+_EXAMPLE_TIME: Final = "2026-08-01T10:00:00+00:00"
 
 _OTHER_SHAPE: Final[dict[str, Any]] = {
     "not": {},
@@ -48,7 +48,7 @@ def acting_input(sources: Sequence[str]) -> dict[str, Any]:
         "$schema": _DIALECT,
         "type": "object",
         "additionalProperties": False,
-        "properties": {**_tuple(), **_words(sources), **_beside()},
+        "properties": {**_tuple(), **_words_schema(sources), **_beside()},
         "if": {"anyOf": [{"required": ["source"]}, {"required": ["request"]}]},
         "then": {
             "required": ["source", "request"],
@@ -109,7 +109,7 @@ def _tuple() -> dict[str, Any]:
     }
 
 
-def _words(sources: Sequence[str]) -> dict[str, Any]:
+def _words_schema(sources: Sequence[str]) -> dict[str, Any]:
     source: dict[str, Any] = {
         "type": "string",
         "description": "Which integration, where the action is said in words.",
@@ -198,7 +198,7 @@ OUTPUT: Final[dict[str, Any]] = {
             "action": "send_email",
             "preview": "Send to ada@example.com “Re: next week”: Friday works for us.",
             "payload": MAIL,
-            "expires_at": _SOME_TIME,
+            "expires_at": _EXAMPLE_TIME,
         },
         {"kind": "clarification", "question": "Which Omer do you mean?"},
         {"kind": "noop", "reason": "There is nobody to answer."},

@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 
 SHELVES = tuple(f"{number:02x}" for number in range(256))
 _MARK_DIGITS = 32
@@ -91,7 +91,7 @@ class BlobStore(Protocol):
     async def aclose(self) -> None: ...
 
 
-class Nowhere:
+class NullBlobStore:
     """For a process that reads definitions and runs nothing: it knows no place for bytes."""
 
     async def put(self, key: BlobKey, content: bytes) -> None:
@@ -114,5 +114,5 @@ class Nowhere:
         return None
 
 
-def _nowhere() -> Fault:
-    return Fault("This process has no place for artifacts.", retryable=False)
+def _nowhere() -> InternalError:
+    return InternalError("This process has no place for artifacts.", retryable=False)

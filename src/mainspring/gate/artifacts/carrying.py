@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault, Invalid
+from mainspring.contracts.errors import InternalError, Invalid
 from mainspring.gate.artifacts.blobs import blob_key, read_path
 
 _PAGE: Final = 500
@@ -19,13 +19,15 @@ _SOME = """
 """
 
 
-class Reading(Protocol):
+class SnapshotConnection(Protocol):
     """A connection that sees one moment."""
 
     async def fetch(self, query: str, *args: Any) -> list[Any]: ...
 
 
-async def files_of(connection: Reading, folder: Path) -> AsyncIterator[tuple[str, Path]]:
+async def iterate_artifact_files(
+    connection: SnapshotConnection, folder: Path
+) -> AsyncIterator[tuple[str, Path]]:
     """The file of every artifact that the connection sees."""
     last = (UUID(int=0), UUID(int=0))
     while rows := await connection.fetch(_SOME, *last, _PAGE):
@@ -35,7 +37,7 @@ async def files_of(connection: Reading, folder: Path) -> AsyncIterator[tuple[str
         last = (rows[-1]["workspace_id"], rows[-1]["id"])
 
 
-def put_file(folder: Path, name: str, pieces: Iterable[bytes]) -> None:
+def write_backup_file(folder: Path, name: str, pieces: Iterable[bytes]) -> None:
     """Writes one file of a backup in its place; a name that is none of ours leads nowhere."""
     key = read_path(name)
     if key is None:
@@ -59,7 +61,7 @@ def put_file(folder: Path, name: str, pieces: Iterable[bytes]) -> None:
         finally:
             passing.unlink(missing_ok=True)
     except OSError as error:
-        raise Fault(
+        raise InternalError(
             "An artifact could not be written: the data folder refused it.",
             code="artifact_folder",
             suggestion="Look at the space and the rights of the data folder.",

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Problem
 from mainspring.gate.artifacts.blobs import SHELVES, BlobKey, BlobStore
-from mainspring.gate.artifacts.rows import artifact_of, delete_bytes, lock
+from mainspring.gate.artifacts.rows import artifact_of, delete_bytes, lock_artifact
 
 if TYPE_CHECKING:
     from mainspring.store.database import Connection, Database
@@ -73,7 +73,7 @@ async def _swept(
     for key in orphans:
         # A step that is tried again after a day may be writing these very bytes.
         async with database.transaction() as tx:
-            await lock(tx, key.artifact_id)
+            await lock_artifact(tx, key.artifact_id)
             if await _orphans(tx, workspace_id, [key]):
                 await blobs.delete(key)
                 swept += 1

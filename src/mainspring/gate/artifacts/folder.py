@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 from mainspring.gate.artifacts.blobs import BlobKey, read_path
 from mainspring.workspace.private_file import is_left_behind, sync_folder, write_private
 
@@ -53,7 +53,7 @@ async def _in_thread(work: Callable[[], Found], done: str) -> Found:
         return await asyncio.to_thread(work)
     except OSError as error:
         # The cause names paths of this machine, which are nobody's business outside.
-        raise Fault(
+        raise InternalError(
             f"An artifact could not be {done}: the data folder refused it.",
             code="artifact_folder",
             suggestion="Look at the space and the rights of the data folder.",

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import Denied, Expired, Finding, Invalid
+from mainspring.contracts.errors import Expired, Finding, Invalid, PermissionDenied
 from mainspring.gate.artifacts.rows import Artifact, no_artifact
 
 if TYPE_CHECKING:
@@ -32,24 +32,24 @@ _MOMENT = re.compile(r"[0-9]{1,12}")
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class SignedLink:
     """An address that needs no sign-in, and until when."""
 
     url: str
     expires_at: datetime
 
 
-class Links:
+class LinkSigner:
     """Makes and checks signed addresses below one server's address."""
 
     def __init__(self, vault: Vault, address: str) -> None:
         self._vault = vault
         self._address = address
 
-    async def make(self, artifact: Artifact, now: datetime, seconds: int) -> Link:
+    async def make(self, artifact: Artifact, now: datetime, seconds: int) -> SignedLink:
         """A link to an artifact, for its remaining life at most."""
         if artifact.visibility == "private":
-            raise Denied(
+            raise PermissionDenied(
                 "This artifact is private, so there is no link to it.",
                 code="artifact_private",
                 suggestion="Save it with the visibility workspace or shared.",
@@ -64,7 +64,7 @@ class Links:
             f"{self._address}/api/v1/artifacts/{artifact.id}/content"
             f"?expires={moment}&signature={signature}"
         )
-        return Link(url, datetime.fromtimestamp(moment, UTC))
+        return SignedLink(url, datetime.fromtimestamp(moment, UTC))
 
     async def check(
         self, workspace_id: UUID, artifact_id: UUID, expires: int, signature: str, now: datetime

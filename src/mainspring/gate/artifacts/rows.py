@@ -10,12 +10,12 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault, Missing
+from mainspring.contracts.errors import InternalError, NotFound
 from mainspring.gate.artifacts.blobs import BlobKey, BlobStore, blob_key
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.store.access import Access
+    from mainspring.store.access import DatabaseAccess
 
 Kind = Literal["audio", "document", "image", "data"]
 Retention = Literal["transient", "default", "permanent"]
@@ -80,7 +80,7 @@ _BYTES = "SELECT sha256 FROM artifacts WHERE workspace_id = $1 AND id = $2"
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('artifact/' || $1::text, 0))"
 
 
-async def keep(tx: Transaction, artifact: Artifact) -> None:
+async def insert_artifact(tx: Transaction, artifact: Artifact) -> None:
     """Writes the row; its bytes are there already."""
     await tx.execute(
         _KEEP,
@@ -101,7 +101,7 @@ async def keep(tx: Transaction, artifact: Artifact) -> None:
     )
 
 
-async def lock(tx: Transaction, artifact_id: UUID) -> None:
+async def lock_artifact(tx: Transaction, artifact_id: UUID) -> None:
     """Nobody else writes or sweeps up this artifact until the transaction ends."""
     await tx.execute(_LOCK, str(artifact_id))
 
@@ -114,7 +114,7 @@ async def read_artifact(tx: Transaction, workspace_id: UUID, artifact_id: UUID) 
     return artifact_of(row)
 
 
-async def home_of(tx: Transaction, artifact_id: UUID) -> UUID | None:
+async def find_workspace_of_artifact(tx: Transaction, artifact_id: UUID) -> UUID | None:
     """The workspace that an artifact belongs to, for a link that must say nothing about it."""
     row = await tx.fetchrow(_HOME, artifact_id)
     return None if row is None else row["workspace_id"]
@@ -141,7 +141,7 @@ async def read_content(blobs: BlobStore, artifact: Artifact) -> bytes:
     if content is None:
         raise no_artifact()
     if not hmac.compare_digest(sha256(content).digest(), artifact.sha256):
-        raise Fault(
+        raise InternalError(
             "The artifact was changed outside, so it is not handed out.",
             code="artifact_damaged",
             retryable=False,
@@ -150,7 +150,7 @@ async def read_content(blobs: BlobStore, artifact: Artifact) -> bytes:
 
 
 async def delete_artifact(
-    database: Access, blobs: BlobStore, workspace_id: UUID, artifact_id: UUID
+    database: DatabaseAccess, blobs: BlobStore, workspace_id: UUID, artifact_id: UUID
 ) -> Artifact:
     """Forgets one artifact for good. The row goes first: no row is ever without its bytes."""
     async with database.transaction() as tx:
@@ -162,17 +162,17 @@ async def delete_artifact(
     return gone
 
 
-async def delete_bytes(database: Access, blobs: BlobStore, gone: Artifact) -> None:
+async def delete_bytes(database: DatabaseAccess, blobs: BlobStore, gone: Artifact) -> None:
     """Deletes the bytes of an artifact whose row is gone, unless they were saved again since."""
     async with database.transaction() as tx:
-        await lock(tx, gone.id)
+        await lock_artifact(tx, gone.id)
         row = await tx.fetchrow(_BYTES, gone.workspace_id, gone.id)
         if row is None or row["sha256"] != gone.sha256:
             await blobs.delete(gone.blob)
 
 
-def no_artifact() -> Missing:
-    return Missing("There is no such artifact.", code="no_artifact")
+def no_artifact() -> NotFound:
+    return NotFound("There is no such artifact.", code="no_artifact")
 
 
 def artifact_of(row: Any) -> Artifact:

@@ -16,12 +16,12 @@ from uuid import UUID
 
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import HttpRequest, HttpResponse
-from mainspring.contracts.errors import Invalid, Upstream
+from mainspring.contracts.errors import Invalid, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretText
 from mainspring.gate.artifacts.blobs import BlobKey, read_path
-from mainspring.gate.artifacts.sigv4 import Credentials, signed_headers
-from mainspring.gate.egress import Egress, Target, parse_url
+from mainspring.gate.artifacts.sigv4 import SigV4Credentials, sign_headers
+from mainspring.gate.egress import Egress, UrlTarget, parse_url
 
 SCHEMES = ("s3+https://", "s3+http://")
 # What was saved under a larger limit can still be fetched after the limit was lowered.
@@ -41,17 +41,17 @@ _NEXT = re.compile(r"<NextContinuationToken>([^<]*)</NextContinuationToken>")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class S3Location:
     """The bucket: where it is and what our keys begin with."""
 
-    origin: Target
+    origin: UrlTarget
     bucket: str
     # Empty, or with a slash at its end.
     prefix: str
     region: str
 
 
-def read_place(url: str) -> Place:
+def parse_s3_url(url: str) -> S3Location:
     """Reads ``s3+https://host[:port]/bucket/prefix?region=…``."""
     if not url.startswith(SCHEMES):
         raise _bad("It begins with s3+https:// or s3+http://.")
@@ -67,7 +67,7 @@ def read_place(url: str) -> Place:
     region = options.pop("region", "us-east-1")
     if options or not _REGION.fullmatch(region):
         raise _bad("After the question mark it knows region= and nothing else.")
-    return Place(replace(target, path="/"), bucket, prefix and f"{prefix}/", region)
+    return S3Location(replace(target, path="/"), bucket, prefix and f"{prefix}/", region)
 
 
 def _bad(sentence: str) -> Invalid:
@@ -84,8 +84,8 @@ class S3Store:
     def __init__(
         self, url: str, key_id: str, key: str, limits: Limits, clock: Clock, *, seconds: float
     ) -> None:
-        self._place = read_place(url)
-        self._credentials = Credentials(key_id, key, self._place.region)
+        self._place = parse_s3_url(url)
+        self._credentials = SigV4Credentials(key_id, key, self._place.region)
         self._clock = clock
         self._seconds = seconds
         self._largest = max(limits.artifact_bytes, _LARGEST)
@@ -126,7 +126,7 @@ class S3Store:
             more = _NEXT.search(text)
             if more is None:
                 return
-            query["continuation-token"] = _unescaped(more[1])
+            query["continuation-token"] = _unescape_xml(more[1])
 
     async def aclose(self) -> None:
         await self._egress.aclose()
@@ -146,7 +146,7 @@ class S3Store:
     ) -> HttpResponse:
         origin, asked = self._place.origin, dict(query or {})
         whole = f"/{self._place.bucket}/{path}" if path else f"/{self._place.bucket}"
-        headers = signed_headers(
+        headers = sign_headers(
             self._credentials,
             method,
             origin.authority,
@@ -173,20 +173,20 @@ class S3Store:
         if 200 <= status < 300:
             return
         if status in {401, 403}:
-            raise Upstream(
+            raise UpstreamError(
                 f"The store of artifacts refused to {verb} one: it does not accept our key.",
                 code="artifact_store_refused",
                 suggestion="Look at MAINSPRING_ARTIFACTS_KEY_ID, its key, and the machine's clock.",
                 retryable=False,
             )
-        raise Upstream(
+        raise UpstreamError(
             f"The store of artifacts did not {verb} one; it answered with status {status}.",
             code="artifact_store_failed",
             retryable=status >= 500 or status in _WORTH_ANOTHER_TRY,
         )
 
 
-def _unescaped(text: str) -> str:
+def _unescape_xml(text: str) -> str:
     """The five signs that XML must spell out; a token is base64 and needs no more."""
     for spelled, sign in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'")):
         text = text.replace(spelled, sign)

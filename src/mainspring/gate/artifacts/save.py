@@ -20,14 +20,14 @@ import orjson
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Denied, Finding, Invalid, TooLarge
+from mainspring.contracts.errors import Finding, Invalid, PermissionDenied, TooLarge
 from mainspring.contracts.limits import Limits
 from mainspring.gate.artifacts.blobs import BlobStore, artifact_id_of
-from mainspring.gate.artifacts.rows import Artifact, Kind, Retention, keep, lock
+from mainspring.gate.artifacts.rows import Artifact, Kind, Retention, insert_artifact, lock_artifact
 from mainspring.gate.artifacts.save_schema import MAX_NAME, input_schema, output_schema
 
 if TYPE_CHECKING:
-    from mainspring.gate.artifacts.links import Links
+    from mainspring.gate.artifacts.links import LinkSigner
 
 _BY_ENDING = {
     "csv": "text/csv",
@@ -61,17 +61,17 @@ _LINK_SECONDS = 7 * 24 * 3600
 
 
 def artifacts_capability(
-    blobs: BlobStore, limits: Limits, links: Links | None = None
+    blobs: BlobStore, limits: Limits, links: LinkSigner | None = None
 ) -> Capability:
     """The capability over one blob store; with links, a shared artifact is given one."""
 
     async def save(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         content = _content(arguments, limits)
         artifact = _artifact(ctx, arguments, content, limits)
-        await lock(ctx.tx, artifact.id)
+        await lock_artifact(ctx.tx, artifact.id)
         await blobs.put(artifact.blob, content)
-        await keep(ctx.tx, artifact)
-        told = _told(artifact)
+        await insert_artifact(ctx.tx, artifact)
+        told = _describe_saved(artifact)
         if links is not None and artifact.visibility == "shared":
             told["url"] = (await links.make(artifact, ctx.clock.now(), _LINK_SECONDS)).url
         return told
@@ -94,7 +94,7 @@ def _artifact(
     ctx: CallContext, arguments: Mapping[str, Any], content: bytes, limits: Limits
 ) -> Artifact:
     if ctx.run is None:
-        raise Denied("Only a run saves artifacts.", code="artifact_outside_run")
+        raise PermissionDenied("Only a run saves artifacts.", code="artifact_outside_run")
     name = _name(arguments["name"])
     media_type = _media_type(arguments, name)
     retention: Retention = arguments.get("retention", "default")
@@ -117,7 +117,7 @@ def _artifact(
     )
 
 
-def _told(artifact: Artifact) -> dict[str, Any]:
+def _describe_saved(artifact: Artifact) -> dict[str, Any]:
     until = artifact.expires_at
     return {
         "artifact_id": str(artifact.id),

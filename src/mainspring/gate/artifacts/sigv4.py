@@ -18,7 +18,7 @@ _UNRESERVED = "-._~"
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
+class SigV4Credentials:
     """Who signs, and for which region. The secret key is never shown."""
 
     key_id: str
@@ -27,8 +27,8 @@ class Credentials:
     service: str = "s3"
 
 
-def signed_headers(
-    credentials: Credentials,
+def sign_headers(
+    credentials: SigV4Credentials,
     method: str,
     host: str,
     path: str,
@@ -80,7 +80,7 @@ def canonical_query(query: Mapping[str, str]) -> str:
     return "&".join(f"{name}={value}" for name, value in pairs)
 
 
-def _key(credentials: Credentials, day: str) -> bytes:
+def _key(credentials: SigV4Credentials, day: str) -> bytes:
     key = f"AWS4{credentials.key}".encode()
     for part in (day, credentials.region, credentials.service, "aws4_request"):
         key = hmac.new(key, part.encode(), hashlib.sha256).digest()

@@ -16,19 +16,19 @@ from mainspring.contracts.capability import (
     Audience,
     Capability,
     Effect,
-    capability_of,
+    build_capability,
 )
-from mainspring.contracts.errors import Clash, Denied
+from mainspring.contracts.errors import Conflict, PermissionDenied
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.plain_names import check_plain_name
 from mainspring.contracts.roles import Permission, check_may
 from mainspring.gate.connected import schemas
-from mainspring.gate.connected.standing import shown, state_of
+from mainspring.gate.connected.standing import describe_integration, state_of
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
     from mainspring.contracts.integration import Integration
-    from mainspring.gate.connected.reception import Reception
+    from mainspring.gate.connected.reception import AccountConnectionService
 
 _MAKER = "SELECT created_by FROM automations WHERE workspace_id = $1 AND id = $2"
 _OWN: Final = Annotations(
@@ -42,11 +42,11 @@ _OWN: Final = Annotations(
 _FIRST_SIGN_IN: Final = "Sign in first; say what to follow once it is connected."
 
 
-def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
+def integration_capabilities(reception: AccountConnectionService) -> tuple[Capability, ...]:
     """All of them; before the reception is opened they can be described and not called."""
-    counter = _Counter(reception)
+    counter = _IntegrationHandlers(reception)
     return (
-        capability_of(
+        build_capability(
             "list_integrations",
             "List the integrations",
             "What is available for the caller and what is connected. Call it before you suggest a "
@@ -56,7 +56,7 @@ def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
             counter.list_all,
             Annotations(transactional=True, seconds=0.1, permission=Permission.READ),
         ),
-        capability_of(
+        build_capability(
             "connect_integration",
             "Connect an account of yours",
             "With the fields that the integration asks for it is tried, and kept if it works. "
@@ -72,7 +72,7 @@ def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
                 hidden_results=frozenset({"sign_in_url"}),
             ),
         ),
-        capability_of(
+        build_capability(
             "begin_integration_sign_in",
             "Sign in to connect an account",
             "Answers the address to open. Whoever comes back from there in the same browser, "
@@ -82,7 +82,7 @@ def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
             counter.sign_in,
             replace(_OWN, hidden_results=frozenset({"sign_in_url"})),
         ),
-        capability_of(
+        build_capability(
             "test_integration_connection",
             "Test a connection of yours",
             "The other side is asked who you are there. One that is let in again is ready again. "
@@ -93,7 +93,7 @@ def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
             _OWN,
         ),
         *_sharing(counter),
-        capability_of(
+        build_capability(
             "disconnect_integration",
             "Disconnect an account of yours",
             "What let it in is forgotten, and the provider is asked to forget it too unless "
@@ -107,9 +107,9 @@ def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
     )
 
 
-def _sharing(counter: _Counter) -> tuple[Capability, ...]:
+def _sharing(counter: _IntegrationHandlers) -> tuple[Capability, ...]:
     return (
-        capability_of(
+        build_capability(
             "share_integration_connection",
             "Share a connection of yours with the workspace",
             "Automations of every member may then use this account, as far as their grants go, "
@@ -120,7 +120,7 @@ def _sharing(counter: _Counter) -> tuple[Capability, ...]:
             counter.share,
             replace(_OWN, permission=Permission.CONNECT),
         ),
-        capability_of(
+        build_capability(
             "withdraw_integration_connection",
             "Withdraw the connection of the workspace",
             "Only the member who connected it uses it from then on. That member may withdraw it, "
@@ -134,15 +134,15 @@ def _sharing(counter: _Counter) -> tuple[Capability, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counter:
+class _IntegrationHandlers:
     """The handlers."""
 
-    reception: Reception
+    reception: AccountConnectionService
 
     async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space, owner = ctx.actor.workspace_id, await _owner(ctx)
-        known = await self.reception.known_in(ctx.tx, space, owner)
-        found = [shown(one, known) for one in self.reception.shelf]
+        known = await self.reception.known_to_in(ctx.tx, space, owner)
+        found = [describe_integration(one, known) for one in self.reception.shelf]
         if not given.get("include_unconnected", True):
             found = [one for one in found if one["connected"]]
         return {"integrations": sorted(found, key=lambda one: str(one["name"]))}
@@ -189,27 +189,27 @@ class _Counter:
         return {
             "works": problem is None,
             "problem": wrong,
-            "integration": shown(integration, known),
+            "integration": describe_integration(integration, known),
         }
 
     async def share(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
         _check_may_share(ctx)
         integration = self.reception.named(given["integration"])
         done = await self.reception.share(ctx.actor, integration)
-        answer = await self._shared(ctx, integration, shared=True)
+        answer = await self._describe_sharing(ctx, integration, shared=True)
         return answer if done else Unchanged(answer)
 
     async def withdraw(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
         integration = self.reception.named(given["integration"])
         done = await self.reception.withdraw(ctx.actor, integration)
-        answer = await self._shared(ctx, integration, shared=False)
+        answer = await self._describe_sharing(ctx, integration, shared=False)
         return answer if done else Unchanged(answer)
 
-    async def _shared(
+    async def _describe_sharing(
         self, ctx: CallContext, integration: Integration, *, shared: bool
     ) -> dict[str, Any]:
         known = await self.reception.known_to(ctx.actor.workspace_id, ctx.actor.id)
-        return {"shared": shared, "integration": shown(integration, known)}
+        return {"shared": shared, "integration": describe_integration(integration, known)}
 
     async def disconnect(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
         integration = self.reception.named(given["integration"])
@@ -222,7 +222,11 @@ class _Counter:
         self, ctx: CallContext, integration: Integration, link: str | None = None
     ) -> dict[str, Any]:
         known = await self.reception.known_to(ctx.actor.workspace_id, ctx.actor.id)
-        return {"integration": shown(integration, known), "sign_in_url": link, "note": None}
+        return {
+            "integration": describe_integration(integration, known),
+            "sign_in_url": link,
+            "note": None,
+        }
 
     async def _without_connection(
         self, ctx: CallContext, integration: Integration
@@ -231,7 +235,7 @@ class _Counter:
         known = await self.reception.known_to(ctx.actor.workspace_id, ctx.actor.id)
         state = state_of(integration, known)
         if state in ("operator", "secret_missing"):
-            raise Clash(
+            raise Conflict(
                 f"{integration.name} is not connected here: it is set up in another way.",
                 code="set_up_elsewhere",
                 suggestion=str(integration.manifest["auth"]["how"]),
@@ -243,7 +247,7 @@ class _Counter:
 def _check_may_share(ctx: CallContext) -> None:
     """Only a person who may connect the workspace hands an account to all its automations."""
     if ctx.run is not None or not ctx.actor.is_person:
-        raise Denied(
+        raise PermissionDenied(
             "A person shares an account with the workspace, not a program.",
             code="person_needed",
             suggestion="Sign in and share it on its page under Integrations.",

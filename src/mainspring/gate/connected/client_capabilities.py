@@ -15,20 +15,20 @@ from mainspring.contracts.capability import (
     Audience,
     Capability,
     Effect,
-    capability_of,
-    there,
+    build_capability,
+    require_part,
 )
-from mainspring.contracts.errors import Finding, Missing
+from mainspring.contracts.errors import Finding, NotFound
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.words import suggest_nearest
 from mainspring.gate.connected import schemas
 from mainspring.store.audit import tell_installation
 from mainspring.workspace.accounts import clients
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
-    from mainspring.gate.connected.reception import Reception
+    from mainspring.gate.connected.reception import AccountConnectionService
     from mainspring.store.database import Database
     from mainspring.workspace.accounts.clients import OAuthClient
     from mainspring.workspace.vault import Vault
@@ -53,12 +53,12 @@ _FOR_ALL: Final = Annotations(
 
 
 def oauth_client_capabilities(
-    reception: Reception, database: Database | None, vault: Vault | None
+    reception: AccountConnectionService, database: Database | None, vault: Vault | None
 ) -> tuple[Capability, ...]:
     """All of them; without a house they can be described and not called."""
-    office = _Office(reception, database, vault)
+    office = _OAuthClientHandlers(reception, database, vault)
     return (
-        capability_of(
+        build_capability(
             "list_oauth_clients",
             "List the clients of providers",
             "Every provider that people can sign in at, as whom, and the address that has to be "
@@ -68,7 +68,7 @@ def oauth_client_capabilities(
             office.list_all,
             Annotations(seconds=0.1, audience=Audience.PEOPLE, permission=Permission.CONNECT),
         ),
-        capability_of(
+        build_capability(
             "set_oauth_client",
             "Set the client of a provider",
             "Members of the workspace sign in with it from then on. The secret goes into the "
@@ -78,7 +78,7 @@ def oauth_client_capabilities(
             office.set,
             _SETS,
         ),
-        capability_of(
+        build_capability(
             "remove_oauth_client",
             "Remove the client of a provider",
             "Its secret is forgotten. What was connected with it cannot be renewed any more.",
@@ -87,7 +87,7 @@ def oauth_client_capabilities(
             office.remove,
             _REMOVES,
         ),
-        capability_of(
+        build_capability(
             "admin_set_oauth_client",
             "Set the client of a provider for every workspace",
             "Members of every workspace that has no client of its own sign in with it.",
@@ -96,7 +96,7 @@ def oauth_client_capabilities(
             office.set_for_all,
             _FOR_ALL,
         ),
-        capability_of(
+        build_capability(
             "admin_remove_oauth_client",
             "Remove the client of a provider of every workspace",
             "Its secret is forgotten. What was connected with it cannot be renewed any more.",
@@ -109,19 +109,21 @@ def oauth_client_capabilities(
 
 
 @dataclass(frozen=True, slots=True)
-class _Office:
+class _OAuthClientHandlers:
     """The handlers."""
 
-    reception: Reception
+    reception: AccountConnectionService
     database: Database | None
     vault: Vault | None
 
     async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         del given
-        found = await clients.reached_by(there(self.database), ctx.actor.workspace_id)
+        found = await clients.list_reachable_clients(
+            require_part(self.database), ctx.actor.workspace_id
+        )
         known = {one.provider for one in found}
         return {
-            "clients": [_shown(one) for one in found],
+            "clients": [_describe_client(one) for one in found],
             "providers": [
                 {
                     "provider": provider,
@@ -137,7 +139,7 @@ class _Office:
         self._check(given["provider"])
         made = await clients.put_client(
             ctx.tx,
-            there(self.vault),
+            require_part(self.vault),
             ctx.actor.workspace_id,
             given["provider"],
             given["client_id"],
@@ -152,10 +154,10 @@ class _Office:
 
     async def set_for_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         self._check(given["provider"])
-        async with there(self.database).transaction() as tx:
+        async with require_part(self.database).transaction() as tx:
             made = await clients.put_client(
                 tx,
-                there(self.vault),
+                require_part(self.vault),
                 None,
                 given["provider"],
                 given["client_id"],
@@ -172,7 +174,7 @@ class _Office:
         return self._told(made)
 
     async def remove_for_all(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        async with there(self.database).transaction() as tx:
+        async with require_part(self.database).transaction() as tx:
             gone = await clients.remove_client(tx, None, given["provider"])
             if gone:
                 await tell_installation(
@@ -184,8 +186,8 @@ class _Office:
         known = sorted(self.reception.providers())
         if provider not in known:
             detail = f"Nobody signs in at {provider!r} here."
-            way = did_you_mean(provider, known) or f"There is {', '.join(known) or 'none'}."
-            raise Missing(
+            way = suggest_nearest(provider, known) or f"There is {', '.join(known) or 'none'}."
+            raise NotFound(
                 detail,
                 code="unknown_provider",
                 findings=[Finding("/provider", detail, "unknown_provider", way)],
@@ -193,10 +195,13 @@ class _Office:
             )
 
     def _told(self, made: OAuthClient) -> dict[str, Any]:
-        return {"client": _shown(made), "redirect_url": self.reception.callback(made.provider)}
+        return {
+            "client": _describe_client(made),
+            "redirect_url": self.reception.callback(made.provider),
+        }
 
 
-def _shown(client: OAuthClient) -> dict[str, Any]:
+def _describe_client(client: OAuthClient) -> dict[str, Any]:
     return {
         "provider": client.provider,
         "scope": "installation" if client.workspace_id is None else "workspace",

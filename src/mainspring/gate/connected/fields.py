@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.definition.pointers import under
+from mainspring.definition.pointers import join_pointer
 
 if TYPE_CHECKING:
     from mainspring.contracts.integration import Integration
@@ -21,14 +21,14 @@ _KINDS: Final[Mapping[str, tuple[type, str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ConnectionCredentials:
     """What lets a connection in, and what may be known of it."""
 
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_fields(integration: Integration, given: Mapping[str, Any]) -> Given:
+def read_fields(integration: Integration, given: Mapping[str, Any]) -> ConnectionCredentials:
     """The fields of a manifest with what was given for them; Invalid names each that is wrong."""
     known = {one["name"]: one for one in integration.manifest["auth"].get("fields", ())}
     findings: list[Finding] = []
@@ -46,19 +46,21 @@ def read_fields(integration: Integration, given: Mapping[str, Any]) -> Given:
             if one.get("required", True):
                 detail = f"{one['label']} is missing."
                 findings.append(
-                    Finding(under("/fields", name), detail, "required", one.get("help"))
+                    Finding(join_pointer("/fields", name), detail, "required", one.get("help"))
                 )
             continue
         wrong = _wrong(one, value)
         if wrong:
-            findings.append(Finding(under("/fields", name), wrong, "bad_field", one.get("help")))
+            findings.append(
+                Finding(join_pointer("/fields", name), wrong, "bad_field", one.get("help"))
+            )
         elif one.get("secret"):
             secrets[name] = str(value)
         else:
             settings[name] = value
     if findings:
         raise Invalid(findings[0].detail, code="bad_fields", findings=findings)
-    return Given(secrets, settings)
+    return ConnectionCredentials(secrets, settings)
 
 
 def _wrong(one: Mapping[str, Any], value: Any) -> str:

@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mainspring.contracts.context import Account, HttpRequest, HttpResponse, Mailbox
-from mainspring.contracts.errors import Fault, Invalid, Problem, ReconnectNeeded
-from mainspring.gate.connected.problems import reconnect_needed
+from mainspring.contracts.errors import InternalError, Invalid, Problem, ReconnectRequired
+from mainspring.gate.connected.problems import reconnect_error
 from mainspring.gate.connected.tokens import TOKEN
 from mainspring.gate.egress import CallHttp, Egress, Reveal, parse_url
-from mainspring.gate.egress.errand import secret_names
+from mainspring.gate.egress.errand import find_secret_names
 from mainspring.gate.outside.renewals import mark_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ PREFIX: Final = "connection."
 Learn = Callable[[Mapping[str, str]], None]
 
 
-class Tokens(Protocol):
+class TokenProvider(Protocol):
     """What lets connections in, kept good by whoever has it."""
 
     async def ready(self, integration: Integration, row: AccountRow) -> AccountRow: ...
@@ -48,7 +48,7 @@ class ConnectedHttp:
         self,
         integration: Integration,
         row: AccountRow,
-        tokens: Tokens,
+        tokens: TokenProvider,
         egress: Egress,
         hosts: frozenset[str],
         *,
@@ -68,7 +68,7 @@ class ConnectedHttp:
         # How the last request fared; None: it was answered.
         self.last: Problem | None = None
         # Why nothing is sent any more.
-        self.ended: ReconnectNeeded | None = None
+        self.ended: ReconnectRequired | None = None
 
     @property
     def account(self) -> Account:
@@ -94,7 +94,7 @@ class ConnectedHttp:
         self.last = None
         try:
             return await self._sent(request)
-        except ReconnectNeeded as problem:
+        except ReconnectRequired as problem:
             self.ended = problem
             raise
         except Problem as problem:
@@ -105,18 +105,18 @@ class ConnectedHttp:
     async def mailbox(self) -> AsyncIterator[Mailbox]:
         """Opens the mailbox that the connection's settings name."""
         # Loaded with the first mailbox: most connections lead to none.
-        from mainspring.gate.mail.imap import opened_mailbox
+        from mainspring.gate.mail.imap import open_mailbox
 
         self.last = None
         try:
-            async with opened_mailbox(self._egress, self.row.settings, self._reveal) as box:
+            async with open_mailbox(self._egress, self.row.settings, self._reveal) as box:
                 yield box
         except Problem as problem:
             self.last = problem
             raise
 
     async def _sent(self, request: HttpRequest) -> HttpResponse:
-        if not any(name.startswith(PREFIX) for name in secret_names(request)):
+        if not any(name.startswith(PREFIX) for name in find_secret_names(request)):
             # It shows nobody who we are, so its answer says nothing of the connection.
             return await self._ways[-1].send(request)
         self._take(await self._tokens.ready(self.integration, self.row))
@@ -128,7 +128,7 @@ class ConnectedHttp:
             answer = await self._ways[-1].send(request)
         if answer.status != 401:
             return answer
-        raise reconnect_needed(self.integration, self.row)
+        raise reconnect_error(self.integration, self.row)
 
     def _refuses(self, answer: HttpResponse) -> bool:
         """Whether the token was refused: with 401, or in the provider's own way.
@@ -170,5 +170,5 @@ def _same_site(request: HttpRequest, answer: HttpResponse) -> bool:
 
 def _first(parts: tuple[Any, ...]) -> str:
     if not parts or not isinstance(parts[0], str):
-        raise Fault("An address begins with its host.")
+        raise InternalError("An address begins with its host.")
     return parts[0]

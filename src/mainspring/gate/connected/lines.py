@@ -13,28 +13,32 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault, Problem
-from mainspring.contracts.manifest import source_of
-from mainspring.gate.connected.http import ConnectedHttp, Learn, Tokens
-from mainspring.gate.connected.problems import not_connected, not_on_the_shelf, waits
-from mainspring.gate.connected.standing import Known, usable_for
-from mainspring.gate.connected.tokens import AccountTokens
+from mainspring.contracts.errors import InternalError, Problem
+from mainspring.contracts.manifest import get_source_name
+from mainspring.gate.connected.http import ConnectedHttp, Learn, TokenProvider
+from mainspring.gate.connected.problems import (
+    not_connected_error,
+    reconnect_pending_error,
+    unknown_integration_error,
+)
+from mainspring.gate.connected.standing import MemberConnections, usable_for
+from mainspring.gate.connected.tokens import AccountTokenManager
 from mainspring.gate.egress import Egress
 from mainspring.store.database import is_lost_connection
 from mainspring.workspace.accounts import rows
 
 if TYPE_CHECKING:
-    from mainspring.contracts.capability import Route
+    from mainspring.contracts.capability import ConnectionRoute
     from mainspring.contracts.integration import Integration
     from mainspring.contracts.limits import Limits
     from mainspring.gate.egress import Reveal
     from mainspring.store.database import Database
     from mainspring.workspace.accounts.rows import AccountRow
 
-KnownTo = Callable[[UUID, UUID], Awaitable[Known]]
+KnownTo = Callable[[UUID, UUID], Awaitable[MemberConnections]]
 
 
-def wide_egress(limits: Limits, allow: Iterable[str]) -> Egress:
+def build_integration_egress(limits: Limits, allow: Iterable[str]) -> Egress:
     """A way out with room for what integrations carry: files of a mail, pages of a calendar."""
     wide = replace(
         limits,
@@ -44,7 +48,7 @@ def wide_egress(limits: Limits, allow: Iterable[str]) -> Egress:
     return Egress(wide, allow)
 
 
-class Lines:
+class AccountConnections:
     """Connections of all members, as calls use them."""
 
     def __init__(
@@ -52,11 +56,11 @@ class Lines:
         shelf: Sequence[Integration],
         database: Database,
         egress: Egress,
-        tokens: AccountTokens,
+        tokens: AccountTokenManager,
         known_to: KnownTo,
     ) -> None:
         self.shelf: Mapping[str, Integration] = {
-            **{source_of(one.manifest): one for one in shelf},
+            **{get_source_name(one.manifest): one for one in shelf},
             **{one.id: one for one in shelf},
         }
         self._all = tuple(shelf)
@@ -73,7 +77,7 @@ class Lines:
         """An integration by its id or its source."""
         found = self.shelf.get(name)
         if found is None:
-            raise not_on_the_shelf(name, self.shelf)
+            raise unknown_integration_error(name, self.shelf)
         return found
 
     async def sources_for(
@@ -91,18 +95,20 @@ class Lines:
             integration = self.shelf.get(name)
             if integration is None or _needs_none(integration):
                 continue
-            row = await rows.usable(self._database, workspace_id, owner_id, integration.id)
+            row = await rows.find_usable_account(
+                self._database, workspace_id, owner_id, integration.id
+            )
             if row is None or row.state == "sign_in":
-                return not_connected(integration, own=False)
+                return not_connected_error(integration, own=False)
             if row.state == "reconnect":
-                return waits(integration, row)
+                return reconnect_pending_error(integration, row)
         return None
 
     async def open(
         self,
         workspace_id: UUID,
         owner_id: UUID,
-        route: Route,
+        route: ConnectionRoute,
         *,
         own: Reveal,
         learn: Learn,
@@ -116,15 +122,15 @@ class Lines:
         integration = self.named(route.integration)
         if route.connection == "none":
             return None
-        row = await rows.usable(
+        row = await rows.find_usable_account(
             self._database, workspace_id, owner_id, integration.id, shared=shared
         )
         if row is None or row.state == "sign_in":
             if route.connection == "used" or _needs_none(integration):
                 return None
-            raise not_connected(integration, own=called_by_owner)
+            raise not_connected_error(integration, own=called_by_owner)
         if row.state == "reconnect":
-            raise waits(integration, row)
+            raise reconnect_pending_error(integration, row)
         return self.over(integration, row, route.hosts, own=own, learn=learn)
 
     def over(
@@ -135,7 +141,7 @@ class Lines:
         *,
         own: Reveal,
         learn: Learn,
-        tokens: Tokens | None = None,
+        tokens: TokenProvider | None = None,
     ) -> ConnectedHttp:
         """The way out over one connection, whatever state it is in."""
         return ConnectedHttp(
@@ -151,7 +157,9 @@ class Lines:
         mended: bool = False,
     ) -> None:
         """Health is told as well as it can be; failing to write it fails nothing else."""
-        if isinstance(problem, Fault) or (problem is not None and is_lost_connection(problem)):
+        if isinstance(problem, InternalError) or (
+            problem is not None and is_lost_connection(problem)
+        ):
             return
         with contextlib.suppress(Problem):
             async with self._database.acquire() as writing:

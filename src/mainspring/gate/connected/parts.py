@@ -11,8 +11,8 @@ from mainspring.workspace.accounts.rows import AccountRow
 if TYPE_CHECKING:
     from mainspring.contracts.clock import Clock
     from mainspring.contracts.context import Transaction
-    from mainspring.gate.connected.lines import Lines
-    from mainspring.gate.outside.authority import Authority
+    from mainspring.gate.connected.lines import AccountConnections
+    from mainspring.gate.outside.authority import AuthorizationServerClient
     from mainspring.store.database import Database
     from mainspring.workspace.vault import Vault
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 Changed = Callable[["Transaction", AccountRow, str], Awaitable[None]]
 
 
-async def nobody_told(tx: Transaction, row: AccountRow, what: str) -> None:
+async def notify_nobody(tx: Transaction, row: AccountRow, what: str) -> None:
     """Nobody wants to know."""
     del tx, row, what
 
 
-def connected_how(before: AccountRow, now: AccountRow) -> str:
+def describe_connection_change(before: AccountRow, now: AccountRow) -> str:
     """Whether it is the connection that it was before, with a new key.
 
     A provider that does not say who an account is may have been asked for another one.
@@ -36,13 +36,13 @@ def connected_how(before: AccountRow, now: AccountRow) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class AccountConnectionDependencies:
     """The rooms that connecting works with."""
 
     database: Database
     vault: Vault
     clock: Clock
     address: str
-    authority: Authority
-    lines: Lines
+    authority: AuthorizationServerClient
+    lines: AccountConnections
     changed: Changed

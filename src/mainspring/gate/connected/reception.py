@@ -13,47 +13,52 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import (
-    Clash,
-    Fault,
-    Missing,
-    PersonNeeded,
+    Conflict,
+    InternalError,
+    NotFound,
+    PersonRequired,
     Problem,
-    ReconnectNeeded,
+    ReconnectRequired,
 )
-from mainspring.contracts.ids import new_id
-from mainspring.contracts.manifest import source_of
+from mainspring.contracts.ids import generate_id
+from mainspring.contracts.manifest import get_source_name
 from mainspring.contracts.roles import Permission, check_may
-from mainspring.gate.connected.fields import Given, read_fields
-from mainspring.gate.connected.lines import Lines
-from mainspring.gate.connected.parts import Changed, Parts, connected_how, nobody_told
+from mainspring.gate.connected.fields import ConnectionCredentials, read_fields
+from mainspring.gate.connected.lines import AccountConnections
+from mainspring.gate.connected.parts import (
+    AccountConnectionDependencies,
+    Changed,
+    describe_connection_change,
+    notify_nobody,
+)
 from mainspring.gate.connected.problems import (
-    completed,
-    not_connected,
-    not_on_the_shelf,
-    shared_already,
+    already_shared_error,
+    complete_reconnect_error,
+    not_connected_error,
+    unknown_integration_error,
 )
-from mainspring.gate.connected.standing import Known
-from mainspring.gate.connected.tokens import REFRESH, TOKEN, AccountTokens
+from mainspring.gate.connected.standing import MemberConnections
+from mainspring.gate.connected.tokens import REFRESH, TOKEN, AccountTokenManager
 from mainspring.gate.connected.trial import (
-    AtHand,
-    account_over,
-    learn_nothing,
-    no_own_secrets,
-    not_let_in,
+    InMemoryTokenProvider,
+    fetch_account_name,
+    ignore_values,
+    reveal_no_secrets,
+    sign_in_rejected_error,
 )
-from mainspring.gate.outside.authority import Authority
-from mainspring.store.walls import Walled
+from mainspring.gate.outside.authority import AuthorizationServerClient
+from mainspring.store.walls import WorkspaceDatabase
 from mainspring.workspace.account_replacing import Words, check_may_replace, writes_over
 from mainspring.workspace.accounts import rows
 from mainspring.workspace.accounts.rows import AccountRow
-from mainspring.workspace.sealing import Drawer
+from mainspring.workspace.sealing import SecretScope
 from mainspring.workspace.vault import list_secrets
 
 if TYPE_CHECKING:
     from mainspring.contracts.clock import Clock
     from mainspring.contracts.context import Actor, Transaction
     from mainspring.contracts.integration import Integration
-    from mainspring.gate.connected.sign_in import SignedIn, SignIns
+    from mainspring.gate.connected.sign_in import AccountOAuthFlow, AccountSignInResult
     from mainspring.gate.egress import Egress
     from mainspring.store.database import Database
     from mainspring.workspace.vault import Vault
@@ -63,7 +68,7 @@ if TYPE_CHECKING:
 CALLBACK: Final = "/api/v1/integrations/callback/{provider}"
 
 
-class Reception:
+class AccountConnectionService:
     """Members' accounts as they connect and end them."""
 
     def __init__(
@@ -71,7 +76,7 @@ class Reception:
         shelf: Sequence[Integration],
         *,
         operated: Collection[str] = (),
-        changed: Changed = nobody_told,
+        changed: Changed = notify_nobody,
         words: Words | None = None,
     ) -> None:
         self.shelf = tuple(shelf)
@@ -79,9 +84,9 @@ class Reception:
         self._changed = changed
         # What tells which automations write over a connection.
         self._words = words
-        self._named = {source_of(one.manifest): one for one in self.shelf}
-        self._parts: Parts | None = None
-        self._sign_ins: SignIns | None = None
+        self._named = {get_source_name(one.manifest): one for one in self.shelf}
+        self._parts: AccountConnectionDependencies | None = None
+        self._sign_ins: AccountOAuthFlow | None = None
 
     def open(
         self,
@@ -91,25 +96,27 @@ class Reception:
         clock: Clock,
         address: str,
         allow: Iterable[str],
-    ) -> Lines:
+    ) -> AccountConnections:
         """Everything stands: from here on the capabilities work. Answers the ways for calls."""
-        authority = Authority(egress, allow)
-        tokens = AccountTokens(database, vault, authority, clock)
-        lines = Lines(self.shelf, database, egress, tokens, self.known_to)
-        self._parts = Parts(database, vault, clock, address, authority, lines, self._changed)
+        authority = AuthorizationServerClient(egress, allow)
+        tokens = AccountTokenManager(database, vault, authority, clock)
+        lines = AccountConnections(self.shelf, database, egress, tokens, self.known_to)
+        self._parts = AccountConnectionDependencies(
+            database, vault, clock, address, authority, lines, self._changed
+        )
         return lines
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> AccountConnectionDependencies:
         if self._parts is None:
-            raise Fault("This registry describes capabilities and cannot call this one.")
+            raise InternalError("This registry describes capabilities and cannot call this one.")
         return self._parts
 
     def named(self, source: str) -> Integration:
         """An integration by what it is asked for."""
         found = self._named.get(source)
         if found is None:
-            raise not_on_the_shelf(source, self._named)
+            raise unknown_integration_error(source, self._named)
         return found
 
     def providers(self) -> dict[str, list[str]]:
@@ -118,7 +125,7 @@ class Reception:
         for one in self.shelf:
             if one.manifest["auth"]["kind"] == "oauth":
                 found.setdefault(one.manifest["auth"]["provider"], []).append(
-                    source_of(one.manifest)
+                    get_source_name(one.manifest)
                 )
         return found
 
@@ -126,16 +133,18 @@ class Reception:
         """The address that has to be registered at a provider."""
         return self.parts.address.rstrip("/") + CALLBACK.format(provider=provider)
 
-    async def known_to(self, workspace_id: UUID, owner_id: UUID) -> Known:
+    async def known_to(self, workspace_id: UUID, owner_id: UUID) -> MemberConnections:
         """What decides what a member can use."""
-        async with Walled(self.parts.database, workspace_id).acquire() as tx:
-            return await self.known_in(tx, workspace_id, owner_id)
+        async with WorkspaceDatabase(self.parts.database, workspace_id).acquire() as tx:
+            return await self.known_to_in(tx, workspace_id, owner_id)
 
-    async def known_in(self, tx: Transaction, workspace_id: UUID, owner_id: UUID) -> Known:
+    async def known_to_in(
+        self, tx: Transaction, workspace_id: UUID, owner_id: UUID
+    ) -> MemberConnections:
         """The same, within a transaction that is open already."""
         found = await rows.list_accounts(tx, workspace_id, owner_id)
-        own = await list_secrets(tx, Drawer(workspace_id, owner_id))
-        return Known(
+        own = await list_secrets(tx, SecretScope(workspace_id, owner_id))
+        return MemberConnections(
             {one.integration: one for one in found}, [one.name for one in own], self._operated
         )
 
@@ -159,7 +168,7 @@ class Reception:
         async def work(tx: Transaction) -> AccountRow:
             at = (actor.workspace_id, actor.id, integration.id)
             row = await rows.to_reconnect(tx, *at) if share else None
-            row = row or await rows.begin(tx, *at, label, "token")
+            row = row or await rows.begin_connection(tx, *at, label, "token")
             row = await rows.hold(tx, row.workspace_id, row.id)
             await rows.forget_secrets(tx, row)
             for name, value in fields.secrets.items():
@@ -170,13 +179,13 @@ class Reception:
             if row.owner_id != actor.id:
                 await rows.hand_to(tx, row, actor.id)
             made = await rows.find(tx, row.workspace_id, row.id)
-            how = connected_how(row, made)
+            how = describe_connection_change(row, made)
             if how == "replaced":
                 await self._check_replacing(tx, actor, integration, made)
             await parts.changed(tx, made, how)
             return made
 
-        return await Walled(parts.database, actor.workspace_id).run_retrying(work)
+        return await WorkspaceDatabase(parts.database, actor.workspace_id).run_retrying(work)
 
     async def _check_replacing(
         self, tx: Transaction, actor: Actor, integration: Integration, made: AccountRow
@@ -195,9 +204,9 @@ class Reception:
                 self._words,
                 writes_over(integration.id),
                 f"The connection to {integration.name}",
-                page=f"/integrations/{source_of(integration.manifest)}",
+                page=f"/integrations/{get_source_name(integration.manifest)}",
             )
-        except PersonNeeded as problem:
+        except PersonRequired as problem:
             problem.locate(self.parts.address)
             raise
 
@@ -207,12 +216,12 @@ class Reception:
         """What a member says of an account that they have signed in for, such as what to follow;
         False when they have not signed in yet."""
         fields = read_fields(integration, given)
-        async with Walled(self.parts.database, actor.workspace_id).acquire() as tx:
-            found = await rows.of_member(tx, actor.workspace_id, actor.id, integration.id)
+        async with WorkspaceDatabase(self.parts.database, actor.workspace_id).acquire() as tx:
+            found = await rows.find_member_account(tx, actor.workspace_id, actor.id, integration.id)
         if found is None or found.state == "sign_in":
             return False
         declared = {one["name"] for one in integration.manifest["auth"].get("fields", ())}
-        async with Walled(self.parts.database, actor.workspace_id).transaction() as tx:
+        async with WorkspaceDatabase(self.parts.database, actor.workspace_id).transaction() as tx:
             row = await rows.hold(tx, found.workspace_id, found.id)
             others = {name: one for name, one in row.settings.items() if name not in declared}
             await rows.keep_settings(tx, row, {**others, **fields.settings})
@@ -224,7 +233,7 @@ class Reception:
         """The address at which a member signs in; ``share`` is that of ``connect``."""
         auth = integration.manifest["auth"]
         if auth["kind"] != "oauth":
-            raise Clash(
+            raise Conflict(
                 f"Nobody signs in to {integration.name}: it is connected in another way.",
                 code="no_sign_in",
                 suggestion=str(auth["how"]),
@@ -235,7 +244,7 @@ class Reception:
 
     async def finish_sign_in(
         self, actor: Actor, provider: str, *, state: str, code: str | None, error: str | None
-    ) -> SignedIn:
+    ) -> AccountSignInResult:
         """Takes what a member came back with; they must be the one who left, for this provider."""
         return await (await self._signing()).finish(actor, provider, state, code, error)
 
@@ -246,19 +255,19 @@ class Reception:
         row = await self._row(actor, integration)
         lines = self.parts.lines
         hosts = frozenset(integration.manifest["hosts"])
-        way = lines.over(integration, row, hosts, own=no_own_secrets, learn=learn_nothing)
+        way = lines.over(integration, row, hosts, own=reveal_no_secrets, learn=ignore_values)
         problem: Problem | None = None
         try:
-            account = await account_over(way, actor, self.parts.clock)
+            account = await fetch_account_name(way, actor, self.parts.clock)
         except Problem as caught:
             problem = caught
-            if isinstance(caught, ReconnectNeeded) and way.ended is None:
-                problem = completed(caught, integration, row)
-            waits = isinstance(problem, ReconnectNeeded)
+            if isinstance(caught, ReconnectRequired) and way.ended is None:
+                problem = complete_reconnect_error(caught, integration, row)
+            waits = isinstance(problem, ReconnectRequired)
             await lines.mark(way.row, problem, reconnect=waits)
         else:
             await lines.mark(way.row, None, mended=True)
-            async with Walled(self.parts.database, row.workspace_id).transaction() as tx:
+            async with WorkspaceDatabase(self.parts.database, row.workspace_id).transaction() as tx:
                 await rows.name_account(tx, row, account)
         return await self._row(actor, integration), problem
 
@@ -267,27 +276,27 @@ class Reception:
         space = actor.workspace_id
 
         async def work(tx: Transaction) -> bool:
-            row = await rows.of_member(tx, space, actor.id, integration.id)
+            row = await rows.find_member_account(tx, space, actor.id, integration.id)
             if row is None and await rows.to_reconnect(tx, space, actor.id, integration.id):
                 # It signs in to the connection that is shared already.
                 return False
             if row is None:
-                raise not_connected(integration, own=True)
+                raise not_connected_error(integration, own=True)
             row = await rows.hold(tx, space, row.id)
-            there = await rows.shared_in(tx, space, integration.id)
+            there = await rows.find_shared_account(tx, space, integration.id)
             if there is not None and there.id != row.id:
-                raise shared_already(integration, there)
+                raise already_shared_error(integration, there)
             await rows.set_shared(tx, row, shared=True)
             return there is None
 
-        return await Walled(self.parts.database, space).run_retrying(work)
+        return await WorkspaceDatabase(self.parts.database, space).run_retrying(work)
 
     async def withdraw(self, actor: Actor, integration: Integration) -> bool:
         """The connection is its holder's alone again; False: the workspace had none."""
         space = actor.workspace_id
 
         async def work(tx: Transaction) -> bool:
-            there = await rows.shared_in(tx, space, integration.id)
+            there = await rows.find_shared_account(tx, space, integration.id)
             if there is None:
                 return False
             if there.owner_id != actor.id:
@@ -295,7 +304,7 @@ class Reception:
             await rows.set_shared(tx, there, shared=False)
             return True
 
-        return await Walled(self.parts.database, space).run_retrying(work)
+        return await WorkspaceDatabase(self.parts.database, space).run_retrying(work)
 
     async def disconnect(self, actor: Actor, integration: Integration) -> tuple[bool, str | None]:
         """Forgets a connection here, and asks the provider to forget it too.
@@ -303,9 +312,9 @@ class Reception:
         Whether there was one, and what the member should know.
         """
         parts = self.parts
-        inside = Walled(parts.database, actor.workspace_id)
+        inside = WorkspaceDatabase(parts.database, actor.workspace_id)
         async with inside.acquire() as tx:
-            row = await rows.of_member(tx, actor.workspace_id, actor.id, integration.id)
+            row = await rows.find_member_account(tx, actor.workspace_id, actor.id, integration.id)
         if row is None:
             return False, None
         token, note = await self._last_token(row), None
@@ -323,54 +332,58 @@ class Reception:
         for name in (REFRESH, TOKEN):
             try:
                 return (await self.parts.vault.reveal(row.drawer, [name]))[name]
-            except Missing:
+            except NotFound:
                 continue
             except Problem:
                 # One that does not open is forgotten all the same.
                 return None
         return None
 
-    async def _tried(self, actor: Actor, integration: Integration, given: Given) -> str:
+    async def _tried(
+        self, actor: Actor, integration: Integration, given: ConnectionCredentials
+    ) -> str:
         row = _not_yet(actor, integration, given, self.parts.clock)
         way = self.parts.lines.over(
             integration,
             row,
             frozenset(integration.manifest["hosts"]),
-            own=no_own_secrets,
-            learn=learn_nothing,
-            tokens=AtHand(given.secrets),
+            own=reveal_no_secrets,
+            learn=ignore_values,
+            tokens=InMemoryTokenProvider(given.secrets),
         )
         try:
-            return await account_over(way, actor, self.parts.clock)
-        except ReconnectNeeded as problem:
-            raise not_let_in(integration, problem) from None
+            return await fetch_account_name(way, actor, self.parts.clock)
+        except ReconnectRequired as problem:
+            raise sign_in_rejected_error(integration, problem) from None
 
     async def _row(self, actor: Actor, integration: Integration) -> AccountRow:
-        async with Walled(self.parts.database, actor.workspace_id).acquire() as tx:
-            row = await rows.of_member(tx, actor.workspace_id, actor.id, integration.id)
+        async with WorkspaceDatabase(self.parts.database, actor.workspace_id).acquire() as tx:
+            row = await rows.find_member_account(tx, actor.workspace_id, actor.id, integration.id)
             if row is None or row.state == "sign_in":
-                row = await rows.shared_in(tx, actor.workspace_id, integration.id)
+                row = await rows.find_shared_account(tx, actor.workspace_id, integration.id)
         if row is None:
-            raise not_connected(integration, own=True)
+            raise not_connected_error(integration, own=True)
         if row.owner_id != actor.id:
             # The account of the workspace is looked after by those who may connect it.
             check_may(actor.role, Permission.CONNECT)
         return row
 
-    async def _signing(self) -> SignIns:
+    async def _signing(self) -> AccountOAuthFlow:
         """Its library is read when the first member signs in, and the loop goes on meanwhile."""
         if self._sign_ins is None:
             name = "mainspring.gate.connected.sign_in"
             module = await asyncio.to_thread(importlib.import_module, name)
-            self._sign_ins = module.SignIns(self.parts)
+            self._sign_ins = module.AccountOAuthFlow(self.parts)
         return self._sign_ins
 
 
-def _not_yet(actor: Actor, integration: Integration, given: Given, clock: Clock) -> AccountRow:
+def _not_yet(
+    actor: Actor, integration: Integration, given: ConnectionCredentials, clock: Clock
+) -> AccountRow:
     """A connection that stands in no table."""
     return AccountRow(
         actor.workspace_id,
-        new_id(),
+        generate_id(),
         actor.id,
         integration.id,
         integration.name,

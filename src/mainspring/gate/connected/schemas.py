@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mainspring.contracts.manifest import TIERS
-from mainspring.contracts.object_schema import object_schema, plain_object
+from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.gate.connected.standing import STATES
 
 _TEXT: Final = {"type": "string"}
@@ -32,7 +32,7 @@ _WRONG: Final = {
     "required": ["code", "detail"],
     "properties": {"code": _TEXT, "detail": _TEXT, "suggestion": _NULL_TEXT},
 }
-_FIELD: Final = plain_object(
+_FIELD: Final = build_object_part(
     {
         "name": _TEXT,
         "label": _TEXT,
@@ -44,7 +44,7 @@ _FIELD: Final = plain_object(
     }
 )
 _HEALTH: Final = {
-    **plain_object(
+    **build_object_part(
         {
             "id": _ID,
             "label": _TEXT,
@@ -75,12 +75,12 @@ _HEALTH: Final = {
     ),
     "type": ["object", "null"],
 }
-_INTEGRATION: Final = plain_object(
+_INTEGRATION: Final = build_object_part(
     {
         "name": {**_TEXT, "description": "The source key for fetch and act."},
         "label": _TEXT,
         "oauth_provider": _NULL_TEXT,
-        "supports": plain_object({"fetch": _BOOL, "act": _BOOL, "adapter": _BOOL}),
+        "supports": build_object_part({"fetch": _BOOL, "act": _BOOL, "adapter": _BOOL}),
         "polls": {**_BOOL, "description": "Whether watch_integration can read from it."},
         "connected": {**_BOOL, "description": "Whether the caller can use it now."},
         "description": _TEXT,
@@ -158,7 +158,7 @@ _LINEAR: Final[dict[str, Any]] = {
     "connection": None,
 }
 
-LIST: Final = object_schema(
+LIST: Final = build_object_schema(
     {
         "include_unconnected": {
             "type": "boolean",
@@ -170,13 +170,13 @@ LIST: Final = object_schema(
     [{}, {"include_unconnected": False}],
     [({"include_unconnected": "yes"}, "true or false"), ({"connected": True}, "no such argument")],
 )
-LISTED: Final = object_schema(
+LISTED: Final = build_object_schema(
     {"integrations": {"type": "array", "items": _INTEGRATION}},
     ["integrations"],
     [{"integrations": [_GMAIL, _LINEAR]}],
     [({"integrations": [{"name": "gmail"}]}, "each says whether it is connected")],
 )
-CONNECT: Final = object_schema(
+CONNECT: Final = build_object_schema(
     {
         "integration": _NAME,
         "fields": {
@@ -211,7 +211,7 @@ CONNECT: Final = object_schema(
         ({"integration": "linear", "token": "x"}, "what lets it in stands in fields"),
     ],
 )
-CONNECTED: Final = object_schema(
+CONNECTED: Final = build_object_schema(
     {
         "integration": _INTEGRATION,
         "sign_in_url": {
@@ -225,13 +225,13 @@ CONNECTED: Final = object_schema(
     [{"integration": _GMAIL, "sign_in_url": None, "note": None}],
     [({"integration": _GMAIL}, "it says whether somebody has to sign in")],
 )
-ONE: Final = object_schema(
+ONE: Final = build_object_schema(
     {"integration": _NAME},
     ["integration"],
     [{"integration": "gmail"}],
     [({}, "which one?"), ({"integration": "Google Mail"}, "names are in small letters")],
 )
-SIGN_IN: Final = object_schema(
+SIGN_IN: Final = build_object_schema(
     {"sign_in_url": _TEXT, "redirect_url": {**_TEXT, "description": "Where you come back to."}},
     ["sign_in_url", "redirect_url"],
     [
@@ -242,7 +242,7 @@ SIGN_IN: Final = object_schema(
     ],
     [({"sign_in_url": None}, "there is an address")],
 )
-DISCONNECTED: Final = object_schema(
+DISCONNECTED: Final = build_object_schema(
     {
         "disconnected": _BOOL,
         "note": {**_TEXT, "description": "Why the provider still knows of it, where it does."},
@@ -251,19 +251,19 @@ DISCONNECTED: Final = object_schema(
     [{"disconnected": True}],
     [({"disconnected": "yes"}, "true or false")],
 )
-SHARED: Final = object_schema(
+SHARED: Final = build_object_schema(
     {"shared": _BOOL, "integration": _INTEGRATION},
     ["shared", "integration"],
     [{"shared": True, "integration": _GMAIL}],
     [({"shared": True}, "it says how the connection stands")],
 )
-TESTED: Final = object_schema(
+TESTED: Final = build_object_schema(
     {"works": _BOOL, "problem": _WRONG, "integration": _INTEGRATION},
     ["works", "problem", "integration"],
     [{"works": True, "problem": None, "integration": _GMAIL}],
     [({"works": True}, "it says how the connection stands")],
 )
-_CLIENT: Final = plain_object(
+_CLIENT: Final = build_object_part(
     {
         "provider": _TEXT,
         "scope": {"enum": ["workspace", "installation"]},
@@ -282,7 +282,7 @@ _A_CLIENT: Final[dict[str, Any]] = {
     "updated_at": _WHEN,
 }
 _BACK: Final = "http://127.0.0.1:8787/api/v1/integrations/callback/google"
-SET_CLIENT: Final = object_schema(
+SET_CLIENT: Final = build_object_schema(
     {
         "provider": _PROVIDER,
         "client_id": {"type": "string", "minLength": 1, "maxLength": 500},
@@ -308,7 +308,7 @@ SET_CLIENT: Final = object_schema(
         ({"client_id": "1234"}, "of which provider?"),
     ],
 )
-CLIENT_SET: Final = object_schema(
+CLIENT_SET: Final = build_object_schema(
     {
         "client": _CLIENT,
         "redirect_url": {**_TEXT, "description": "Register this address at the provider."},
@@ -317,13 +317,15 @@ CLIENT_SET: Final = object_schema(
     [{"client": _A_CLIENT, "redirect_url": _BACK}],
     [({"client": {"provider": "google"}}, "it says as whom we are known")],
 )
-NOTHING: Final = object_schema({}, [], [{}], [({"provider": "google"}, "there are no arguments")])
-CLIENTS: Final = object_schema(
+NOTHING: Final = build_object_schema(
+    {}, [], [{}], [({"provider": "google"}, "there are no arguments")]
+)
+CLIENTS: Final = build_object_schema(
     {
         "clients": {"type": "array", "items": _CLIENT},
         "providers": {
             "type": "array",
-            "items": plain_object(
+            "items": build_object_part(
                 {
                     "provider": _TEXT,
                     "integrations": {"type": "array", "items": _TEXT},
@@ -351,12 +353,12 @@ CLIENTS: Final = object_schema(
     ],
     [({"clients": []}, "the providers are listed too")],
 )
-ONE_CLIENT: Final = object_schema(
+ONE_CLIENT: Final = build_object_schema(
     {"provider": _PROVIDER},
     ["provider"],
     [{"provider": "google"}],
     [({}, "of which provider?"), ({"provider": "Google!"}, "names are in small letters")],
 )
-CLIENT_REMOVED: Final = object_schema(
+CLIENT_REMOVED: Final = build_object_schema(
     {"removed": _BOOL}, ["removed"], [{"removed": True}], [({"removed": 1}, "true or false")]
 )

@@ -21,28 +21,31 @@ from authlib.oauth2.rfc6749.parameters import (
 )
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
-from mainspring.contracts.errors import Denied, Problem, ReconnectNeeded, Upstream
+from mainspring.contracts.errors import PermissionDenied, Problem, ReconnectRequired, UpstreamError
 from mainspring.contracts.roles import Permission, check_may
-from mainspring.gate.connected.parts import Parts, connected_how
-from mainspring.gate.connected.problems import no_client
+from mainspring.gate.connected.parts import (
+    AccountConnectionDependencies,
+    describe_connection_change,
+)
+from mainspring.gate.connected.problems import missing_oauth_client_error
 from mainspring.gate.connected.token_answers import (
-    Granted,
-    error_word,
+    ProviderTokenResponse,
+    map_oauth_error,
     missing_scopes,
-    read_granted,
+    parse_token_response,
 )
 from mainspring.gate.connected.tokens import REFRESH, TOKEN
 from mainspring.gate.connected.trial import (
-    AtHand,
-    account_over,
-    learn_nothing,
-    no_own_secrets,
-    not_let_in,
+    InMemoryTokenProvider,
+    fetch_account_name,
+    ignore_values,
+    reveal_no_secrets,
+    sign_in_rejected_error,
 )
-from mainspring.gate.outside.authority import Refusal
-from mainspring.store.walls import Walled
+from mainspring.gate.outside.authority import TokenEndpointError
+from mainspring.store.walls import WorkspaceDatabase
 from mainspring.workspace.accounts import clients, rows, sign_ins
-from mainspring.workspace.away import never_left
+from mainspring.workspace.away import unknown_state_error
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor
@@ -58,7 +61,7 @@ _SHARED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class SignedIn:
+class AccountSignInResult:
     """A connection that somebody has just signed in to."""
 
     integration: Integration
@@ -67,10 +70,10 @@ class SignedIn:
     note: str | None = None
 
 
-class SignIns:
+class AccountOAuthFlow:
     """Sends members to providers, and takes them back."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: AccountConnectionDependencies) -> None:
         self._parts = parts
 
     async def begin(
@@ -79,9 +82,9 @@ class SignIns:
         """The address at which the member signs in."""
         auth = integration.manifest["auth"]
         parts = self._parts
-        client = await clients.client_for(parts.database, actor.workspace_id, auth["provider"])
+        client = await clients.find_client(parts.database, actor.workspace_id, auth["provider"])
         if client is None:
-            raise no_client(integration)
+            raise missing_oauth_client_error(integration)
         parts.authority.judged(auth["authorize_url"])
         verifier = secrets.token_urlsafe(_VERIFIER_BYTES)
         kept = {
@@ -90,12 +93,12 @@ class SignIns:
             "redirect_uri": redirect_uri,
             "client": str(client.id),
         }
-        inside = Walled(parts.database, actor.workspace_id)
+        inside = WorkspaceDatabase(parts.database, actor.workspace_id)
 
         async def work(tx: Any) -> str:
             at = (actor.workspace_id, actor.id, integration.id)
             row = await rows.to_reconnect(tx, *at) if share else None
-            row = row or await rows.begin(tx, *at, integration.name, "oauth")
+            row = row or await rows.begin_connection(tx, *at, integration.name, "oauth")
             return await sign_ins.leave(tx, parts.vault, row, kept, actor.id)
 
         state = await inside.run_retrying(work)
@@ -103,28 +106,28 @@ class SignIns:
 
     async def finish(
         self, actor: Actor, provider: str, state: str, code: str | None, error: str | None
-    ) -> SignedIn:
+    ) -> AccountSignInResult:
         """Tokens for what the member came back with, and the connection with them."""
         parts, space = self._parts, actor.workspace_id
         # Used up whatever comes of it, so not undone by a problem.
         async with parts.database.acquire() as tx:
-            back = await sign_ins.come_back(tx, parts.vault, space, actor.id, state)
+            back = await sign_ins.redeem_sign_in(tx, parts.vault, space, actor.id, state)
             row = await rows.find(tx, space, back.connection_id)
             found = await rows.to_reconnect(tx, space, actor.id, row.integration)
             shared = found is not None and found.id == row.id
         if back.kept["provider"] != provider or not (row.owner_id == actor.id or shared):
-            raise never_left()
+            raise unknown_state_error()
         if shared:
             check_may(actor.role, Permission.CONNECT)
         integration = parts.lines.named(row.integration)
         client = await clients.find(parts.database, UUID(back.kept["client"]))
         if client is None:
-            raise no_client(integration)
-        brought = _brought(integration, back.kept, state, code, error)
+            raise missing_oauth_client_error(integration)
+        brought = _read_callback_code(integration, back.kept, state, code, error)
         async with parts.lines.tokens.held(row):
             # What fails from here on is not revoked: at Google that would end all that the person
             # has agreed to for this client, this connection as it was before included.
-            granted = await self._exchanged(integration, client, back.kept, brought)
+            granted = await self._exchange_code(integration, client, back.kept, brought)
             account = await self._tried(actor, integration, row, granted)
             made = await parts.lines.tokens.keep(row, granted, client, renewal=False)
         async with parts.database.transaction() as tx:
@@ -133,8 +136,8 @@ class SignIns:
             if shared:
                 await rows.hand_to(tx, made, actor.id)
             made = await rows.find(tx, space, made.id)
-            await parts.changed(tx, made, connected_how(row, made))
-        return SignedIn(integration, made, _note(integration, granted))
+            await parts.changed(tx, made, describe_connection_change(row, made))
+        return AccountSignInResult(integration, made, _note(integration, granted))
 
     async def revoke(self, integration: Integration, row: AccountRow, token: str) -> str | None:
         """Asks the provider to forget what was agreed to; that it does is not certain.
@@ -149,15 +152,15 @@ class SignIns:
         if client is None or "revoke_url" not in integration.manifest["auth"]:
             return None
         async with parts.database.acquire() as tx:
-            shared = await rows.shares_grant(tx, row)
+            shared = await rows.is_grant_shared(tx, row)
         if shared:
             return _SHARED.format(name=integration.name)
-        await self._revoked(integration, client, token)
+        await self._revoke_token(integration, client, token)
         return None
 
-    async def _exchanged(
+    async def _exchange_code(
         self, integration: Integration, client: OAuthClient, kept: Mapping[str, Any], code: str
-    ) -> Granted:
+    ) -> ProviderTokenResponse:
         auth = integration.manifest["auth"]
         form = {
             "grant_type": "authorization_code",
@@ -171,9 +174,9 @@ class SignIns:
             said = await self._parts.authority.asked(
                 auth["token_url"], form, client.method(auth), secret
             )
-            granted = read_granted(said, auth)
-        except Refusal as refusal:
-            raise _failed(integration, refusal.word, kept) from None
+            granted = parse_token_response(said, auth)
+        except TokenEndpointError as refusal:
+            raise _sign_in_failed_error(integration, refusal.word, kept) from None
         missing = missing_scopes(frozenset(auth["scopes"]), granted.scopes)
         if missing:
             raise _too_little(integration, missing)
@@ -182,7 +185,11 @@ class SignIns:
         return granted
 
     async def _tried(
-        self, actor: Actor, integration: Integration, row: AccountRow, granted: Granted
+        self,
+        actor: Actor,
+        integration: Integration,
+        row: AccountRow,
+        granted: ProviderTokenResponse,
     ) -> str:
         held = {TOKEN: granted.access}
         if granted.refresh is not None:
@@ -191,22 +198,24 @@ class SignIns:
             integration,
             replace(row, scopes=granted.scopes or frozenset()),
             frozenset(integration.manifest["hosts"]),
-            own=no_own_secrets,
-            learn=learn_nothing,
-            tokens=AtHand(held),
+            own=reveal_no_secrets,
+            learn=ignore_values,
+            tokens=InMemoryTokenProvider(held),
         )
         try:
-            return await account_over(way, actor, self._parts.clock)
-        except ReconnectNeeded as problem:
-            raise not_let_in(integration, problem) from None
+            return await fetch_account_name(way, actor, self._parts.clock)
+        except ReconnectRequired as problem:
+            raise sign_in_rejected_error(integration, problem) from None
 
-    async def _revoked(self, integration: Integration, client: OAuthClient, token: str) -> None:
+    async def _revoke_token(
+        self, integration: Integration, client: OAuthClient, token: str
+    ) -> None:
         auth = integration.manifest["auth"]
         try:
             secret = await client.secret(self._parts.vault)
             form = {"token": token}
             await self._parts.authority.asked(auth["revoke_url"], form, client.method(auth), secret)
-        except (Problem, Refusal):
+        except (Problem, TokenEndpointError):
             # It is forgotten here in any case; an answer may be empty, and nobody waits for it.
             return
 
@@ -230,7 +239,7 @@ def _address(
     return made
 
 
-def _brought(
+def _read_callback_code(
     integration: Integration,
     kept: Mapping[str, Any],
     state: str,
@@ -239,26 +248,28 @@ def _brought(
 ) -> str:
     """The code that somebody came back with."""
     if error or not code:
-        raise _failed(integration, error_word(error), kept)
+        raise _sign_in_failed_error(integration, map_oauth_error(error), kept)
     try:
         found = parse_authorization_code_response(
             f"?{urlencode({'code': code, 'state': state})}", state=state
         )
     except OAuth2Error:
-        raise _failed(integration, "", kept) from None
+        raise _sign_in_failed_error(integration, "", kept) from None
     return str(found["code"])
 
 
-def _failed(integration: Integration, word: str, kept: Mapping[str, Any]) -> Upstream:
+def _sign_in_failed_error(
+    integration: Integration, word: str, kept: Mapping[str, Any]
+) -> UpstreamError:
     if word == "access_denied":
-        return Upstream(
+        return UpstreamError(
             f"Signing in was not agreed to at {integration.name}.",
             code="sign_in_failed",
             suggestion="Begin to sign in again, and agree.",
             retryable=False,
         )
     told = f": {word}." if word else "."
-    return Upstream(
+    return UpstreamError(
         f"{integration.name} did not accept the signing in{told}",
         code="sign_in_failed",
         suggestion=_hint(integration, word, str(kept["redirect_uri"])),
@@ -286,8 +297,8 @@ def _hint(integration: Integration, word: str, redirect_uri: str) -> str:
     return "Begin to sign in again."
 
 
-def _too_little(integration: Integration, missing: frozenset[str]) -> Denied:
-    return Denied(
+def _too_little(integration: Integration, missing: frozenset[str]) -> PermissionDenied:
+    return PermissionDenied(
         f"{integration.name} was connected without all it needs; not agreed to: "
         f"{', '.join(sorted(missing))}.",
         code="scopes_missing",
@@ -295,7 +306,7 @@ def _too_little(integration: Integration, missing: frozenset[str]) -> Denied:
     )
 
 
-def _note(integration: Integration, granted: Granted) -> str | None:
+def _note(integration: Integration, granted: ProviderTokenResponse) -> str | None:
     """An access that ends and cannot be renewed is told at once."""
     if granted.refresh is None and granted.lasts is not None:
         return (

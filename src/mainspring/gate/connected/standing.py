@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from mainspring.contracts.integration import Integration
-from mainspring.contracts.manifest import source_of
+from mainspring.contracts.manifest import get_source_name
 from mainspring.gate.connected.problems import connect_at
-from mainspring.gate.connected.trial import shown_fields
+from mainspring.gate.connected.trial import describe_fields
 
 if TYPE_CHECKING:
     from mainspring.workspace.accounts.rows import AccountRow
@@ -29,7 +29,7 @@ _USABLE: Final = frozenset({"ready", "not_needed"})
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class MemberConnections:
     """What is known of a member that decides what they can use."""
 
     rows: Mapping[str, AccountRow]
@@ -39,7 +39,7 @@ class Known:
     operated: Collection[str] = ()
 
 
-def state_of(integration: Integration, known: Known) -> StandingState:
+def state_of(integration: Integration, known: MemberConnections) -> StandingState:
     """In one word how a member stands with an integration."""
     auth = integration.manifest["auth"]
     row = known.rows.get(integration.id)
@@ -66,19 +66,19 @@ def supports(integration: Integration) -> dict[str, bool]:
     }
 
 
-def usable_for(shelf: Sequence[Integration], known: Known, surface: str) -> list[str]:
+def usable_for(shelf: Sequence[Integration], known: MemberConnections, surface: str) -> list[str]:
     """The sources that a member can name now, for one surface."""
     return sorted(
-        source_of(one.manifest)
+        get_source_name(one.manifest)
         for one in shelf
         if supports(one)[surface] and state_of(one, known) in _USABLE
     )
 
 
-def shown(integration: Integration, known: Known) -> dict[str, Any]:
+def describe_integration(integration: Integration, known: MemberConnections) -> dict[str, Any]:
     """One row of list_integrations."""
     manifest, auth = integration.manifest, integration.manifest["auth"]
-    source, state = source_of(manifest), state_of(integration, known)
+    source, state = get_source_name(manifest), state_of(integration, known)
     row = known.rows.get(integration.id)
     return {
         "name": source,
@@ -93,7 +93,7 @@ def shown(integration: Integration, known: Known) -> dict[str, Any]:
         "tier": manifest["tier"],
         "auth": auth["kind"],
         "how": auth["how"],
-        "fields": shown_fields(integration),
+        "fields": describe_fields(integration),
         "connect_url": connect_at(source),
         "connection": None if row is None or row.state == "sign_in" else _health(row),
     }
@@ -104,16 +104,16 @@ def _health(row: AccountRow) -> dict[str, Any]:
     return {
         "id": str(row.id),
         "label": row.label,
-        "health": _word(row),
+        "health": _state_word(row),
         "failures_in_row": row.failures_in_row,
-        "last_ok_at": _moment(row.last_ok_at),
-        "last_failed_at": _moment(row.last_failed_at),
+        "last_ok_at": _format_time(row.last_ok_at),
+        "last_failed_at": _format_time(row.last_failed_at),
         "last_error": None
         if last is None
         else {name: last.get(name) for name in ("code", "detail", "suggestion")},
         "scopes": sorted(row.scopes),
         "settings": dict(row.settings),
-        "access_ends_at": _moment(row.expires_at),
+        "access_ends_at": _format_time(row.expires_at),
         "connected_at": row.created_at.isoformat(),
         "automation_id": None if row.automation_id is None else str(row.automation_id),
         "owner": "member" if row.shared_at is None else "workspace",
@@ -121,7 +121,7 @@ def _health(row: AccountRow) -> dict[str, Any]:
     }
 
 
-def _word(row: AccountRow) -> str:
+def _state_word(row: AccountRow) -> str:
     if row.state == "reconnect":
         return "reconnect"
     if row.failures_in_row:
@@ -129,5 +129,5 @@ def _word(row: AccountRow) -> str:
     return "ok" if row.last_ok_at is not None else "unknown"
 
 
-def _moment(at: Any) -> str | None:
+def _format_time(at: Any) -> str | None:
     return None if at is None else at.isoformat()

@@ -11,8 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.contracts.errors import Upstream
-from mainspring.gate.outside.authority import Refusal, is_token, known_error, lasts_seconds
+from mainspring.contracts.errors import UpstreamError
+from mainspring.gate.outside.authority import (
+    TokenEndpointError,
+    is_token,
+    lasts_seconds,
+    normalize_oauth_error,
+)
 
 _MOST_SCOPES: Final = 200
 _MOST_TEXT: Final = 10_000
@@ -34,7 +39,7 @@ _OWN_WORDS: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Granted:
+class ProviderTokenResponse:
     """What a provider has handed out."""
 
     access: str
@@ -45,12 +50,12 @@ class Granted:
     scopes: frozenset[str] | None
 
 
-def read_granted(said: Any, auth: Mapping[str, Any]) -> Granted:
+def parse_token_response(said: Any, auth: Mapping[str, Any]) -> ProviderTokenResponse:
     """Tokens from an answer; a Refusal where it says no, Upstream where it cannot be read."""
     if not isinstance(said, dict):
         raise _bad()
     if said.get("error") or said.get("ok") is False:
-        raise Refusal(error_word(said.get("error")), 200)
+        raise TokenEndpointError(map_oauth_error(said.get("error")), 200)
     *above, name = str(auth.get("token_field", "access_token")).split(".")
     place: Any = said
     for step in above:
@@ -60,7 +65,7 @@ def read_granted(said: Any, auth: Mapping[str, Any]) -> Granted:
     refresh = place.get("refresh_token", said.get("refresh_token"))
     access, renewal = _token(place.get(name)), _token(refresh) if refresh else None
     scopes = _scopes(place.get("scope", said.get("scope")))
-    return Granted(
+    return ProviderTokenResponse(
         access,
         renewal,
         lasts_seconds(place.get("expires_in", said.get("expires_in"))),
@@ -82,10 +87,10 @@ def missing_scopes(asked: frozenset[str], granted: frozenset[str] | None) -> fro
     return asked - granted if granted else frozenset()
 
 
-def error_word(error: object) -> str:
+def map_oauth_error(error: object) -> str:
     """An error of a provider in the standard's words; empty for one that is not known."""
     own = _OWN_WORDS.get(error) if isinstance(error, str) else None
-    return own or known_error(error)
+    return own or normalize_oauth_error(error)
 
 
 def _scopes(said: object) -> frozenset[str] | None:
@@ -102,8 +107,8 @@ def _token(text: object) -> str:
     return text
 
 
-def _bad() -> Upstream:
-    return Upstream(
+def _bad() -> UpstreamError:
+    return UpstreamError(
         "The provider answered with something that cannot be read instead of a token.",
         code="bad_response",
         retryable=False,

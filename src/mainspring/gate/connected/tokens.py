@@ -14,11 +14,11 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from mainspring.contracts.errors import Missing, ReconnectNeeded, Upstream
-from mainspring.gate.connected.problems import reconnect_needed, waits
-from mainspring.gate.connected.token_answers import Granted, read_granted
-from mainspring.gate.outside.authority import Authority, Refusal
-from mainspring.gate.outside.renewals import EARLY, Turns, mark_of
+from mainspring.contracts.errors import NotFound, ReconnectRequired, UpstreamError
+from mainspring.gate.connected.problems import reconnect_error, reconnect_pending_error
+from mainspring.gate.connected.token_answers import ProviderTokenResponse, parse_token_response
+from mainspring.gate.outside.authority import AuthorizationServerClient, TokenEndpointError
+from mainspring.gate.outside.renewals import EARLY, TokenRenewalLocks, mark_of
 from mainspring.workspace.accounts import clients, rows
 from mainspring.workspace.accounts.rows import AccountRow
 
@@ -33,17 +33,17 @@ TOKEN: Final = "token"  # noqa: S105
 REFRESH: Final = "refresh_token"
 
 
-class AccountTokens:
+class AccountTokenManager:
     """Keeps the tokens of all members' accounts good."""
 
     def __init__(
-        self, database: Database, vault: Vault, authority: Authority, clock: Clock
+        self, database: Database, vault: Vault, authority: AuthorizationServerClient, clock: Clock
     ) -> None:
         self._database = database
         self._vault = vault
         self._authority = authority
         self._clock = clock
-        self._turns = Turns(database)
+        self._turns = TokenRenewalLocks(database)
 
     async def reveal(
         self, integration: Integration, row: AccountRow, names: frozenset[str]
@@ -51,8 +51,8 @@ class AccountTokens:
         """What lets a connection in; nothing there means that somebody has to connect again."""
         try:
             return await self._vault.reveal(row.drawer, names)
-        except Missing:
-            raise reconnect_needed(integration, row, "nothing lets it in any more.") from None
+        except NotFound:
+            raise reconnect_error(integration, row, "nothing lets it in any more.") from None
 
     async def ready(self, integration: Integration, row: AccountRow) -> AccountRow:
         """The connection with a token that is good for a while."""
@@ -60,7 +60,7 @@ class AccountTokens:
             return row
         try:
             return await self._renewed(integration, row, None)
-        except Upstream:
+        except UpstreamError:
             # A provider whose server of tokens is away does not matter yet.
             if row.expires_at is None or row.expires_at <= self._clock.now():
                 raise
@@ -71,7 +71,7 @@ class AccountTokens:
         return await self._renewed(integration, row, refused)
 
     async def keep(
-        self, row: AccountRow, granted: Granted, client: OAuthClient, *, renewal: bool
+        self, row: AccountRow, granted: ProviderTokenResponse, client: OAuthClient, *, renewal: bool
     ) -> AccountRow:
         """Seals new tokens; a renewal without a new renewal token leaves the one that is there.
 
@@ -116,7 +116,7 @@ class AccountTokens:
         async with self.held(row) as tx:
             now = await rows.find(tx, row.workspace_id, row.id)
             if now.state != "ready":
-                raise waits(integration, now)
+                raise reconnect_pending_error(integration, now)
             if not await self._still_wanted(integration, now, refused):
                 return now
             return await self._asked(integration, now)
@@ -139,10 +139,10 @@ class AccountTokens:
         form = {"grant_type": "refresh_token", "refresh_token": refresh}
         try:
             said = await self._authority.asked(auth["token_url"], form, client.method(auth), secret)
-            granted = read_granted(said, auth)
-        except Refusal as refusal:
-            why = _refused(integration, refusal, lost=lost)
-            return await self._signed_out(row, reconnect_needed(integration, row, why))
+            granted = parse_token_response(said, auth)
+        except TokenEndpointError as refusal:
+            why = _describe_refusal(integration, refusal, lost=lost)
+            return await self._mark_signed_out(row, reconnect_error(integration, row, why))
         return await self.keep(row, granted, client, renewal=True)
 
     async def _means(
@@ -159,12 +159,12 @@ class AccountTokens:
                 if client is not None
                 else "the client id with which it was connected was removed."
             )
-            await self._signed_out(row, problem := reconnect_needed(integration, row, why))
+            await self._mark_signed_out(row, problem := reconnect_error(integration, row, why))
             raise problem
         values = await self.reveal(integration, row, frozenset({REFRESH}))
         return client, await client.secret(self._vault), values[REFRESH]
 
-    async def _signed_out(self, row: AccountRow, problem: ReconnectNeeded) -> AccountRow:
+    async def _mark_signed_out(self, row: AccountRow, problem: ReconnectRequired) -> AccountRow:
         """Written before others who wait go on, so that they do not ask once more.
 
         Whoever has signed in meanwhile stays so, and what they signed in to is answered.
@@ -177,7 +177,7 @@ class AccountTokens:
         raise problem
 
 
-def _refused(integration: Integration, refusal: Refusal, *, lost: bool) -> str:
+def _describe_refusal(integration: Integration, refusal: TokenEndpointError, *, lost: bool) -> str:
     if refusal.word == "invalid_grant" and lost:
         return "its token was being renewed when a worker was lost, and the new one with it."
     if refusal.word == "invalid_grant":

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.errors import Fault, Invalid, Missing, ReconnectNeeded
-from mainspring.gate.connected.problems import reconnect_needed
-from mainspring.gate.context import Connected, GateContext
+from mainspring.contracts.errors import InternalError, Invalid, NotFound, ReconnectRequired
+from mainspring.gate.connected.problems import reconnect_error
+from mainspring.gate.context import ConnectionAccess, GateContext
 
 if TYPE_CHECKING:
-    from mainspring.contracts.capability import Route
+    from mainspring.contracts.capability import ConnectionRoute
     from mainspring.contracts.clock import Clock
     from mainspring.contracts.context import Actor, Mail, MailReceipt
     from mainspring.contracts.integration import Integration
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LONGEST_ACCOUNT: Final = 300
 
 
-class AtHand:
+class InMemoryTokenProvider:
     """What lets a connection in, before it is in the vault."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
@@ -37,7 +37,7 @@ class AtHand:
 
     async def renew(self, integration: Integration, row: AccountRow, refused: str) -> AccountRow:
         del refused
-        raise reconnect_needed(integration, row)
+        raise reconnect_error(integration, row)
 
     async def reveal(
         self, integration: Integration, row: AccountRow, names: frozenset[str]
@@ -46,19 +46,19 @@ class AtHand:
         return {name: self._values[name] for name in names if name in self._values}
 
 
-class _NoMail:
+class _NullMailer:
     async def send(self, message: Mail, *, key: str) -> MailReceipt:
         del message, key
-        raise Fault("No mail leaves while a connection is tried.", retryable=False)
+        raise InternalError("No mail leaves while a connection is tried.", retryable=False)
 
 
-async def account_over(way: ConnectedHttp, actor: Actor, clock: Clock) -> str:
+async def fetch_account_name(way: ConnectedHttp, actor: Actor, clock: Clock) -> str:
     """Who a connection is over there; whatever the integration raises when it does not work."""
-    found = way.masked(await way.integration.account(context_over(way, actor, clock)))
+    found = way.masked(await way.integration.account(build_connection_context(way, actor, clock)))
     return " ".join(str(found).split())[:LONGEST_ACCOUNT]
 
 
-def context_over(way: ConnectedHttp, actor: Actor, clock: Clock) -> GateContext:
+def build_connection_context(way: ConnectedHttp, actor: Actor, clock: Clock) -> GateContext:
     """What an integration is given where the house itself asks it, in no call of anybody."""
 
     async def nobody() -> str | None:
@@ -66,11 +66,11 @@ def context_over(way: ConnectedHttp, actor: Actor, clock: Clock) -> GateContext:
 
     async def no_model(request: ModelRequest) -> ModelReply:
         del request
-        raise Fault("No model is asked here.", retryable=False)
+        raise InternalError("No model is asked here.", retryable=False)
 
-    async def itself(route: Route) -> Connected:
+    async def itself(route: ConnectionRoute) -> ConnectionAccess:
         del route
-        return Connected(way, way.account)
+        return ConnectionAccess(way, way.account)
 
     return GateContext(
         actor,
@@ -78,7 +78,7 @@ def context_over(way: ConnectedHttp, actor: Actor, clock: Clock) -> GateContext:
         clock,
         f"connection/{way.row.id}",
         way,
-        _NoMail(),
+        _NullMailer(),
         nobody,
         "",
         no_model,
@@ -87,29 +87,29 @@ def context_over(way: ConnectedHttp, actor: Actor, clock: Clock) -> GateContext:
     )
 
 
-async def no_own_secrets(names: frozenset[str]) -> Mapping[str, str]:
+async def reveal_no_secrets(names: frozenset[str]) -> Mapping[str, str]:
     """While a connection is tried nothing but what lets it in is put into a request."""
-    raise Missing(f"There is no secret called {min(names)}.", code="secret_missing")
+    raise NotFound(f"There is no secret called {min(names)}.", code="secret_missing")
 
 
-def learn_nothing(values: Mapping[str, str]) -> None:
+def ignore_values(values: Mapping[str, str]) -> None:
     """There is no run whose record could show them."""
     del values
 
 
-def not_let_in(integration: Integration, problem: ReconnectNeeded) -> Invalid:
+def sign_in_rejected_error(integration: Integration, problem: ReconnectRequired) -> Invalid:
     """What somebody gave does not let them in over there."""
-    said = "" if problem.code == ReconnectNeeded.kind else f" {problem.detail}"
+    said = "" if problem.code == ReconnectRequired.kind else f" {problem.detail}"
     return Invalid(
         f"{integration.name} does not accept what was given.{said}",
         code="not_let_in",
         suggestion=problem.suggestion
-        if problem.code != ReconnectNeeded.kind
+        if problem.code != ReconnectRequired.kind
         else str(integration.manifest["auth"]["how"]),
     )
 
 
-def shown_fields(integration: Integration) -> list[dict[str, Any]]:
+def describe_fields(integration: Integration) -> list[dict[str, Any]]:
     """What a person gives to be let in, as a form shows it."""
     return [
         {

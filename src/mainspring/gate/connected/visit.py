@@ -10,23 +10,23 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mainspring.contracts.errors import Fault, Problem, ReconnectNeeded, Upstream
-from mainspring.gate.bound import changed
+from mainspring.contracts.errors import InternalError, Problem, ReconnectRequired, UpstreamError
+from mainspring.gate.bound import draft_changed_error
 from mainspring.gate.connected.http import ConnectedHttp
-from mainspring.gate.connected.problems import completed, not_connected
-from mainspring.gate.context import Connected
+from mainspring.gate.connected.problems import complete_reconnect_error, not_connected_error
+from mainspring.gate.context import ConnectionAccess
 from mainspring.gate.egress import CallHttp
 
 if TYPE_CHECKING:
-    from mainspring.contracts.capability import Route
-    from mainspring.contracts.context import Account, Http
-    from mainspring.gate.ask import Ask
-    from mainspring.gate.connected.lines import Lines
+    from mainspring.contracts.capability import ConnectionRoute
+    from mainspring.contracts.context import Account, HttpClient
+    from mainspring.gate.ask import CapabilityCall
+    from mainspring.gate.connected.lines import AccountConnections
     from mainspring.gate.egress import Egress
     from mainspring.workspace.vault import Vault
 
 
-def bound_to(account: Account | None) -> dict[str, Any] | None:
+def connection_binding(account: Account | None) -> dict[str, Any] | None:
     """What a draft is bound to of the connection that it goes over; None where there is none."""
     if account is None:
         return None
@@ -38,43 +38,51 @@ def bound_to(account: Account | None) -> dict[str, Any] | None:
     return told if chat is None else {**told, "chat": chat}
 
 
-class Visit:
+class CallConnections:
     """The ways out of one call."""
 
-    def __init__(self, ask: Ask, egress: Egress, vault: Vault, lines: Lines | None) -> None:
+    def __init__(
+        self, ask: CapabilityCall, egress: Egress, vault: Vault, lines: AccountConnections | None
+    ) -> None:
         self._ask = ask
         self._egress = egress
         # It knows nothing of this visit: each call would leave a circle for the collector.
-        self._reveal = partial(_revealed, vault, ask)
+        self._reveal = partial(_reveal_secrets, vault, ask)
         self._lines = lines
         self._plain: list[CallHttp] = []
         self._connected: list[ConnectedHttp] = []
 
-    async def open(self, hosts: frozenset[str] | None, route: Route | None) -> Connected:
+    async def open(
+        self, hosts: frozenset[str] | None, route: ConnectionRoute | None
+    ) -> ConnectionAccess:
         """The way that the call is given; over a connection where its route leads over one."""
         if route is None:
-            return Connected(self._bound(hosts), None)
+            return ConnectionAccess(self._bound(hosts), None)
         way = await self.connect(route)
         self._check_agreed(way, route)
         return way
 
-    def _check_agreed(self, way: Connected, route: Route) -> None:
+    def _check_agreed(self, way: ConnectionAccess, route: ConnectionRoute) -> None:
         """What somebody has agreed to leaves over the connection that they were shown."""
         agreed = self._ask.agreed
-        if agreed is None or self._lines is None or agreed.connection == bound_to(way.account):
+        if (
+            agreed is None
+            or self._lines is None
+            or agreed.connection == connection_binding(way.account)
+        ):
             return
         if way.account is None:
             # Another way may be open, and it is not the one that was shown.
             own = self._ask.drawer.owner_id == self._ask.actor.id
-            raise not_connected(self._lines.named(route.integration), own=own)
-        raise changed()
+            raise not_connected_error(self._lines.named(route.integration), own=own)
+        raise draft_changed_error()
 
-    async def connect(self, route: Route) -> Connected:
+    async def connect(self, route: ConnectionRoute) -> ConnectionAccess:
         """Opens the connection that a route leads over, for the rest of this call."""
         if self._lines is None:
             if route.connection != "needed":
-                return Connected(self._bound(route.hosts), None)
-            raise Fault("This gate has no connections.", retryable=False)
+                return ConnectionAccess(self._bound(route.hosts), None)
+            raise InternalError("This gate has no connections.", retryable=False)
         whose = self._ask.drawer
         owner = route.owner_id or whose.owner_id
         opened = await self._lines.open(
@@ -86,9 +94,9 @@ class Visit:
             called_by_owner=self._ask.run is None and owner == self._ask.actor.id,
         )
         if opened is None:
-            return Connected(self._bound(route.hosts, self._lines.egress), None)
+            return ConnectionAccess(self._bound(route.hosts, self._lines.egress), None)
         self._connected.append(opened)
-        return Connected(opened, opened.account)
+        return ConnectionAccess(opened, opened.account)
 
     @property
     def uses(self) -> set[tuple[str, str]]:
@@ -111,19 +119,19 @@ class Visit:
         for way in self._connected:
             if way.ended is not None:
                 await self._mark(way, way.ended, reconnect=True)
-            elif isinstance(problem, ReconnectNeeded) and self._is_about(way, problem):
-                named = completed(problem, way.integration, way.row)
+            elif isinstance(problem, ReconnectRequired) and self._is_about(way, problem):
+                named = complete_reconnect_error(problem, way.integration, way.row)
                 await self._mark(way, named, reconnect=True)
-            elif isinstance(way.last, Upstream):
+            elif isinstance(way.last, UpstreamError):
                 await self._mark(way, way.last)
-            elif isinstance(problem, Upstream) and way is self._connected[-1]:
+            elif isinstance(problem, UpstreamError) and way is self._connected[-1]:
                 # It was answered, and the integration could not use the answer.
                 await self._mark(way, problem)
             elif problem is None:
                 await self._mark(way, None)
         return named
 
-    def _is_about(self, way: ConnectedHttp, problem: ReconnectNeeded) -> bool:
+    def _is_about(self, way: ConnectedHttp, problem: ReconnectRequired) -> bool:
         """An integration tells of the connection it used; the last one that was opened."""
         said_here = any(other.ended is problem for other in self._connected)
         return not said_here and way is self._connected[-1]
@@ -134,13 +142,15 @@ class Visit:
         assert self._lines is not None
         await self._lines.mark(way.row, problem, reconnect=reconnect)
 
-    def _bound(self, hosts: frozenset[str] | None, egress: Egress | None = None) -> Http:
+    def _bound(self, hosts: frozenset[str] | None, egress: Egress | None = None) -> HttpClient:
         way = (egress or self._egress).bound(hosts, self._reveal)
         self._plain.append(way)
         return way
 
 
-async def _revealed(vault: Vault, ask: Ask, names: frozenset[str]) -> Mapping[str, str]:
+async def _reveal_secrets(
+    vault: Vault, ask: CapabilityCall, names: frozenset[str]
+) -> Mapping[str, str]:
     values = await vault.lend(ask.drawer, names)
     ask.known.learn(values)
     return values

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Denied
+from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.roles import Permission, Role
 from mainspring.workspace.approval_policy import ApprovalPolicy
 
@@ -44,7 +44,7 @@ _AUTHORS = """
 """
 
 
-async def authors_of(tx: Transaction, row: Mapping[str, Any]) -> frozenset[UUID]:
+async def find_draft_authors(tx: Transaction, row: Mapping[str, Any]) -> frozenset[UUID]:
     """Everybody who has had a hand in what a draft says."""
     found = await tx.fetch(
         _AUTHORS,
@@ -62,45 +62,45 @@ def _is_anothers(actor: Actor, row: Mapping[str, Any]) -> bool:
     return row["run_id"] is None and row["actor_id"] != actor.id
 
 
-def reads_all(reader: Actor, row: Mapping[str, Any]) -> bool:
+def can_read_draft(reader: Actor, row: Mapping[str, Any]) -> bool:
     """Whether somebody sees more of a draft than its sentence."""
     decides = reader.role is not None and reader.role.may(Permission.DECIDE)
     return decides or not _is_anothers(reader, row)
 
 
-def check_words(actor: Actor, row: Mapping[str, Any]) -> None:
+def check_can_edit(actor: Actor, row: Mapping[str, Any]) -> None:
     """What a member says in a call of their own is nobody else's to change or to repeat."""
     if _is_anothers(actor, row):
-        raise Denied(
+        raise PermissionDenied(
             "This draft is another member's own call: only they edit it or draft it again.",
             code="not_your_draft",
         )
 
 
-def check_discards(actor: Actor, row: Mapping[str, Any]) -> None:
+def check_can_discard(actor: Actor, row: Mapping[str, Any]) -> None:
     """A member's own call is let go of by themselves, or by whoever looks after members."""
     looks_after = actor.role is not None and actor.role.may(Permission.MEMBERS)
     if _is_anothers(actor, row) and not looks_after:
-        raise Denied(
+        raise PermissionDenied(
             "This draft is another member's own call: they discard it, or an admin does.",
             code="not_your_draft",
         )
 
 
-def check_own(policy: ApprovalPolicy, actor: Actor, row: Mapping[str, Any]) -> None:
+def check_own_call(policy: ApprovalPolicy, actor: Actor, row: Mapping[str, Any]) -> None:
     """A member's own call is theirs, unless the workspace wants others to agree to it."""
     if _is_anothers(actor, row) and not policy.needs_others:
-        raise Denied(
+        raise PermissionDenied(
             "This draft is another member's own call, and only they can send it.",
             code="not_your_draft",
         )
 
 
-def check_person(
+def check_can_approve(
     policy: ApprovalPolicy, actor: Actor, row: Mapping[str, Any], authors: Collection[UUID]
 ) -> None:
     """Refuses a person who may not agree to this draft."""
-    check_own(policy, actor, row)
+    check_own_call(policy, actor, row)
     check_approver(policy, actor)
     check_not_author(policy, actor, authors)
 
@@ -109,7 +109,7 @@ def check_approver(policy: ApprovalPolicy, actor: Actor) -> None:
     """Refuses a role that does not answer drafts here."""
     if not policy.takes(actor.role):
         roles = ", ".join(role.value for role in policy.roles)
-        raise Denied(
+        raise PermissionDenied(
             f"In this workspace drafts are approved by these roles: {roles}.",
             code="not_an_approver",
             suggestion="Leave it in the inbox for one of them.",
@@ -119,20 +119,20 @@ def check_approver(policy: ApprovalPolicy, actor: Actor) -> None:
 def check_not_author(policy: ApprovalPolicy, actor: Actor, authors: Collection[UUID]) -> None:
     """Where an author may not approve, nobody agrees to words of their own."""
     if not policy.author_may_approve and actor.id in authors:
-        raise Denied(
+        raise PermissionDenied(
             "In this workspace nobody approves what they have asked for or written themselves.",
             code="author_may_not_approve",
             suggestion="Leave it in the inbox; somebody else confirms or discards it.",
         )
 
 
-async def agree(tx: Transaction, actor: Actor, row: Mapping[str, Any]) -> bool:
+async def record_approval(tx: Transaction, actor: Actor, row: Mapping[str, Any]) -> bool:
     """Keeps that somebody agrees to the wording as it is now; whether this was news."""
     news = await tx.fetchrow(_AGREE, actor.workspace_id, row["id"], actor.id, row["bound_hash"])
     return news is not None
 
 
-async def agreed(
+async def count_approvals(
     tx: Transaction,
     row: Mapping[str, Any],
     policy: ApprovalPolicy,

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.definition.pointers import under
-from mainspring.gate.bound import changed
+from mainspring.definition.pointers import join_pointer
+from mainspring.gate.bound import draft_changed_error
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -42,7 +42,7 @@ _COPY = """
 """
 
 
-def set_aside(
+def extract_files(
     arguments: Mapping[str, Any], within: str = ""
 ) -> tuple[dict[str, Any], dict[bytes, bytes]]:
     """The arguments with every file named instead of spelled out, and the files."""
@@ -53,26 +53,26 @@ def set_aside(
             continue
         if len(entries) > MOST:
             _refuse(at, f"There are {len(entries)} files; at most {MOST} leave together.")
-        named = [_named(one, f"{at}/{n}", files) for n, one in enumerate(entries)]
+        named = [_name_file(one, f"{at}/{n}", files) for n, one in enumerate(entries)]
         made = _with(made, at, named)
     return made, files
 
 
-def put_back(arguments: Mapping[str, Any], files: Files, within: str = "") -> dict[str, Any]:
+def restore_files(arguments: Mapping[str, Any], files: Files, within: str = "") -> dict[str, Any]:
     """The arguments as they were asked with; refuses a file that is not the one it was."""
     made = dict(arguments)
     for at, entries in _lists(arguments, within) if files else ():
-        made = _with(made, at, [_spelled_out(one, files) for one in entries])
+        made = _with(made, at, [_restore_file(one, files) for one in entries])
     return made
 
 
-async def keep_files(tx: Transaction, workspace_id: UUID, draft_id: UUID, files: Files) -> None:
+async def store_files(tx: Transaction, workspace_id: UUID, draft_id: UUID, files: Files) -> None:
     """Keeps the files of a new draft."""
     for sha256, content in files.items():
         await tx.execute(_KEEP, workspace_id, draft_id, sha256, content)
 
 
-async def files_of(tx: Transaction, workspace_id: UUID, draft_id: UUID) -> dict[bytes, bytes]:
+async def load_files(tx: Transaction, workspace_id: UUID, draft_id: UUID) -> dict[bytes, bytes]:
     """The files of a draft."""
     rows = await tx.fetch(_READ, workspace_id, draft_id)
     return {row["sha256"]: row["content"] for row in rows}
@@ -86,10 +86,10 @@ async def copy_files(tx: Transaction, workspace_id: UUID, old: UUID, new: UUID) 
 def _lists(arguments: Mapping[str, Any], within: str) -> Iterator[tuple[str, list[Any]]]:
     found = arguments.get(_NAME)
     if isinstance(found, list):
-        yield under("", _NAME), found
+        yield join_pointer("", _NAME), found
     inner = arguments.get(within) if within else None
     if isinstance(inner, Mapping) and isinstance(inner.get(_NAME), list):
-        yield under("", within, _NAME), inner[_NAME]
+        yield join_pointer("", within, _NAME), inner[_NAME]
 
 
 def _with(arguments: dict[str, Any], at: str, entries: list[Any]) -> dict[str, Any]:
@@ -103,13 +103,13 @@ def _is_file(entry: Any) -> bool:
     return isinstance(entry, Mapping) and isinstance(entry.get("content_base64"), str)
 
 
-def _named(entry: Any, at: str, files: dict[bytes, bytes]) -> Any:
+def _name_file(entry: Any, at: str, files: dict[bytes, bytes]) -> Any:
     if not _is_file(entry):
         return entry
     filename = entry.get("filename")
     if not isinstance(filename, str) or not filename.strip():
-        _refuse(under(at, "filename"), "A file has a name.")
-    content = _decoded(entry["content_base64"], under(at, "content_base64"))
+        _refuse(join_pointer(at, "filename"), "A file has a name.")
+    content = _decode_file(entry["content_base64"], join_pointer(at, "content_base64"))
     sha256 = hashlib.sha256(content).digest()
     files[sha256] = content
     named = {name: value for name, value in entry.items() if name != "content_base64"}
@@ -118,7 +118,7 @@ def _named(entry: Any, at: str, files: dict[bytes, bytes]) -> Any:
     return {**named, "mime_type": kind, "bytes": len(content), "sha256": sha256.hex()}
 
 
-def _decoded(text: str, at: str) -> bytes:
+def _decode_file(text: str, at: str) -> bytes:
     if len(text) > (MOST_BYTES + 2) // 3 * 4:
         _refuse(at, f"A file may have {MOST_BYTES} bytes at most.")
     try:
@@ -132,7 +132,7 @@ def _decoded(text: str, at: str) -> bytes:
     return content
 
 
-def _spelled_out(entry: Any, files: Files) -> Any:
+def _restore_file(entry: Any, files: Files) -> Any:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("sha256"), str):
         return entry
     try:
@@ -143,7 +143,7 @@ def _spelled_out(entry: Any, files: Files) -> Any:
     if content is None:
         return entry
     if hashlib.sha256(content).digest() != sha256:
-        raise changed()
+        raise draft_changed_error()
     plain = {name: value for name, value in entry.items() if name not in ("bytes", "sha256")}
     return {**plain, "content_base64": base64.b64encode(content).decode()}
 

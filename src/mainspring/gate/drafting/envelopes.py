@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mainspring.contracts.capability import Capability, Envelope, Route
+from mainspring.contracts.capability import Capability, ConnectionRoute, DraftMetadata
 from mainspring.contracts.errors import Problem
 
 
-def envelope_of(capability: Capability | None, arguments: Mapping[str, Any]) -> Envelope:
+def envelope_of(capability: Capability | None, arguments: Mapping[str, Any]) -> DraftMetadata:
     """The envelope of a call, with nothing left open but what nobody knows."""
     if capability is None or capability.write is None:
-        return Envelope(editable=(), family="")
-    made, write = _asked(capability, arguments), capability.write
+        return DraftMetadata(editable=(), family="")
+    made, write = _call_envelope(capability, arguments), capability.write
     return replace(
         made,
         source=made.source or source_of(capability),
@@ -34,7 +34,7 @@ def source_of(capability: Capability) -> str | None:
 
 def route_of(
     capability: Capability, arguments: Mapping[str, Any], known: Mapping[str, Capability]
-) -> Route | None:
+) -> ConnectionRoute | None:
     """The way by which a held call leaves: its own, or that of what performs it."""
     write = capability.write
     if write is None or write.performs is None:
@@ -43,12 +43,12 @@ def route_of(
     return None if doing is None else doing.annotations.route
 
 
-def _asked(capability: Capability, arguments: Mapping[str, Any]) -> Envelope:
+def _call_envelope(capability: Capability, arguments: Mapping[str, Any]) -> DraftMetadata:
     write = capability.write
     if write is None or write.envelope is None:
-        return Envelope()
+        return DraftMetadata()
     try:
         return write.envelope(arguments)
     except (KeyError, TypeError, ValueError, Problem):
         # What it was asked for is not installed any more: it can be shown all the same.
-        return Envelope()
+        return DraftMetadata()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -55,7 +55,7 @@ class Resumer(Protocol):
     async def look_again(self, tx: Transaction, workspace_id: UUID, run_id: UUID) -> None: ...
 
 
-class NoRuns:
+class NullResumer:
     """For a gate that no run waits behind."""
 
     async def wake(self, tx: Transaction, workspace_id: UUID, run_id: UUID) -> None:
@@ -71,9 +71,9 @@ async def lock_runs(tx: Transaction, workspace_id: UUID, drafts: Sequence[UUID])
     return all(row["status"] in _UNDER_WAY for row in rows)
 
 
-def run_ended() -> Clash:
+def run_ended_error() -> Conflict:
     """Why a draft that a run waited for is not sent once that run has ended."""
-    return Clash(
+    return Conflict(
         "The run that waited for this draft has ended, so nothing was sent.",
         code="run_ended",
         suggestion="Run the automation again.",
@@ -87,7 +87,7 @@ async def wake_run(tx: Transaction, workspace_id: UUID, draft_id: UUID, resumer:
         await resumer.wake(tx, workspace_id, row["run_id"])
 
 
-async def look_again_soon(
+async def schedule_recheck(
     tx: Transaction, workspace_id: UUID, draft_id: UUID, resumer: Resumer
 ) -> None:
     """A send begins: the run that waits looks again when it counts as lost."""
@@ -96,12 +96,14 @@ async def look_again_soon(
         await resumer.look_again(tx, workspace_id, row["run_id"])
 
 
-async def withdraw(tx: Transaction, workspace_id: UUID, run_id: UUID, reason: str = _ENDED) -> None:
+async def withdraw_drafts(
+    tx: Transaction, workspace_id: UUID, run_id: UUID, reason: str = _ENDED
+) -> None:
     """Discards what a run still waited for when it ended."""
     await tx.execute(_WITHDRAW, workspace_id, run_id, reason)
 
 
-async def withdraw_ended(tx: Transaction) -> int:
+async def withdraw_drafts_of_ended_runs(tx: Transaction) -> int:
     """The same for every run that has ended; answers how many drafts those were."""
     status: Any = await tx.execute(_WITHDRAW_ENDED, _ENDED)
     return int(str(status).rpartition(" ")[2])

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.capability import Envelope
+from mainspring.contracts.capability import DraftMetadata
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Finding, Invalid
-from mainspring.definition.pointers import under
-from mainspring.definition.words import did_you_mean
+from mainspring.contracts.errors import Conflict, Finding, Invalid
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.words import suggest_nearest
 from mainspring.gate.bound import Place
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _REWORD = """
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DraftEdit:
     """What somebody wants of a draft: other words, and what they have seen of it."""
 
     edits: Mapping[str, Any] | None = None
@@ -49,7 +49,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class DraftRevision:
     """What would be sent, and what a person is shown of it."""
 
     arguments: Mapping[str, Any]
@@ -59,29 +59,29 @@ class Wording:
     bound_hash: bytes
 
 
-def check_seen(row: Mapping[str, Any], wish: Wish) -> None:
+def check_reviewed_revision(row: Mapping[str, Any], wish: DraftEdit) -> None:
     """Refuses whoever agrees to something else than what stands there now."""
     now = None if row["bound_hash"] is None else row["bound_hash"].hex()
     if wish.seen is None:
         if wish.sends and row["revision"] > 1:
-            raise Clash(
+            raise Conflict(
                 "This draft was edited after it was made, so nothing was sent.",
                 code="draft_edited",
                 suggestion="Look at it as it is now, and confirm it with the hash shown there.",
             )
     elif now is None or not hmac.compare_digest(wish.seen.lower(), now):
-        raise Clash(
+        raise Conflict(
             "This draft is not worded as you saw it, so nothing was sent.",
             code="draft_changed",
             suggestion="Look at it as it is now, and confirm it with the hash shown there.",
         )
 
 
-def patched(
+def apply_edits(
     arguments: Mapping[str, Any],
     places: Sequence[Place],
     edits: Mapping[str, Any],
-    envelope: Envelope,
+    envelope: DraftMetadata,
 ) -> tuple[dict[str, Any], list[Place]]:
     """The arguments with some fields changed, and where secrets stand in them then.
 
@@ -104,7 +104,7 @@ def patched(
     return made, left
 
 
-def _check_fields(edits: Mapping[str, Any], envelope: Envelope) -> None:
+def _check_fields(edits: Mapping[str, Any], envelope: DraftMetadata) -> None:
     allowed = envelope.editable or ()
     strays = [name for name in edits if name not in allowed]
     if not strays:
@@ -112,21 +112,21 @@ def _check_fields(edits: Mapping[str, Any], envelope: Envelope) -> None:
     may = f"What may be changed: {', '.join(allowed)}." if allowed else "Nothing may be changed."
     findings = [
         Finding(
-            under("/edits", name),
+            join_pointer("/edits", name),
             f"{name!r} of this draft cannot be changed. {may}",
             "not_editable",
-            did_you_mean(name, list(allowed)),
+            suggest_nearest(name, list(allowed)),
         )
         for name in strays
     ]
     raise Invalid(findings[0].detail, code="not_editable", findings=findings)
 
 
-def refuse_findings(findings: Sequence[Finding], within: str) -> None:
+def raise_edit_findings(findings: Sequence[Finding], within: str) -> None:
     """Says what is wrong with edited arguments, at the place where it was edited."""
     if not findings:
         return
-    base = under("", within) if within else ""
+    base = join_pointer("", within) if within else ""
     told = [
         Finding(f"/edits{_below(one.pointer, base)}", one.detail, one.code, one.suggestion)
         for one in findings
@@ -142,8 +142,8 @@ def _below(pointer: str, base: str) -> str:
     return pointer[len(base) :] if pointer.startswith(f"{base}/") else ""
 
 
-async def reword(
-    tx: Transaction, actor: Actor, row: Mapping[str, Any], wording: Wording
+async def store_revision(
+    tx: Transaction, actor: Actor, row: Mapping[str, Any], wording: DraftRevision
 ) -> dict[str, Any]:
     """Gives a draft another wording and keeps both; the row as it is then."""
     space, draft_id = row["workspace_id"], row["id"]
@@ -153,7 +153,7 @@ async def reword(
         draft_id,
         row["revision"],
         (row["actor_kind"], row["actor_id"]),
-        Wording(
+        DraftRevision(
             row["arguments"],
             row["secrets"],
             row["arguments_hash"],
@@ -180,7 +180,7 @@ async def _keep(
     draft_id: UUID,
     revision: int,
     by: tuple[str, UUID | None],
-    wording: Wording,
+    wording: DraftRevision,
 ) -> None:
     await tx.execute(
         _KEEP,

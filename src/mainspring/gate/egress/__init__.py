@@ -10,6 +10,6 @@ Nothing else in the product opens an outbound connection.
 """
 
 from mainspring.gate.egress.journey import CallHttp, Egress, Reveal
-from mainspring.gate.egress.url import Target, canonical_host, parse_url
+from mainspring.gate.egress.url import UrlTarget, canonical_host, parse_url
 
-__all__ = ["CallHttp", "Egress", "Reveal", "Target", "canonical_host", "parse_url"]
+__all__ = ["CallHttp", "Egress", "Reveal", "UrlTarget", "canonical_host", "parse_url"]

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import httpcore2
 
-from mainspring.contracts.errors import Upstream
+from mainspring.contracts.errors import UpstreamError
 
 # Offered to servers; what they send beyond it is refused, not guessed at.
 ACCEPTED_ENCODINGS = "gzip, deflate"
@@ -21,7 +21,7 @@ MOST_PIECES = 32_768
 _GZIP = 16 + zlib.MAX_WBITS
 
 
-class _Inflate(Protocol):
+class _Decompressor(Protocol):
     @property
     def eof(self) -> bool: ...
     @property
@@ -31,13 +31,13 @@ class _Inflate(Protocol):
     def decompress(self, data: bytes, max_length: int = 0, /) -> bytes: ...
 
 
-class Decoder:
+class BodyDecoder:
     """Turns the bytes of the wire into the bytes of the body, at most ``room`` of them."""
 
     def __init__(self, encoding: str, room: int) -> None:
         self._encoding = encoding
         self._room = room
-        self._inflate: _Inflate | None = None
+        self._inflate: _Decompressor | None = None
         self._members = 0
         self._held = b""
         self._ended = False
@@ -53,15 +53,15 @@ class Decoder:
             if self._inflate is None and len(data) < 2:
                 self._held = data
                 return
-            data = self._inflated(data)
+            data = self._decompress(data)
 
     def finish(self) -> bytes:
         """The whole body; a compressed one that stops in the middle is no answer."""
         if self._held or (self._inflate is not None and not self._inflate.eof):
-            raise Upstream("The answer's compressed body ended early.", code="bad_response")
+            raise UpstreamError("The answer's compressed body ended early.", code="bad_response")
         return bytes(self._body)
 
-    def _inflated(self, data: bytes) -> bytes:
+    def _decompress(self, data: bytes) -> bytes:
         """Decodes some of the data and hands back what is left of it."""
         if self._inflate is None:
             self._inflate = self._opened(data)
@@ -69,7 +69,7 @@ class Decoder:
             # One byte beyond the room is enough to know that it is too much.
             self._keep(self._inflate.decompress(data, self._room - len(self._body) + 1))
         except zlib.error as error:
-            raise Upstream(
+            raise UpstreamError(
                 "The answer's body could not be decompressed.", code="bad_response"
             ) from error
         return self._after_member() if self._inflate.eof else self._inflate.unconsumed_tail
@@ -83,10 +83,12 @@ class Decoder:
         self._ended = bool(rest) and self._inflate is not None
         return rest
 
-    def _opened(self, data: bytes) -> _Inflate:
+    def _opened(self, data: bytes) -> _Decompressor:
         self._members += 1
         if self._members > GZIP_MEMBERS:
-            raise Upstream("The answer's body has too many compressed parts.", code="bad_response")
+            raise UpstreamError(
+                "The answer's body has too many compressed parts.", code="bad_response"
+            )
         if self._encoding == "gzip":
             return zlib.decompressobj(_GZIP)
         wrapped = data[0] & 0x0F == 8 and (data[0] * 256 + data[1]) % 31 == 0
@@ -94,7 +96,7 @@ class Decoder:
 
     def _keep(self, data: bytes) -> None:
         if len(self._body) + len(data) > self._room:
-            raise Upstream(
+            raise UpstreamError(
                 f"The answer is larger than {self._room} bytes.",
                 code="response_too_large",
                 retryable=False,
@@ -109,7 +111,7 @@ def content_encoding(headers: dict[str, str]) -> str:
     if not coded:
         return "identity"
     if len(coded) > 1 or coded[0] not in {"gzip", "x-gzip", "deflate"}:
-        raise Upstream(
+        raise UpstreamError(
             "The answer is compressed in a way that was not asked for.",
             code="bad_encoding",
             retryable=False,
@@ -119,14 +121,14 @@ def content_encoding(headers: dict[str, str]) -> str:
 
 async def read_body(response: httpcore2.Response, encoding: str, room: int) -> bytes:
     """Reads to the end, or stops as soon as the body is larger than it may be."""
-    decoder = Decoder(encoding, room)
+    decoder = BodyDecoder(encoding, room)
     count = 0
     async with aclosing(response.aiter_stream()) as pieces:
         async for piece in pieces:
             decoder.feed(piece)
             count += 1
             if count > MOST_PIECES:
-                raise Upstream(
+                raise UpstreamError(
                     "The answer came in too many small pieces.",
                     code="bad_response",
                     retryable=False,

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import h11
 import httpcore2
 
-from mainspring.gate.departure import note_departure
+from mainspring.gate.departure import mark_sent
 
 IDLE_SECONDS = 15.0
 # "Wait", "processing", "early hints": a few are polite, more are a flood.
@@ -26,7 +26,7 @@ HEAD_BYTES = 98_304
 VERSIONS = frozenset({b"1.0", b"1.1"})
 
 
-class Pool(httpcore2.AsyncConnectionPool):
+class EgressConnectionPool(httpcore2.AsyncConnectionPool):
     """The library's pool over connections of our own."""
 
     def __init__(
@@ -43,10 +43,10 @@ class Pool(httpcore2.AsyncConnectionPool):
         self._trust = trust
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.AsyncConnectionInterface:
-        return Connection(origin, self._backend, self._trust)
+        return EgressConnection(origin, self._backend, self._trust)
 
 
-class Connection(httpcore2.AsyncConnectionInterface):
+class EgressConnection(httpcore2.AsyncConnectionInterface):
     """HTTP/1.1 with one origin. It inherits because the pool accepts nothing else."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Connection(httpcore2.AsyncConnectionInterface):
             await self.aclose()
             raise
         return httpcore2.Response(
-            head.status_code, headers=head.headers.raw_items(), content=Body(self)
+            head.status_code, headers=head.headers.raw_items(), content=StreamedBody(self)
         )
 
     async def pieces(self) -> AsyncGenerator[bytes]:
@@ -100,7 +100,7 @@ class Connection(httpcore2.AsyncConnectionInterface):
     async def aclose(self) -> None:
         self._state = "closed"
         if self._stream is not None:
-            await _closed(self._stream)
+            await _close_stream(self._stream)
 
     async def _connected(self) -> httpcore2.AsyncNetworkStream:
         host = self._origin.host.decode("ascii")
@@ -112,7 +112,7 @@ class Connection(httpcore2.AsyncConnectionInterface):
             return await stream.start_tls(self._trust, server_hostname=host)
         except BaseException:
             # A handshake that was interrupted leaves its connection to us.
-            await _closed(stream)
+            await _close_stream(stream)
             raise
 
     async def _ask(self, request: httpcore2.Request) -> None:
@@ -120,7 +120,7 @@ class Connection(httpcore2.AsyncConnectionInterface):
         asked = h11.Request(
             method=request.method, target=request.url.target, headers=request.headers
         )
-        note_departure()
+        mark_sent()
         # A server may refuse a body before it has read it all; its answer counts.
         with contextlib.suppress(httpcore2.WriteError):
             await self._say(asked)
@@ -188,10 +188,10 @@ class Connection(httpcore2.AsyncConnectionInterface):
         return False
 
 
-class Body:
+class StreamedBody:
     """The body of an answer that is still on the wire."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: EgressConnection) -> None:
         self._connection = connection
 
     def __aiter__(self) -> AsyncGenerator[bytes]:
@@ -201,7 +201,7 @@ class Body:
         await self._connection.release()
 
 
-async def _closed(stream: httpcore2.AsyncNetworkStream) -> None:
+async def _close_stream(stream: httpcore2.AsyncNetworkStream) -> None:
     # The other side may be gone already; there is nobody left to tell.
     with contextlib.suppress(Exception):
         await stream.aclose()

@@ -16,9 +16,9 @@ from typing import Any
 
 import httpcore2
 
-from mainspring.contracts.errors import Denied, Upstream
+from mainspring.contracts.errors import PermissionDenied, UpstreamError
 from mainspring.gate.egress.addresses import Address, is_public, read_address
-from mainspring.gate.egress.url import Target, canonical_host
+from mainspring.gate.egress.url import UrlTarget, canonical_host
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
@@ -75,7 +75,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         del timeout, local_address, socket_options
-        addresses = await self.judged_addresses(host, port)
+        addresses = await self.resolve_allowed_addresses(host, port)
         last: Exception | None = None
         for address in addresses[:ADDRESSES_TRIED]:
             try:
@@ -83,11 +83,11 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 last = error
             else:
-                return Wire(stream, self._wire_bytes)
+                return LimitedNetworkStream(stream, self._wire_bytes)
         assert last is not None
         raise last
 
-    async def judged_addresses(self, host: str, port: int) -> list[Address]:
+    async def resolve_allowed_addresses(self, host: str, port: int) -> list[Address]:
         """Every address of a host; one that may not be called refuses the whole name."""
         written = f"[{host}]" if ":" in host else host
         literal = canonical_host(written)[1]
@@ -97,7 +97,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         for answer in answers:
             address = read_address(answer)
             if address is None or not (pair in self._allow or is_public(address)):
-                raise not_public(written, pair)
+                raise not_public_error(written, pair)
             if address not in addresses:
                 addresses.append(address)
         return addresses
@@ -121,13 +121,13 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         del path, timeout, socket_options
-        raise Denied("Local sockets cannot be called.", code="address_not_public")
+        raise PermissionDenied("Local sockets cannot be called.", code="address_not_public")
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
 
-class Wire(httpcore2.AsyncNetworkStream):
+class LimitedNetworkStream(httpcore2.AsyncNetworkStream):
     """A connection that stops a peer who sends far more than any answer may hold.
 
     Chunk extensions, trailers and interim answers are no part of a body, so the cap on
@@ -147,7 +147,7 @@ class Wire(httpcore2.AsyncNetworkStream):
         data = await self._stream.read(max_bytes, timeout)
         self._seen += len(data)
         if self._seen > self._most:
-            raise Upstream(
+            raise UpstreamError(
                 "The answer carried more bytes than are read from one request.",
                 code="response_too_large",
                 retryable=False,
@@ -172,27 +172,29 @@ class Wire(httpcore2.AsyncNetworkStream):
         timeout: float | None = None,  # noqa: ASYNC109
     ) -> httpcore2.AsyncNetworkStream:
         secured = await self._stream.start_tls(ssl_context, server_hostname, timeout)
-        return Wire(secured, self._most)
+        return LimitedNetworkStream(secured, self._most)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
 
 
-def judge_literal(target: Target, allow: frozenset[str]) -> None:
+def check_literal_address(target: UrlTarget, allow: frozenset[str]) -> None:
     """Refuses a URL that spells out a forbidden address, before anything else is done."""
     if target.address is None or target.pair in allow or is_public(target.address):
         return
-    raise not_public(target.bracketed, target.pair)
+    raise not_public_error(target.bracketed, target.pair)
 
 
-def not_public(host: str, pair: str) -> Denied:
+def not_public_error(host: str, pair: str) -> PermissionDenied:
     # The address itself is not named: a refusal must not map an internal network.
-    return Denied(
+    return PermissionDenied(
         f"{host} leads to an address that is not public, so it is not called.",
         code="address_not_public",
         suggestion=f"If it is meant, an operator can add {pair} to MAINSPRING_EGRESS_ALLOW.",
     )
 
 
-def _no_address(host: str, *, retryable: bool) -> Upstream:
-    return Upstream(f"No address was found for {host}.", code="name_not_found", retryable=retryable)
+def _no_address(host: str, *, retryable: bool) -> UpstreamError:
+    return UpstreamError(
+        f"No address was found for {host}.", code="name_not_found", retryable=retryable
+    )

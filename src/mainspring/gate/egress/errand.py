@@ -12,15 +12,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from mainspring.contracts.context import HttpRequest
-from mainspring.contracts.errors import Denied, Invalid, Upstream
+from mainspring.contracts.errors import Invalid, PermissionDenied, UpstreamError
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.gate.egress.body import ACCEPTED_ENCODINGS
-from mainspring.gate.egress.headers import check_names, check_size, checked_value, without
+from mainspring.gate.egress.headers import (
+    check_names,
+    check_size,
+    drop_headers,
+    validate_header_value,
+)
 from mainspring.gate.egress.url import (
     MAX_TARGET,
-    Target,
+    UrlTarget,
     parse_url,
-    percent_encoded,
+    percent_encode,
     resolve_location,
     with_query,
 )
@@ -38,11 +43,11 @@ _BLANK = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class PreparedRequest:
     """A request ready for the wire."""
 
     method: str
-    target: Target
+    target: UrlTarget
     headers: Mapping[str, str]
     body: bytes | None
     # What may be shown of the URL: secrets by name.
@@ -51,13 +56,13 @@ class Errand:
     bound: frozenset[str] = field(default_factory=frozenset)
 
 
-def secret_names(request: HttpRequest) -> frozenset[str]:
+def find_secret_names(request: HttpRequest) -> frozenset[str]:
     """The secrets a request asks for, wherever they stand."""
     places = [request.url, *request.headers.values(), *request.query.values()]
     return frozenset().union(*(place.names for place in places if isinstance(place, SecretText)))
 
 
-def outline(request: HttpRequest, most_bytes: int) -> Target:
+def check_request_shape(request: HttpRequest, most_bytes: int) -> UrlTarget:
     """Judges the shape of a request while its secrets are still only names."""
     if not _METHOD.fullmatch(request.method) or request.method in _UNSENDABLE:
         raise Invalid("The method of the request is not one that can be sent.", code="bad_method")
@@ -67,17 +72,18 @@ def outline(request: HttpRequest, most_bytes: int) -> Target:
         )
     check_names(request.headers)
     for name, value in request.headers.items():
-        checked_value(name, _joined(value, {}))
+        validate_header_value(name, _join_secret_text(value, {}))
     if isinstance(request.url, SecretText) and request.url.names:
-        _check_secret_place(request.url)
-    return parse_url(_joined(request.url, {}))
+        _check_secret_in_url(request.url)
+    return parse_url(_join_secret_text(request.url, {}))
 
 
-def fill(request: HttpRequest, values: Mapping[str, str]) -> Errand:
+def fill_secrets(request: HttpRequest, values: Mapping[str, str]) -> PreparedRequest:
     """Puts the secrets in their places: percent-encoded in a URL, as they are in a header."""
-    target = _filled_url(request, {name: percent_encoded(text) for name, text in values.items()})
+    target = _fill_url(request, {name: percent_encode(text) for name, text in values.items()})
     given = {
-        name: checked_value(name, _joined(value, values)) for name, value in request.headers.items()
+        name: validate_header_value(name, _join_secret_text(value, values))
+        for name, value in request.headers.items()
     }
     check_size(given.items())
     bound = frozenset(
@@ -85,11 +91,11 @@ def fill(request: HttpRequest, values: Mapping[str, str]) -> Errand:
         for name, value in request.headers.items()
         if is_sensitive(name) or (isinstance(value, SecretText) and value.names)
     )
-    shown = _shown_url(request, values)
-    return Errand(request.method, target, given, request.body, shown, bound)
+    shown = _display_url(request, values)
+    return PreparedRequest(request.method, target, given, request.body, shown, bound)
 
 
-def wire_headers(errand: Errand) -> list[tuple[bytes, bytes]]:
+def build_wire_headers(errand: PreparedRequest) -> list[tuple[bytes, bytes]]:
     """All headers of a request, with those that are ours to set."""
     headers = {
         "Host": errand.target.authority,
@@ -105,12 +111,14 @@ def wire_headers(errand: Errand) -> list[tuple[bytes, bytes]]:
     return [(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()]
 
 
-def redirected(errand: Errand, status: int, location: str, secrets: Redactor) -> Errand:
+def follow_redirect(
+    errand: PreparedRequest, status: int, location: str, secrets: Redactor
+) -> PreparedRequest:
     """The next request after a redirect, stripped of what may not cross to another origin."""
     try:
         target = resolve_location(errand.target, location)
     except Invalid as error:
-        raise Upstream(
+        raise UpstreamError(
             "The answer redirects to an address that cannot be called.",
             code="bad_redirect",
             retryable=False,
@@ -120,9 +128,9 @@ def redirected(errand: Errand, status: int, location: str, secrets: Redactor) ->
     headers = dict(errand.headers)
     body = errand.body
     if method != errand.method:
-        headers, body = without(headers, _OF_THE_BODY), None
+        headers, body = drop_headers(headers, _OF_THE_BODY), None
     if target.origin != errand.target.origin:
-        headers = without(headers, errand.bound)
+        headers = drop_headers(headers, errand.bound)
     return replace(
         errand,
         method=method,
@@ -133,14 +141,14 @@ def redirected(errand: Errand, status: int, location: str, secrets: Redactor) ->
     )
 
 
-def _check_crossing(before: Target, after: Target, location: str, secrets: Redactor) -> None:
+def _check_crossing(before: UrlTarget, after: UrlTarget, location: str, secrets: Redactor) -> None:
     if before.scheme == "https" and after.scheme == "http":
-        raise Denied(
+        raise PermissionDenied(
             f"{before.host} redirects from https to http, which would expose the request.",
             code="redirect_downgrade",
         )
     if before.origin != after.origin and secrets.found_in(location):
-        raise Denied(
+        raise PermissionDenied(
             f"{before.host} redirects to another host with a secret in the address.",
             code="redirect_with_secret",
         )
@@ -153,47 +161,47 @@ def _next_method(method: str, status: int) -> str:
     return "GET" if status in {301, 302} and method == "POST" else method
 
 
-def _check_secret_place(url: SecretText) -> None:
+def _check_secret_in_url(url: SecretText) -> None:
     """A secret that could choose the host would choose who receives it."""
     first = next(at for at, part in enumerate(url.parts) if isinstance(part, SecretRef))
-    if not _WHOLE_ORIGIN.match(_joined(SecretText(url.parts[:first]), {})):
+    if not _WHOLE_ORIGIN.match(_join_secret_text(SecretText(url.parts[:first]), {})):
         raise Invalid(
             "A secret may stand in the path or query of a URL, not before it.", code="secret_place"
         )
     last = max(at for at, part in enumerate(url.parts) if isinstance(part, SecretRef))
-    if "#" in _joined(SecretText(url.parts[:last]), {}):
+    if "#" in _join_secret_text(SecretText(url.parts[:last]), {}):
         raise Invalid(
             "A secret after # is never sent; put it in the path or query.", code="secret_place"
         )
 
 
-def _filled_url(request: HttpRequest, encoded: Mapping[str, str]) -> Target:
-    target = parse_url(_joined(request.url, encoded), MAX_TARGET)
+def _fill_url(request: HttpRequest, encoded: Mapping[str, str]) -> UrlTarget:
+    target = parse_url(_join_secret_text(request.url, encoded), MAX_TARGET)
     pairs = (
-        (percent_encoded(name), _encoded_value(value, encoded))
+        (percent_encode(name), _encode_value(value, encoded))
         for name, value in request.query.items()
     )
     return with_query(target, pairs)
 
 
-def _shown_url(request: HttpRequest, names: Iterable[str]) -> str:
-    signs = {name: percent_encoded(str(SecretRef(name))) for name in names}
-    shown = _filled_url(request, signs).url
+def _display_url(request: HttpRequest, names: Iterable[str]) -> str:
+    signs = {name: percent_encode(str(SecretRef(name))) for name in names}
+    shown = _fill_url(request, signs).url
     for name, sign in signs.items():
         shown = shown.replace(sign, str(SecretRef(name)))
     return shown
 
 
-def _encoded_value(value: str | SecretText, encoded: Mapping[str, str]) -> str:
+def _encode_value(value: str | SecretText, encoded: Mapping[str, str]) -> str:
     if isinstance(value, str):
-        return percent_encoded(value)
+        return percent_encode(value)
     return "".join(
-        encoded[part.name] if isinstance(part, SecretRef) else percent_encoded(part)
+        encoded[part.name] if isinstance(part, SecretRef) else percent_encode(part)
         for part in value.parts
     )
 
 
-def _joined(text: str | SecretText, values: Mapping[str, str]) -> str:
+def _join_secret_text(text: str | SecretText, values: Mapping[str, str]) -> str:
     if isinstance(text, str):
         return text
     return "".join(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from mainspring.contracts.errors import Invalid, Upstream
+from mainspring.contracts.errors import Invalid, UpstreamError
 
 MAX_REQUEST_HEADERS = 100
 MAX_REQUEST_HEADER_BYTES = 65_536
@@ -52,7 +52,7 @@ def check_names(names: Iterable[str]) -> None:
         raise _bad(f"There are more than {MAX_REQUEST_HEADERS} headers.")
 
 
-def checked_value(name: str, value: str) -> str:
+def validate_header_value(name: str, value: str) -> str:
     """A value as it may stand on the wire: one line of printable ASCII."""
     trimmed = value.strip(" \t")
     if not _VALUE.fullmatch(trimmed):
@@ -72,7 +72,7 @@ def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     for count, (name, value) in enumerate(raw, start=1):
         size += len(name) + len(value) + 4
         if count > MAX_RESPONSE_HEADERS or size > MAX_RESPONSE_HEADER_BYTES:
-            raise Upstream(
+            raise UpstreamError(
                 "The answer has more headers than are read.",
                 code="response_too_large",
                 retryable=False,
@@ -83,7 +83,7 @@ def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     return found
 
 
-def without(headers: Mapping[str, str], dropped: frozenset[str]) -> dict[str, str]:
+def drop_headers(headers: Mapping[str, str], dropped: frozenset[str]) -> dict[str, str]:
     """The headers but for some; names are compared without regard to case."""
     return {name: value for name, value in headers.items() if name.lower() not in dropped}
 

@@ -12,31 +12,36 @@ import httpcore2
 
 from mainspring.contracts.context import HttpRequest, HttpResponse
 from mainspring.contracts.errors import (
-    Denied,
+    DeadlineExceeded,
     Invalid,
-    Missing,
+    NotFound,
+    PermissionDenied,
     Problem,
-    TimedOut,
-    Upstream,
+    UpstreamError,
 )
 from mainspring.contracts.limits import Limits
 from mainspring.gate.egress.body import content_encoding, read_body
-from mainspring.gate.egress.connection import Pool
-from mainspring.gate.egress.dial import GuardedBackend, Resolve, SystemResolver, judge_literal
+from mainspring.gate.egress.connection import EgressConnectionPool
+from mainspring.gate.egress.dial import (
+    GuardedBackend,
+    Resolve,
+    SystemResolver,
+    check_literal_address,
+)
 from mainspring.gate.egress.errand import (
     REDIRECTS,
-    Errand,
-    fill,
-    outline,
-    redirected,
-    secret_names,
-    wire_headers,
+    PreparedRequest,
+    build_wire_headers,
+    check_request_shape,
+    fill_secrets,
+    find_secret_names,
+    follow_redirect,
 )
-from mainspring.gate.egress.failures import exchange_problem
+from mainspring.gate.egress.failures import map_exchange_error
 from mainspring.gate.egress.headers import read_headers
-from mainspring.gate.egress.url import Target, read_pair
+from mainspring.gate.egress.url import UrlTarget, parse_host_port
 from mainspring.gate.redact import Redactor
-from mainspring.store.outage import logged_problem
+from mainspring.store.outage import log_and_convert_error
 
 Reveal = Callable[[frozenset[str]], Awaitable[Mapping[str, str]]]
 
@@ -49,7 +54,7 @@ _READING = frozenset({"GET", "HEAD"})
 
 
 @cache
-def _known_authorities() -> ssl.SSLContext:
+def _load_ca_bundle() -> ssl.SSLContext:
     """Read once for all ways out of a process: that takes longer than most calls."""
     return httpcore2.default_ssl_context()
 
@@ -75,9 +80,9 @@ class Egress:
             dial or httpcore2.AnyIOBackend(),
             limits.http_response_bytes * WIRE_FACTOR + WIRE_SLACK,
         )
-        self._pool = Pool(
+        self._pool = EgressConnectionPool(
             self._backend,
-            trust or _known_authorities(),
+            trust or _load_ca_bundle(),
             most=CONNECTIONS,
             most_idle=IDLE_CONNECTIONS,
         )
@@ -86,11 +91,11 @@ class Egress:
         """A connection for a talk that is not HTTP; its address is judged like any other."""
         return await self._backend.connect_tcp(host, port)
 
-    async def check_address(self, target: Target) -> None:
+    async def check_address(self, target: UrlTarget) -> None:
         """Refuses a target that leads to an address which is not public; sends nothing."""
-        await self._backend.judged_addresses(target.host, target.port)
+        await self._backend.resolve_allowed_addresses(target.host, target.port)
 
-    def is_allowed(self, target: Target) -> bool:
+    def is_allowed(self, target: UrlTarget) -> bool:
         """Whether an operator has named this very host and port."""
         return target.pair in self._allow
 
@@ -111,7 +116,7 @@ class Egress:
     async def travel(
         self,
         request: HttpRequest,
-        errand: Errand,
+        errand: PreparedRequest,
         allowed_hosts: frozenset[str] | None,
         secrets: Redactor,
     ) -> HttpResponse:
@@ -126,32 +131,32 @@ class Egress:
                 if location is None or not led_on:
                     return answer
                 taken = request.method.upper() not in _READING
-                errand = redirected(errand, answer.status, location, secrets)
-            raise self._led_in_circles()
+                errand = follow_redirect(errand, answer.status, location, secrets)
+            raise self._redirect_loop_error()
         except Problem as problem:
             if taken:
                 # Whoever led it on may have done what they were asked for.
                 problem.unsent = False
             raise
 
-    def _led_in_circles(self) -> Upstream:
-        return Upstream(
+    def _redirect_loop_error(self) -> UpstreamError:
+        return UpstreamError(
             f"The answer redirects more than {self._limits.http_redirects} times.",
             code="too_many_redirects",
             retryable=False,
         )
 
-    def outline(self, request: HttpRequest) -> Target:
-        return outline(request, self._limits.http_request_bytes)
+    def outline(self, request: HttpRequest) -> UrlTarget:
+        return check_request_shape(request, self._limits.http_request_bytes)
 
-    def judge(self, target: Target, allowed_hosts: frozenset[str] | None) -> None:
+    def judge(self, target: UrlTarget, allowed_hosts: frozenset[str] | None) -> None:
         """Refuses a host that was not approved and an address that is not public."""
-        if allowed_hosts is not None and not _approved(target, allowed_hosts):
-            raise Denied(
+        if allowed_hosts is not None and not _is_approved_host(target, allowed_hosts):
+            raise PermissionDenied(
                 f"{target.bracketed} is not among the hosts that were approved.",
                 code="host_not_approved",
             )
-        judge_literal(target, self._allow)
+        check_literal_address(target, self._allow)
 
     def seconds(self, request: HttpRequest) -> float:
         return max(0.0, min(request.timeout_seconds, float(self._limits.http_seconds)))
@@ -161,13 +166,13 @@ class Egress:
         if self._own_resolver is not None:
             self._own_resolver.close()
 
-    async def _exchange(self, errand: Errand, request: HttpRequest) -> HttpResponse:
+    async def _exchange(self, errand: PreparedRequest, request: HttpRequest) -> HttpResponse:
         target = errand.target
         url = httpcore2.URL(
             scheme=target.scheme, host=target.host, port=target.port, target=target.path
         )
         outgoing = httpcore2.Request(
-            errand.method, url, headers=wire_headers(errand), content=errand.body
+            errand.method, url, headers=build_wire_headers(errand), content=errand.body
         )
         try:
             response = await self._pool.handle_async_request(outgoing)
@@ -176,10 +181,10 @@ class Egress:
             finally:
                 await response.aclose()
         except Exception as error:
-            raise exchange_problem(error, target.authority) from None
+            raise map_exchange_error(error, target.authority) from None
 
     async def _read(
-        self, response: httpcore2.Response, errand: Errand, request: HttpRequest
+        self, response: httpcore2.Response, errand: PreparedRequest, request: HttpRequest
     ) -> HttpResponse:
         headers = read_headers(response.headers)
         body = b""
@@ -218,10 +223,12 @@ class CallHttp:
             async with asyncio.timeout(self._egress.seconds(request)):
                 return await self._sent(request)
         except TimeoutError:
-            raise TimedOut("The request took longer than it was given.", code="timed_out") from None
+            raise DeadlineExceeded(
+                "The request took longer than it was given.", code="timed_out"
+            ) from None
         except Exception as error:
             # What led to a problem may quote the request, so only the problem is kept.
-            raise self._masked_problem(logged_problem(error)) from None
+            raise self._mask_problem(log_and_convert_error(error)) from None
 
     def masked(self, value: Any) -> Any:
         """A JSON value in which no secret used by this call can be read."""
@@ -230,8 +237,8 @@ class CallHttp:
     async def _sent(self, request: HttpRequest) -> HttpResponse:
         target = self._egress.outline(request)
         self._egress.judge(target, self._allowed_hosts)
-        values = await self._revealed(secret_names(request), target)
-        errand = fill(request, values)
+        values = await self._reveal_for_target(find_secret_names(request), target)
+        errand = fill_secrets(request, values)
         answer = await self._egress.travel(request, errand, self._allowed_hosts, self._redactor)
         return HttpResponse(
             answer.status,
@@ -240,23 +247,25 @@ class CallHttp:
             answer.url,
         )
 
-    async def _revealed(self, names: frozenset[str], target: Target) -> Mapping[str, str]:
+    async def _reveal_for_target(
+        self, names: frozenset[str], target: UrlTarget
+    ) -> Mapping[str, str]:
         if not names:
             return {}
         if self._allowed_hosts is None or self._reveal is None:
-            raise Denied(
+            raise PermissionDenied(
                 f"A secret is sent only to approved hosts, and {target.bracketed} is none.",
                 code="secret_needs_host",
             )
         values = await self._reveal(names)
         for name in sorted(names - values.keys()):
-            raise Missing(f"There is no secret called {name}.", code="secret_missing")
+            raise NotFound(f"There is no secret called {name}.", code="secret_missing")
         self._used.update({name: values[name] for name in names})
         self.uses.update((name, target.bracketed) for name in names)
         self._redactor = Redactor(self._used)
         return values
 
-    def _masked_problem(self, problem: Problem) -> Problem:
+    def _mask_problem(self, problem: Problem) -> Problem:
         problem.detail = self._redactor.text(problem.detail)
         problem.suggestion = problem.suggestion and self._redactor.text(problem.suggestion)
         problem.args = (problem.detail,)
@@ -264,7 +273,7 @@ class CallHttp:
 
 
 def _exact_pair(entry: str) -> str:
-    host, port = read_pair(entry)
+    host, port = parse_host_port(entry)
     if port is None:
         raise Invalid(
             f"{entry!r} is not an exact host:port, as MAINSPRING_EGRESS_ALLOW needs it.",
@@ -273,13 +282,13 @@ def _exact_pair(entry: str) -> str:
     return f"{host}:{port}"
 
 
-def _approved(target: Target, allowed_hosts: frozenset[str]) -> bool:
+def _is_approved_host(target: UrlTarget, allowed_hosts: frozenset[str]) -> bool:
     """An approved entry is a host, on any port, or one exact host:port."""
     if target.host in allowed_hosts:
         return True
     for entry in allowed_hosts:
         try:
-            host, port = read_pair(entry)
+            host, port = parse_host_port(entry)
         except Invalid:
             continue
         if host == target.bracketed and port in {None, target.port}:

@@ -35,7 +35,7 @@ _KEPT = "!$%&'()*+,/:;=?@[]~-._"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class UrlTarget:
     """A URL after its one reading: where to connect and what to ask for."""
 
     scheme: str
@@ -70,7 +70,7 @@ class Target:
         return f"{self.scheme}://{self.authority}{self.path}"
 
 
-def parse_url(text: str, most: int = MAX_URL) -> Target:
+def parse_url(text: str, most: int = MAX_URL) -> UrlTarget:
     """Reads an absolute http or https URL, or says what is wrong with it."""
     if len(text) > most:
         raise _bad(f"The URL is longer than {most} characters.")
@@ -80,10 +80,10 @@ def parse_url(text: str, most: int = MAX_URL) -> Target:
     authority, path = _split_authority(rest)
     host, port = _split_port(authority, DEFAULT_PORTS[scheme])
     name, address = canonical_host(host)
-    return Target(scheme, name, port, _clean_path(path), address)
+    return UrlTarget(scheme, name, port, _clean_path(path), address)
 
 
-def resolve_location(base: Target, location: str) -> Target:
+def resolve_location(base: UrlTarget, location: str) -> UrlTarget:
     """Where a redirect leads: an absolute URL, or a path seen from the one before."""
     if _UNSAFE.search(location):
         raise _bad("The redirect's address contains a space, a backslash or a control character.")
@@ -103,7 +103,7 @@ def resolve_location(base: Target, location: str) -> Target:
     return replace(base, path=_clean_path(path))
 
 
-def with_query(target: Target, encoded: Iterable[tuple[str, str]]) -> Target:
+def with_query(target: UrlTarget, encoded: Iterable[tuple[str, str]]) -> UrlTarget:
     """Adds name=value pairs, already percent-encoded, to what the URL carries."""
     added = "&".join(f"{name}={value}" for name, value in encoded)
     if not added:
@@ -117,7 +117,7 @@ def with_query(target: Target, encoded: Iterable[tuple[str, str]]) -> Target:
     return replace(target, path=path)
 
 
-def percent_encoded(text: str) -> str:
+def percent_encode(text: str) -> str:
     """One value as it may stand anywhere in a path or a query."""
     try:
         return quote(text, safe="")
@@ -125,7 +125,7 @@ def percent_encoded(text: str) -> str:
         raise _bad("A value for the URL is not valid Unicode text.") from error
 
 
-def read_pair(entry: str) -> tuple[str, int | None]:
+def parse_host_port(entry: str) -> tuple[str, int | None]:
     """A host or a host:port as people list them; the host in its one spelling, bracketed."""
     if _UNSAFE.search(entry) or not set(entry).isdisjoint("/?#@%"):
         raise _bad("An entry of a list of hosts must be a host or host:port, nothing more.")

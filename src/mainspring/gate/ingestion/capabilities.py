@@ -13,16 +13,16 @@ from uuid import UUID
 
 import orjson
 
-from mainspring.contracts.capability import Annotations, Capability, Effect, there
-from mainspring.contracts.errors import Finding, Invalid, Missing
-from mainspring.contracts.free_address import normal_address
-from mainspring.contracts.integration import Broken
+from mainspring.contracts.capability import Annotations, Capability, Effect, require_part
+from mainspring.contracts.errors import Finding, Invalid, NotFound
+from mainspring.contracts.free_address import normalize_address
+from mainspring.contracts.integration import UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.gate.ingestion import schemas
 from mainspring.gate.ingestion.problems import list_problems
-from mainspring.gate.ingestion.reading import Harvest, open_reading
-from mainspring.gate.ingestion.sources import Reachable, Reachables
+from mainspring.gate.ingestion.reading import IngestionResult, open_reader
+from mainspring.gate.ingestion.sources import DataSource, DataSources
 from mainspring.gate.linked.addresses import check_linked
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ Arguments = Mapping[str, Any]
 
 
 def ingestion_capabilities(
-    reachable: Reachables, limits: Limits, database: Database | None
+    reachable: DataSources, limits: Limits, database: Database | None
 ) -> tuple[Capability, ...]:
     """Everything that brings data in from the integrations of this installation."""
     return (
@@ -56,7 +56,7 @@ def ingestion_capabilities(
                 seconds=30.0,
                 connected={"source": "fetch"},
                 judge=lambda given: _poll_findings(reachable, given),
-                stub=_polled_nothing,
+                stub=_dry_run_poll,
             ),
         ),
         Capability(
@@ -72,7 +72,7 @@ def ingestion_capabilities(
     )
 
 
-def _fetching(reachable: Reachables, limits: Limits, database: Database | None) -> Capability:
+def _fetching(reachable: DataSources, limits: Limits, database: Database | None) -> Capability:
     return Capability(
         "fetch_from_integration",
         "Fetch fresh data from an integration\n\n"
@@ -88,12 +88,12 @@ def _fetching(reachable: Reachables, limits: Limits, database: Database | None) 
             seconds=30.0,
             connected={"source": "fetch"},
             judge=lambda given: _fetch_findings(reachable, given),
-            stub=_fetched_nothing,
+            stub=_dry_run_fetch,
         ),
     )
 
 
-def _fetch_findings(reachable: Reachables, given: Arguments) -> Sequence[Finding]:
+def _fetch_findings(reachable: DataSources, given: Arguments) -> Sequence[Finding]:
     one = reachable.get(given["source"])
     if one is None or one.source is None or one.shape is None:
         return [_unknown(reachable.fetched)]
@@ -102,10 +102,10 @@ def _fetch_findings(reachable: Reachables, given: Arguments) -> Sequence[Finding
     return []
 
 
-def _poll_findings(reachable: Reachables, given: Arguments) -> Sequence[Finding]:
+def _poll_findings(reachable: DataSources, given: Arguments) -> Sequence[Finding]:
     one = reachable.get(given["source"])
     if one is None or not one.polls:
-        return [_unknown(reachable.polled)]
+        return [_unknown(reachable.poll_names)]
     named = given.get("poll")
     if named is not None and named not in one.polls:
         detail = f"{one.name} has no such poll. It has {', '.join(one.polls)}."
@@ -118,24 +118,24 @@ def _unknown(names: Sequence[str]) -> Finding:
     return Finding("/source", f"There is no such source. {there_are}", "unknown_source")
 
 
-def _fetch(reachable: Reachables, limits: Limits, database: Database | None) -> CapabilityHandler:
+def _fetch(reachable: DataSources, limits: Limits, database: Database | None) -> CapabilityHandler:
     async def fetch(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchanged:
         _check_brain(ctx, given)
         to = reachable[given["source"]]
-        asked, log = _asked(to, given, ctx)
-        source = there(to.source)
+        asked, log = _resolve_input(to, given, ctx)
+        source = require_part(to.source)
         route = to.route
         if source.hosts is not None:
-            ref = {"url": normal_address(asked["url"], "/input/url")}
+            ref = {"url": normalize_address(asked["url"], "/input/url")}
             route = replace(route, hosts=source.hosts(ref))
-            await check_linked(ctx, there(database), to.name, ref, "/input/url")
-        reading = await open_reading(ctx, to, there(database), limits, route)
+            await check_linked(ctx, require_part(database), to.name, ref, "/input/url")
+        reading = await open_reader(ctx, to, require_part(database), limits, route)
         found = await reading.fetch(source, asked, _most(source.most, asked))
         told: dict[str, Any] = {
             "source": to.name,
             "request": given.get("request") or _text(asked),
             "brain_id": str(ctx.actor.workspace_id),
-            **_harvested(found),
+            **_describe_result(found),
             "translation_log": log,
         }
         if getattr(ctx, "mode", "live") == "verify":
@@ -148,12 +148,14 @@ def _fetch(reachable: Reachables, limits: Limits, database: Database | None) -> 
     return fetch
 
 
-def _asked(to: Reachable, given: Arguments, ctx: CallContext) -> tuple[Arguments, list[str]]:
+def _resolve_input(
+    to: DataSource, given: Arguments, ctx: CallContext
+) -> tuple[Arguments, list[str]]:
     """The input of the source, and how it was understood."""
     if "input" in given:
         return given["input"], []
-    asked = there(to.source).from_request(given["request"], ctx.clock.now())
-    wrong = there(to.shape).findings(asked, "")
+    asked = require_part(to.source).from_request(given["request"], ctx.clock.now())
+    wrong = require_part(to.shape).findings(asked, "")
     if wrong:
         detail = f"This request cannot be read for {to.name}: {wrong[0].detail}"
         way_out = f"Give input instead of request: {_fields(to)}."
@@ -166,8 +168,8 @@ def _asked(to: Reachable, given: Arguments, ctx: CallContext) -> tuple[Arguments
     return asked, [f"The request was read as {_text(asked)}."]
 
 
-def _fields(to: Reachable) -> str:
-    return ", ".join(there(to.source).input_schema.get("properties", {}))
+def _fields(to: DataSource) -> str:
+    return ", ".join(require_part(to.source).input_schema.get("properties", {}))
 
 
 def _most(most: int | None, asked: Arguments) -> int | None:
@@ -181,7 +183,7 @@ def _most(most: int | None, asked: Arguments) -> int | None:
 def _check_brain(ctx: CallContext, given: Arguments) -> None:
     """Any other workspace than the caller's looks as if it were not there."""
     if "brain_id" in given and UUID(given["brain_id"]) != ctx.actor.workspace_id:
-        raise Missing(
+        raise NotFound(
             "There is no such workspace.",
             code="no_workspace",
             findings=[Finding("/brain_id", "There is no such workspace.", "no_workspace")],
@@ -189,15 +191,15 @@ def _check_brain(ctx: CallContext, given: Arguments) -> None:
         )
 
 
-def _poll(reachable: Reachables, limits: Limits, database: Database | None) -> CapabilityHandler:
+def _poll(reachable: DataSources, limits: Limits, database: Database | None) -> CapabilityHandler:
     async def poll(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchanged:
         to = reachable[given["source"]]
-        reading = await open_reading(ctx, to, there(database), limits)
-        whole = Harvest()
+        reading = await open_reader(ctx, to, require_part(database), limits)
+        whole = IngestionResult()
         for one in to.polls.values():
             if given.get("poll") in (None, one.name):
                 whole.join(await reading.poll(one))
-        told: dict[str, Any] = {"source": to.name, **_harvested(whole), "more": whole.more}
+        told: dict[str, Any] = {"source": to.name, **_describe_result(whole), "more": whole.more}
         note = _note(whole)
         if note:
             told["note"] = note
@@ -206,7 +208,7 @@ def _poll(reachable: Reachables, limits: Limits, database: Database | None) -> C
     return poll
 
 
-def _harvested(found: Harvest) -> dict[str, Any]:
+def _describe_result(found: IngestionResult) -> dict[str, Any]:
     told: dict[str, Any] = {
         "ingested_count": len(found.slugs),
         "page_slugs": found.slugs[: schemas.MOST_LISTED],
@@ -216,7 +218,7 @@ def _harvested(found: Harvest) -> dict[str, Any]:
     return told
 
 
-def _error(one: Broken) -> dict[str, str]:
+def _error(one: UnreadableItem) -> dict[str, str]:
     return {
         "source_ref": one.source_ref,
         "detail": one.problem.detail,
@@ -224,7 +226,7 @@ def _error(one: Broken) -> dict[str, str]:
     }
 
 
-def _note(found: Harvest, *, cut: bool = False) -> str:
+def _note(found: IngestionResult, *, cut: bool = False) -> str:
     told = list(found.notes)
     if found.known:
         told.append(f"{found.known} more were there already and say the same.")
@@ -240,7 +242,7 @@ def _text(value: Arguments) -> str:
     return orjson.dumps(value).decode()
 
 
-def _fetched_nothing(given: Arguments) -> dict[str, Any]:
+def _dry_run_fetch(given: Arguments) -> dict[str, Any]:
     """What a dry run answers: it reads nothing, because what is read is kept."""
     return {
         "source": given["source"],
@@ -253,7 +255,7 @@ def _fetched_nothing(given: Arguments) -> dict[str, Any]:
     }
 
 
-def _polled_nothing(given: Arguments) -> dict[str, Any]:
+def _dry_run_poll(given: Arguments) -> dict[str, Any]:
     return {
         "source": given["source"],
         "ingested_count": 0,
@@ -263,7 +265,7 @@ def _polled_nothing(given: Arguments) -> dict[str, Any]:
     }
 
 
-def _list(reachable: Reachables) -> CapabilityHandler:
+def _list(reachable: DataSources) -> CapabilityHandler:
     names = {one.integration.id: name for name, one in reachable.items()}
 
     async def listed(ctx: CallContext, given: Arguments) -> dict[str, Any]:

@@ -39,14 +39,14 @@ _MOVE = """
 _FORGET = "DELETE FROM integration_cursors WHERE workspace_id = $1 AND connection_id = $2"
 
 
-async def forget_places(tx: Transaction, row: AccountRow, what: str) -> None:
+async def reset_poll_cursors(tx: Transaction, row: AccountRow, what: str) -> None:
     """A place in one account says nothing of another: its polls begin anew, or not at all."""
     if what in {"replaced", "disconnected"}:
         await tx.execute(_FORGET, row.workspace_id, row.id)
 
 
 @dataclass(frozen=True, slots=True)
-class Bookmark:
+class PollCursor:
     """The place of one poll over one connection."""
 
     workspace_id: UUID

@@ -10,19 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.capability import Annotations, Audience, Capability, Effect, there
-from mainspring.contracts.errors import Fault, Finding
+from mainspring.contracts.capability import Annotations, Audience, Capability, Effect, require_part
+from mainspring.contracts.errors import Finding, InternalError
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
-from mainspring.gate.ingestion.cursors import Bookmark
+from mainspring.gate.ingestion.cursors import PollCursor
 from mainspring.gate.ingestion.declared_mapping import read_mapping
-from mainspring.gate.ingestion.declared_reading import DeclaredReading
-from mainspring.gate.ingestion.declared_rules import endpoint_findings, mapped_findings
+from mainspring.gate.ingestion.declared_reading import DeclaredEndpointReader
+from mainspring.gate.ingestion.declared_rules import validate_endpoint, validate_mapping
 from mainspring.gate.ingestion.declared_schema import INPUT, MOST_LISTED, OUTPUT
-from mainspring.gate.ingestion.items import Origin
-from mainspring.gate.ingestion.reading import Harvest
-from mainspring.store.walls import Walled
-from mainspring.workspace.pages.keep import writer_of
+from mainspring.gate.ingestion.items import IngestionOrigin
+from mainspring.gate.ingestion.reading import IngestionResult
+from mainspring.store.walls import WorkspaceDatabase
+from mainspring.workspace.pages.keep import get_page_writer
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
@@ -61,34 +61,34 @@ def declared_capability(limits: Limits, database: Database | None) -> Capability
 
 
 def _findings(given: Arguments) -> Sequence[Finding]:
-    return [*endpoint_findings(given), *mapped_findings(given["mapping"])]
+    return [*validate_endpoint(given), *validate_mapping(given["mapping"])]
 
 
 def _ingest(limits: Limits, database: Database | None) -> CapabilityHandler:
     async def ingest(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchanged:
         if ctx.run is None:
-            raise Fault("An endpoint is read by a run alone.", retryable=False)
+            raise InternalError("An endpoint is read by a run alone.", retryable=False)
         space = ctx.actor.workspace_id
         # No slug of a recipe is taken for an integration of the house.
         source = f"recipe:{given['source']}"
-        reading = DeclaredReading(
+        reading = DeclaredEndpointReader(
             ctx,
             given,
             read_mapping(given["mapping"]),
-            Origin(source, source),
-            replace(writer_of(ctx), source=source),
-            Walled(there(database), space),
-            Bookmark(space, ctx.run.automation_id, given["op"]),
+            IngestionOrigin(source, source),
+            replace(get_page_writer(ctx), source=source),
+            WorkspaceDatabase(require_part(database), space),
+            PollCursor(space, ctx.run.automation_id, given["op"]),
             limits,
         )
         found = await reading.read()
-        told = _told(given, found)
+        told = _describe_endpoint_result(given, found)
         return told if found.slugs or found.broken else Unchanged(told)
 
     return ingest
 
 
-def _told(given: Arguments, found: Harvest) -> dict[str, Any]:
+def _describe_endpoint_result(given: Arguments, found: IngestionResult) -> dict[str, Any]:
     told: dict[str, Any] = {
         "source": given["source"],
         "op": given["op"],

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urljoin
 
-from mainspring.contracts.errors import Invalid, Upstream
+from mainspring.contracts.errors import Invalid, UpstreamError
 from mainspring.contracts.limits import Limits
-from mainspring.definition.hosts import site_of
+from mainspring.definition.hosts import parse_url_host
 from mainspring.definition.json_text import read_json
 from mainspring.definition.paths import parse_path
 
@@ -28,7 +28,7 @@ _REL: Final = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.IGNO
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EndpointResponse:
     """The value of an answer, and how its numbers were written."""
 
     value: Any
@@ -36,7 +36,7 @@ class Answer:
     spelt: Mapping[int, str] = field(repr=False)
 
 
-def read_answer(body: bytes, limits: Limits) -> Answer:
+def parse_response(body: bytes, limits: Limits) -> EndpointResponse:
     """The JSON of an answer; ``Upstream`` where it is none that can be read."""
     text = body.removeprefix(b"\xef\xbb\xbf")
     try:
@@ -47,36 +47,38 @@ def read_answer(body: bytes, limits: Limits) -> Answer:
     spelt: dict[int, str] = {}
     try:
         value = json.loads(
-            text, parse_float=lambda written: _kept(written, spelt), parse_constant=_refused
+            text,
+            parse_float=lambda written: _parse_float(written, spelt),
+            parse_constant=_reject_constant,
         )
     except ValueError:
         raise _unreadable("It breaks the rules of JSON in more than one place.") from None
-    return Answer(value, spelt)
+    return EndpointResponse(value, spelt)
 
 
-def _unreadable(why: str) -> Upstream:
+def _unreadable(why: str) -> UpstreamError:
     detail = f"The answer cannot be read as JSON. {why}"
-    return Upstream(detail, code="answer_unreadable", retryable=False)
+    return UpstreamError(detail, code="answer_unreadable", retryable=False)
 
 
-def _refused(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def _kept(written: str, spelt: dict[int, str]) -> float:
+def _parse_float(written: str, spelt: dict[int, str]) -> float:
     number = float(written)
     spelt[id(number)] = written
     return number
 
 
-def items_of(answer: Answer, iterate: str, limits: Limits) -> list[Any]:
+def items_of(answer: EndpointResponse, iterate: str, limits: Limits) -> list[Any]:
     """What the path leads to, within bounds."""
     try:
         found = parse_path(iterate, limits).find(answer.value)
     except Invalid as problem:
-        raise Upstream(problem.detail, code=problem.code, retryable=False) from None
+        raise UpstreamError(problem.detail, code=problem.code, retryable=False) from None
     if len(found) > MOST_ITEMS:
-        raise Upstream(
+        raise UpstreamError(
             f"One answer has {len(found)} items; at most {MOST_ITEMS} are taken.",
             code="too_many_items",
             retryable=False,
@@ -85,7 +87,7 @@ def items_of(answer: Answer, iterate: str, limits: Limits) -> list[Any]:
     return found
 
 
-def value_at(answer: Answer, path: str, limits: Limits) -> Any:
+def value_at(answer: EndpointResponse, path: str, limits: Limits) -> Any:
     """The one value that a path leads to; None where there is none."""
     found = parse_path(path, limits).find(answer.value)
     return found[0] if found else None
@@ -103,9 +105,9 @@ def next_link(header: str | None, url: str) -> str | None:
         rel = _REL.search(found[2])
         if rel is not None and "next" in (rel[1] or rel[2]).lower().split():
             there = str(urljoin(url, found[1]))
-            site = site_of(there)
-            if site is None or site != site_of(url) or not _same_way(there, url):
-                raise Upstream(
+            site = parse_url_host(there)
+            if site is None or site != parse_url_host(url) or not _same_way(there, url):
+                raise UpstreamError(
                     "The next page is said to be on another host, which is not asked.",
                     code="link_elsewhere",
                     retryable=False,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.integration import Broken, Item
-from mainspring.gate.ingestion.declared_answers import Answer
-from mainspring.gate.ingestion.declared_templates import ItemTemplate, read_template
+from mainspring.contracts.integration import Item, UnreadableItem
+from mainspring.gate.ingestion.declared_answers import EndpointResponse
+from mainspring.gate.ingestion.declared_templates import ItemTemplate, parse_item_template
 from mainspring.workspace.pages.content import HOUSE_REF, RESERVED
 from mainspring.workspace.pages.front_matter import is_name
 
@@ -27,14 +27,14 @@ class PageMapping:
     body: ItemTemplate
     frontmatter: Mapping[str, ItemTemplate]
 
-    def page(self, item: Any, answer: Answer, place: str) -> Item | Broken:
+    def page(self, item: Any, answer: EndpointResponse, place: str) -> Item | UnreadableItem:
         """The page of one item; without something to know it by it is a problem."""
         lacking = self.source_ref.lacks(item)
         if lacking is not None:
             detail = f"The item says nothing at {lacking}, by which it would be known."
             finding = Finding("/source_ref", detail, "source_ref_missing")
             problem = Invalid(detail, code="source_ref_missing", findings=[finding])
-            return Broken(self.place_ref(place), problem)
+            return UnreadableItem(self.place_ref(place), problem)
         return Item(
             source_ref=self.prefix + self.source_ref.render(item, answer.spelt),
             type=self.page_type,
@@ -52,29 +52,32 @@ class PageMapping:
 
 def read_mapping(given: Mapping[str, Any]) -> PageMapping:
     """A mapping that was judged before."""
-    texts = {name: read_template(given.get(name, ""), "")[0] for name in _TEXTS}
+    texts = {name: parse_item_template(given.get(name, ""), "")[0] for name in _TEXTS}
     return PageMapping(
         given["page_type"],
         given["source_ref_prefix"],
         texts["source_ref"],
         texts["title"],
         texts["body"],
-        {name: read_template(text, "")[0] for name, text in given.get("frontmatter", {}).items()},
+        {
+            name: parse_item_template(text, "")[0]
+            for name, text in given.get("frontmatter", {}).items()
+        },
     )
 
 
-def mapping_findings(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
+def check_mapping(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
     """What is wrong with a mapping that has the right shape."""
     for name in _TEXTS:
         if name in given:
-            yield from read_template(given[name], f"{at}/{name}")[1]
+            yield from parse_item_template(given[name], f"{at}/{name}")[1]
     for name, text in given.get("frontmatter", {}).items():
         place = f"{at}/frontmatter/{name.replace('~', '~0').replace('/', '~1')}"
         if not is_name(name):
             detail = "No value can stand under this name in front matter."
             yield Finding(place, detail, "frontmatter_name", "Write it like price_usd.")
-        yield from read_template(text, place)[1]
-    if not any(not isinstance(one, str) for one in _places(given["source_ref"])):
+        yield from parse_item_template(text, place)[1]
+    if not any(not isinstance(one, str) for one in _find_placeholders(given["source_ref"])):
         detail = "This source_ref is the same for every item, so only one page could be kept."
         way = "Name what tells the items apart, such as {{id}}@{{updated_at}}."
         yield Finding(f"{at}/source_ref", detail, "source_ref_fixed", way)
@@ -92,6 +95,6 @@ def mapping_findings(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
         yield Finding(f"{at}/page_type", detail, "reserved_page_type", way)
 
 
-def _places(text: str) -> tuple[Any, ...]:
-    template, findings = read_template(text, "")
+def _find_placeholders(text: str) -> tuple[Any, ...]:
+    template, findings = parse_item_template(text, "")
     return (None,) if findings else template.pieces

@@ -13,12 +13,12 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from mainspring.contracts.context import HttpResponse
-from mainspring.contracts.errors import Upstream
+from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.definition.paths import parse_path
-from mainspring.gate.ingestion.declared_answers import Answer, next_link, value_at
+from mainspring.gate.ingestion.declared_answers import EndpointResponse, next_link, value_at
 from mainspring.gate.ingestion.declared_schema import USUAL_PAGES
-from mainspring.gate.ingestion.declared_templates import spell
+from mainspring.gate.ingestion.declared_templates import format_value
 
 _LONGEST_NEXT: Final = 2_000
 
@@ -26,7 +26,7 @@ Place = Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """What a request says beyond what its endpoint always says."""
 
     # The whole address, where an answer gave it.
@@ -39,11 +39,11 @@ def most_pages(paging: Mapping[str, Any] | None) -> int:
     return 1 if paging is None else int(paging.get("max_pages", USUAL_PAGES))
 
 
-def asked_for(given: Mapping[str, Any], place: Place, since: str | None) -> Asked:
+def build_page_request(given: Mapping[str, Any], place: Place, since: str | None) -> PageRequest:
     """What is asked for at one place of a reading."""
     paging, cursor = given.get("paging") or {}, given.get("cursor")
     if place is not None and "url" in place:
-        return Asked(_without(str(place["url"]), given.get("query") or {}), {})
+        return PageRequest(_without(str(place["url"]), given.get("query") or {}), {})
     params: dict[str, Any] = {}
     if paging.get("kind") == "page":
         params[paging["param"]] = place["page"] if place else paging.get("start", 1)
@@ -53,7 +53,7 @@ def asked_for(given: Mapping[str, Any], place: Place, since: str | None) -> Aske
         params[paging["param"]] = place["cursor"]
     if cursor is not None and since is not None:
         params[cursor["param"]] = since
-    return Asked(None, params)
+    return PageRequest(None, params)
 
 
 def _without(url: str, query: Mapping[str, Any]) -> str:
@@ -63,11 +63,11 @@ def _without(url: str, query: Mapping[str, Any]) -> str:
     return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(kept), ""))
 
 
-def following(
+def next_page_position(
     paging: Mapping[str, Any] | None,
     place: Place,
     response: HttpResponse,
-    answer: Answer,
+    answer: EndpointResponse,
     found: int,
     limits: Limits,
 ) -> Place:
@@ -87,26 +87,26 @@ def following(
         return None
     if isinstance(said, dict | list | bool):
         raise _unreadable()
-    text = spell(said, answer.spelt)
+    text = format_value(said, answer.spelt)
     if len(text) > _LONGEST_NEXT:
         raise _unreadable()
     return {"cursor": text}
 
 
-def _unreadable() -> Upstream:
+def _unreadable() -> UpstreamError:
     detail = "What the answer says of its next page is neither text nor a number."
-    return Upstream(detail, code="paging_unreadable", retryable=False)
+    return UpstreamError(detail, code="paging_unreadable", retryable=False)
 
 
-def highest(
-    so_far: str | None, items: list[Any], answer: Answer, field: str, limits: Limits
+def max_marker(
+    so_far: str | None, items: list[Any], answer: EndpointResponse, field: str, limits: Limits
 ) -> str | None:
     """The highest of what grows from item to item; numbers by size, anything else as text."""
     path = parse_path(field, limits)
     for item in items:
         found = path.find(item)
         if found and isinstance(found[0], str | int | float) and not isinstance(found[0], bool):
-            text = spell(found[0], answer.spelt)
+            text = format_value(found[0], answer.spelt)
             if text and len(text) <= _LONGEST_NEXT and (so_far is None or _above(text, so_far)):
                 so_far = text
     return so_far

@@ -15,27 +15,27 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from mainspring.contracts.context import HttpRequest, HttpResponse
-from mainspring.contracts.errors import Clash, Upstream
-from mainspring.contracts.integration import Broken, Item, Portion
+from mainspring.contracts.errors import Conflict, UpstreamError
+from mainspring.contracts.integration import Item, ItemBatch, UnreadableItem
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_values import content_hash
-from mainspring.gate.http_fetch import retry_after
-from mainspring.gate.ingestion.cursors import Bookmark, Cursor
-from mainspring.gate.ingestion.declared_answers import items_of, read_answer
+from mainspring.definition.json_values import hash_content
+from mainspring.gate.http_fetch import parse_retry_after
+from mainspring.gate.ingestion.cursors import Cursor, PollCursor
+from mainspring.gate.ingestion.declared_answers import items_of, parse_response
 from mainspring.gate.ingestion.declared_mapping import PageMapping
 from mainspring.gate.ingestion.declared_paging import (
     Place,
-    asked_for,
-    following,
-    highest,
+    build_page_request,
+    max_marker,
     most_pages,
+    next_page_position,
 )
-from mainspring.gate.ingestion.items import Origin
+from mainspring.gate.ingestion.items import IngestionOrigin
 from mainspring.gate.ingestion.problems import forget_problems
-from mainspring.gate.ingestion.reading import Harvest
-from mainspring.gate.ingestion.writing import Ingested, ingest_items
-from mainspring.store.walls import Walled
-from mainspring.workspace.pages.keep import Writer
+from mainspring.gate.ingestion.reading import IngestionResult
+from mainspring.gate.ingestion.writing import IngestedBatch, ingest_items
+from mainspring.store.walls import WorkspaceDatabase
+from mainspring.workspace.pages.keep import PageWriter
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
@@ -62,7 +62,7 @@ _FOREIGN = """
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class EndpointCursor:
     """From where a reading goes on, and what it asks with."""
 
     # Where the next answer begins; None: at the beginning.
@@ -79,44 +79,46 @@ class Standing:
         kept = {name: value for name, value in {**told, "tags": self.tags}.items() if value}
         return {"shape": shape, **kept}
 
-    def ended(self) -> Standing:
+    def ended(self) -> EndpointCursor:
         """After the last answer: the next reading begins anew, with what this one has learnt."""
-        return Standing(since=self.high or self.since, tags=self.fresh)
+        return EndpointCursor(since=self.high or self.since, tags=self.fresh)
 
-    def again(self) -> Standing:
+    def again(self) -> EndpointCursor:
         """From the beginning, with what it asked with before."""
-        return Standing(since=self.since)
+        return EndpointCursor(since=self.since)
 
 
-def standing_of(cursor: Cursor, shape: str, initial: str | None) -> Standing:
+def load_endpoint_cursor(cursor: Cursor, shape: str, initial: str | None) -> EndpointCursor:
     """What was kept; a place and tags say nothing once the request or the mapping is another."""
     kept = cursor or {}
     since = kept.get("since") or initial
     if kept.get("shape") != shape:
-        return Standing(since=since)
-    return Standing(kept.get("place"), since, kept.get("high"), kept.get("fresh"), kept.get("tags"))
+        return EndpointCursor(since=since)
+    return EndpointCursor(
+        kept.get("place"), since, kept.get("high"), kept.get("fresh"), kept.get("tags")
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class DeclaredReading:
+class DeclaredEndpointReader:
     """One call's way through one endpoint."""
 
     ctx: CallContext
     given: Mapping[str, Any]
     mapping: PageMapping
-    origin: Origin
-    by: Writer
-    house: Walled
-    mark: Bookmark
+    origin: IngestionOrigin
+    by: PageWriter
+    house: WorkspaceDatabase
+    mark: PollCursor
     limits: Limits
 
-    async def read(self) -> Harvest:
+    async def read(self) -> IngestionResult:
         """Everything that is new, to the end or as far as one run goes."""
         async with self.house.acquire() as link:
             kept = await self.mark.read(link)
         initial = (self.given.get("cursor") or {}).get("initial")
-        now = standing_of(kept, self._shape, initial)
-        found, begun = Harvest(), self.ctx.clock.monotonic()
+        now = load_endpoint_cursor(kept, self._shape, initial)
+        found, begun = IngestionResult(), self.ctx.clock.monotonic()
         resumed, last = now.place is not None, b""
         seen: list[Place] = []
         for number in range(most_pages(self.given.get("paging"))):
@@ -149,9 +151,11 @@ class DeclaredReading:
                 return found
         return found
 
-    def _taken(self, response: HttpResponse, now: Standing) -> tuple[Standing, Portion]:
+    def _taken(
+        self, response: HttpResponse, now: EndpointCursor
+    ) -> tuple[EndpointCursor, ItemBatch]:
         """What an answer brought, and where the reading stands after it."""
-        answer = read_answer(response.body, self.limits)
+        answer = parse_response(response.body, self.limits)
         items = items_of(answer, self.given["mapping"]["iterate"], self.limits)
         pages = [
             self.mapping.page(one, answer, self._place_name(now.place, number))
@@ -159,24 +163,24 @@ class DeclaredReading:
         ]
         high, cursor = now.high, self.given.get("cursor")
         if cursor is not None:
-            high = highest(high or now.since, items, answer, cursor["field"], self.limits)
+            high = max_marker(high or now.since, items, answer, cursor["field"], self.limits)
         fresh = now.fresh if now.place is not None else self._tags_of(response)
         paging = self.given.get("paging")
-        place = following(paging, now.place, response, answer, len(items), self.limits)
+        place = next_page_position(paging, now.place, response, answer, len(items), self.limits)
         after = replace(now, place=place, high=high, fresh=fresh, tags=None)
-        return (after if place is not None else after.ended()), Portion(pages)
+        return (after if place is not None else after.ended()), ItemBatch(pages)
 
     @property
     def _shape(self) -> str:
         """What an ETag was given for: this request, mapped like this."""
         asked = {name: str(self.given.get(name)) for name in ("url", "query", "headers", "mapping")}
-        return content_hash(asked).hex()[:16]
+        return hash_content(asked).hex()[:16]
 
     @property
     def _remembers(self) -> bool:
         return any(self.given.get(name) for name in ("paging", "conditional", "cursor"))
 
-    def _place(self, standing: Standing) -> Cursor:
+    def _place(self, standing: EndpointCursor) -> Cursor:
         return standing.as_cursor(self._shape) if self._remembers else None
 
     def _place_name(self, place: Place, number: int) -> str:
@@ -189,8 +193,8 @@ class DeclaredReading:
         if rate and (number or rate.get("waits_first")):
             await asyncio.sleep(float(rate["min_seconds"]))
 
-    def _request(self, now: Standing) -> HttpRequest:
-        asked = asked_for(self.given, now.place, now.since)
+    def _request(self, now: EndpointCursor) -> HttpRequest:
+        asked = build_page_request(self.given, now.place, now.since)
         method, body = self.given.get("method", "GET"), None
         headers: dict[str, str | SecretText] = dict(self.given.get("headers") or {})
         query: dict[str, str | SecretText] = dict(self.given.get("query") or {})
@@ -229,17 +233,17 @@ class DeclaredReading:
             return
         helps = status in _WORTH_ANOTHER_TRY or status >= 500
         wait = response.headers.get("retry-after") if helps else None
-        raise Upstream(
+        raise UpstreamError(
             f"{self.given['source']} answered {self.given['op']} with status {status}.",
             code="http_status",
             retryable=helps,
-            retry_after=retry_after(wait, self.ctx.clock.now(), self.limits.retry_seconds),
+            retry_after=parse_retry_after(wait, self.ctx.clock.now(), self.limits.retry_seconds),
             suggestion="Look whether the key in the publisher vault is still good."
             if status in (401, 403)
             else None,
         )
 
-    def _whole(self, portion: Portion, place: Place) -> list[str]:
+    def _whole(self, portion: ItemBatch, place: Place) -> list[str]:
         """The places whose items can be read now, whatever stood there before."""
         return [
             self.mapping.place_ref(self._place_name(place, number))
@@ -248,12 +252,12 @@ class DeclaredReading:
         ]
 
     async def _kept(
-        self, portion: Portion, whole: list[str], read_from: Cursor, to: Cursor
-    ) -> Ingested | None:
+        self, portion: ItemBatch, whole: list[str], read_from: Cursor, to: Cursor
+    ) -> IngestedBatch | None:
         """Writes a portion and where the next one begins; None: somebody else has moved on."""
         tries = 0
 
-        async def work(tx: Transaction) -> Ingested | None:
+        async def work(tx: Transaction) -> IngestedBatch | None:
             nonlocal tries
             tries += 1
             if self._remembers:
@@ -269,7 +273,7 @@ class DeclaredReading:
 
         return await self.house.run_retrying(work)
 
-    async def _written(self, tx: Transaction, portion: Portion) -> Ingested:
+    async def _written(self, tx: Transaction, portion: ItemBatch) -> IngestedBatch:
         refs = [one.source_ref for one in portion.items if isinstance(one, Item)]
         space = self.by.workspace_id
         asked = (space, refs, self.origin.integration, str(self.by.automation_id))
@@ -279,10 +283,12 @@ class DeclaredReading:
         return await ingest_items(tx, items, self.origin, self.by, self.limits)
 
 
-def _not_ours(one: Item | Broken) -> Broken:
+def _not_ours(one: Item | UnreadableItem) -> UnreadableItem:
     detail = "There is a page by this source_ref that somebody else has brought in or written."
-    problem = Clash(detail, code="page_of_another", suggestion="Choose another source_ref_prefix.")
-    return Broken(one.source_ref, problem)
+    problem = Conflict(
+        detail, code="page_of_another", suggestion="Choose another source_ref_prefix."
+    )
+    return UnreadableItem(one.source_ref, problem)
 
 
 def _circles(place: Place, seen: list[Place], *, same: bool) -> bool:
@@ -290,6 +296,6 @@ def _circles(place: Place, seen: list[Place], *, same: bool) -> bool:
     return place is not None and (place in seen or (same and "page" in place))
 
 
-def _circle() -> Upstream:
+def _circle() -> UpstreamError:
     detail = "The pages lead in a circle: what was said to be the next one was there before."
-    return Upstream(detail, code="paging_circle", retryable=False)
+    return UpstreamError(detail, code="paging_circle", retryable=False)

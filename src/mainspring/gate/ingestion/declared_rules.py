@@ -8,15 +8,15 @@ from urllib.parse import parse_qsl, urlsplit
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.hosts import site_of
+from mainspring.definition.hosts import parse_url_host
 from mainspring.definition.paths import parse_path
 from mainspring.gate.egress.headers import check_names
-from mainspring.gate.ingestion.declared_mapping import mapping_findings
+from mainspring.gate.ingestion.declared_mapping import check_mapping
 
 _LIMITS: Final = Limits()
 
 
-def endpoint_findings(given: Mapping[str, Any], at: str = "") -> list[Finding]:
+def validate_endpoint(given: Mapping[str, Any], at: str = "") -> list[Finding]:
     """Everything that is wrong with the request of an endpoint that has the right shape."""
     found = list(_address(given, at))
     found += _headers(given, at)
@@ -29,9 +29,9 @@ def endpoint_findings(given: Mapping[str, Any], at: str = "") -> list[Finding]:
     return found
 
 
-def mapped_findings(mapping: Mapping[str, Any], at: str = "/mapping") -> list[Finding]:
+def validate_mapping(mapping: Mapping[str, Any], at: str = "/mapping") -> list[Finding]:
     """Everything that is wrong with a mapping that has the right shape."""
-    return [*_path(mapping["iterate"], f"{at}/iterate"), *mapping_findings(mapping, at)]
+    return [*_path(mapping["iterate"], f"{at}/iterate"), *check_mapping(mapping, at)]
 
 
 def _address(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
@@ -40,7 +40,7 @@ def _address(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
         detail = "Nothing is put into the address: it is plain text, and secrets least of all."
         way = "Put it into query or headers of the endpoint."
         yield Finding(f"{at}/url", detail, "template_in_url", way)
-    elif site_of(url) is None or "#" in url:
+    elif parse_url_host(url) is None or "#" in url:
         detail = "This URL has no host that can be checked."
         way = "Write it like https://api.example.com/path, without user names and #."
         yield Finding(f"{at}/url", detail, "bad_url", way)

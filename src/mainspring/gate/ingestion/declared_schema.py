@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mainspring.contracts.object_schema import object_schema, plain_object
+from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.workspace.pages.content import LONGEST_TYPE, TYPE_PATTERN
 
 METHODS: Final = ("GET", "POST")
@@ -51,7 +51,7 @@ QUERY: Final[Schema] = {
     "maxProperties": 50,
     "additionalProperties": {"type": "string", "maxLength": 4_000},
 }
-MAPPING: Final[Schema] = plain_object(
+MAPPING: Final[Schema] = build_object_part(
     {
         "iterate": {"description": "A JSONPath to every item of the answer.", **_PATH},
         "page_type": {"type": "string", "maxLength": LONGEST_TYPE, "pattern": TYPE_PATTERN},
@@ -76,7 +76,7 @@ MAPPING: Final[Schema] = plain_object(
 _PAGES: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": MOST_PAGES}
 _COUNTING: Final = ("next", "param", "start", "size_param", "size")
 PAGING: Final[Schema] = {
-    **plain_object(
+    **build_object_part(
         {
             "kind": {"enum": ["cursor", "page", "link"]},
             "next": {"description": "cursor: where an answer says the next one.", **_PATH},
@@ -106,7 +106,7 @@ PAGING: Final[Schema] = {
         },
     ],
 }
-CURSOR: Final[Schema] = plain_object(
+CURSOR: Final[Schema] = build_object_part(
     {
         "field": {"description": "A JSONPath in each item to what grows.", **_PATH},
         "param": {"description": "What is asked with the highest one so far.", **_WORD},
@@ -114,7 +114,7 @@ CURSOR: Final[Schema] = plain_object(
     },
     ["field", "param"],
 )
-RATE: Final[Schema] = plain_object(
+RATE: Final[Schema] = build_object_part(
     {"min_seconds": {"type": "number", "minimum": 0, "maximum": 60}}, ["min_seconds"]
 )
 _SOME_MAPPING: Final = {
@@ -139,7 +139,7 @@ def _none(schema: Schema) -> Schema:
     return {**schema, "x-mainspring-scope": "none"}
 
 
-INPUT: Final = object_schema(
+INPUT: Final = build_object_schema(
     {
         "source": _none({"description": "The slug of the integration.", **SOURCE}),
         "op": _none({"description": "Which of its endpoints this is.", **OP}),
@@ -155,7 +155,7 @@ INPUT: Final = object_schema(
         ),
         "cursor": _none(CURSOR),
         "rate": _none(
-            plain_object(
+            build_object_part(
                 {
                     **RATE["properties"],
                     "waits_first": {
@@ -194,7 +194,7 @@ INPUT: Final = object_schema(
         ({**_SOME, "rate": {"min_seconds": 3_600}}, "a run would take for ever"),
     ],
 )
-OUTPUT: Final = object_schema(
+OUTPUT: Final = build_object_schema(
     {
         "source": {"type": "string"},
         "op": {"type": "string"},
@@ -210,7 +210,7 @@ OUTPUT: Final = object_schema(
         "errors": {
             "description": "What could not be read or kept; the others went on.",
             "type": "array",
-            "items": plain_object(
+            "items": build_object_part(
                 {
                     "source_ref": {"type": "string"},
                     "detail": {"type": "string"},

@@ -25,7 +25,7 @@ _NOWHERE: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class ItemPath:
     """A place of an item, by names; a number is a position in a list."""
 
     parts: tuple[str, ...]
@@ -38,27 +38,27 @@ class Path:
 class ItemTemplate:
     """Text and places, in order."""
 
-    pieces: tuple[str | Path, ...]
+    pieces: tuple[str | ItemPath, ...]
 
     def render(self, item: Any, spelt: Mapping[int, str]) -> str:
         """The text for one item; a place that is not there is empty."""
         return "".join(
-            one if isinstance(one, str) else spell(found_at(item, one), spelt)
+            one if isinstance(one, str) else format_value(value_at_path(item, one), spelt)
             for one in self.pieces
         )
 
-    def lacks(self, item: Any) -> Path | None:
+    def lacks(self, item: Any) -> ItemPath | None:
         """The first place that says nothing by which the item could be known."""
         for one in self.pieces:
-            if isinstance(one, Path):
-                value = found_at(item, one)
+            if isinstance(one, ItemPath):
+                value = value_at_path(item, one)
                 empty = value is _NOWHERE or value is None or value == ""
                 if empty or isinstance(value, dict | list):
                     return one
         return None
 
 
-def found_at(item: Any, path: Path) -> Any:
+def value_at_path(item: Any, path: ItemPath) -> Any:
     """The value at a place; a value of its own where there is none."""
     value = item
     for part in path.parts:
@@ -73,7 +73,7 @@ def found_at(item: Any, path: Path) -> Any:
     return value
 
 
-def spell(value: Any, spelt: Mapping[int, str]) -> str:
+def format_value(value: Any, spelt: Mapping[int, str]) -> str:
     """A value as text: numbers as they were written, everything else as JSON spells it."""
     if value is _NOWHERE:
         return ""
@@ -92,28 +92,32 @@ def spell(value: Any, spelt: Mapping[int, str]) -> str:
 
 
 def _inner(value: Any, spelt: Mapping[int, str]) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else spell(value, spelt)
+    return (
+        json.dumps(value, ensure_ascii=False)
+        if isinstance(value, str)
+        else format_value(value, spelt)
+    )
 
 
-def read_template(text: str, at: str) -> tuple[ItemTemplate, list[Finding]]:
+def parse_item_template(text: str, at: str) -> tuple[ItemTemplate, list[Finding]]:
     """A template, and everything that is wrong with it."""
     # One that is too long is not read any further, so that it costs nobody anything.
     findings = list(_too_long(text, at))
     if findings:
         return ItemTemplate(()), findings
-    split = split_places(text)
+    split = split_placeholders(text)
     findings += _wrong_text("".join(one for one, place in split if not place), at)
-    pieces: list[str | Path] = []
+    pieces: list[str | ItemPath] = []
     for one, place in split:
-        problem = _wrong_place(one.strip(), at) if place else None
+        problem = _check_placeholder(one.strip(), at) if place else None
         if problem is not None:
             findings.append(problem)
         else:
-            pieces.append(Path(tuple(one.strip().split("."))) if place else one)
+            pieces.append(ItemPath(tuple(one.strip().split("."))) if place else one)
     return ItemTemplate(tuple(pieces)), findings
 
 
-def split_places(text: str) -> list[tuple[str, bool]]:
+def split_placeholders(text: str) -> list[tuple[str, bool]]:
     """Text and what stands between two braces each, in order; which of the two it is.
 
     Every character is looked at once, whatever braces there are.
@@ -146,7 +150,7 @@ def _wrong_text(bare: str, at: str) -> Iterator[Finding]:
         yield _format_spec(_FORMAT.findall(bare)[0], at)
 
 
-def _wrong_place(inside: str, at: str) -> Finding | None:
+def _check_placeholder(inside: str, at: str) -> Finding | None:
     if not inside:
         return Finding(at, "There is no name between the braces.", "template_empty")
     if inside.startswith(("publisher.", "secrets.")):

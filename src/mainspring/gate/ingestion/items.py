@@ -13,25 +13,25 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault, Finding, Problem
-from mainspring.contracts.integration import Broken, Item
+from mainspring.contracts.errors import Finding, InternalError, Problem
+from mainspring.contracts.integration import Item, UnreadableItem
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.plain_names import plain_name
+from mainspring.contracts.plain_names import clean_name
 from mainspring.definition.json_values import check_value
 from mainspring.workspace.pages.content import (
     LONGEST_REF,
     LONGEST_TITLE,
-    Writing,
-    findings_of,
+    PageDraft,
+    find_page_problems,
     refuse,
 )
-from mainspring.workspace.pages.ingesting import slug_from
+from mainspring.workspace.pages.ingesting import build_ingested_slug
 
 _UNREADABLE: Final = "\ufffd"
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class IngestionOrigin:
     """Where a portion came from: the integration, and the connection that it came over."""
 
     integration: str
@@ -48,25 +48,27 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class SortedItems:
     """A portion, as what can be kept and what cannot."""
 
     items: tuple[Item, ...]
-    pages: tuple[Writing, ...]
-    broken: tuple[Broken, ...]
+    pages: tuple[PageDraft, ...]
+    broken: tuple[UnreadableItem, ...]
     # What is told and makes no page.
     bare: tuple[Item, ...] = ()
 
 
-def sorted_items(found: Iterable[Item | Broken], origin: Origin, limits: Limits) -> Sorted:
+def sort_items(
+    found: Iterable[Item | UnreadableItem], origin: IngestionOrigin, limits: Limits
+) -> SortedItems:
     """Every item as a page, or with what is wrong with it; of one source_ref the last counts."""
-    items: dict[str, tuple[Item, Writing]] = {}
+    items: dict[str, tuple[Item, PageDraft]] = {}
     bare: dict[str, Item] = {}
-    broken: dict[str, Broken] = {}
+    broken: dict[str, UnreadableItem] = {}
     for one in found:
-        ref = short_ref(one.source_ref)
-        if isinstance(one, Broken):
-            broken[ref] = Broken(ref, one.problem)
+        ref = shorten_ref(one.source_ref)
+        if isinstance(one, UnreadableItem):
+            broken[ref] = UnreadableItem(ref, one.problem)
             continue
         try:
             check_item(one, origin, limits)
@@ -76,9 +78,9 @@ def sorted_items(found: Iterable[Item | Broken], origin: Origin, limits: Limits)
                 bare[ref] = one
             broken.pop(ref, None)
         except Problem as problem:
-            broken[ref] = Broken(ref, problem)
+            broken[ref] = UnreadableItem(ref, problem)
     kept = {ref: pair for ref, pair in items.items() if ref not in broken}
-    return Sorted(
+    return SortedItems(
         tuple(item for item, _ in kept.values()),
         tuple(page for _, page in kept.values()),
         tuple(broken.values()),
@@ -86,30 +88,30 @@ def sorted_items(found: Iterable[Item | Broken], origin: Origin, limits: Limits)
     )
 
 
-def check_item(item: Item, origin: Origin, limits: Limits) -> None:
+def check_item(item: Item, origin: IngestionOrigin, limits: Limits) -> None:
     """Refuses what no page and no event can hold."""
     if item.event is not None and item.event not in origin.events:
-        raise Fault(
+        raise InternalError(
             f"The integration {origin.integration} tells of {item.event}, which it has not "
             "declared.",
             code="event_undeclared",
             retryable=False,
         )
-    if item.source_ref != short_ref(item.source_ref):
+    if item.source_ref != shorten_ref(item.source_ref):
         detail = f"A source_ref has 1 to {LONGEST_REF} characters, all of which can be kept."
         refuse([Finding("/source_ref", detail, "page_source_ref")])
     told = {"frontmatter": dict(item.frontmatter), "payload": dict(item.payload)}
     check_value({**told, "news": item.news}, limits)
 
 
-def page_of(item: Item, origin: Origin, limits: Limits) -> Writing:
+def page_of(item: Item, origin: IngestionOrigin, limits: Limits) -> PageDraft:
     """The page of one item; ``Invalid`` when it cannot be kept."""
-    title = _readable(plain_name(item.title))
+    title = _readable(clean_name(item.title))
     if len(title) > LONGEST_TITLE:
         title = f"{title[: LONGEST_TITLE - 1]}…"
     title = title or item.type.replace("_", " ").capitalize()
-    page = Writing(
-        slug=slug_from(title, item.source_ref),
+    page = PageDraft(
+        slug=build_ingested_slug(title, item.source_ref),
         type=item.type,
         title=title,
         body=_readable(item.body),
@@ -117,11 +119,11 @@ def page_of(item: Item, origin: Origin, limits: Limits) -> Writing:
         source_ref=item.source_ref,
         provenance=origin.provenance(),
     )
-    refuse(findings_of(page, limits))
+    refuse(find_page_problems(page, limits))
     return page
 
 
-def payload_of(item: Item, slug: str, origin: Origin) -> dict[str, Any]:
+def build_event_payload(item: Item, slug: str, origin: IngestionOrigin) -> dict[str, Any]:
     """What is told of a new item; with the slug of its page where the event has a place for it."""
     told = dict(item.payload)
     if item.event is not None and "page_slug" in origin.events[item.event]:
@@ -129,7 +131,7 @@ def payload_of(item: Item, slug: str, origin: Origin) -> dict[str, Any]:
     return told
 
 
-def short_ref(ref: str) -> str:
+def shorten_ref(ref: str) -> str:
     """A reference that can be kept; a longer one is told by its beginning and a mark."""
     ref = _readable(ref)
     if 0 < len(ref) <= LONGEST_REF:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import orjson
 
-from mainspring.contracts.integration import Broken
+from mainspring.contracts.integration import UnreadableItem
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -37,7 +37,7 @@ async def record_problems(
     workspace_id: UUID,
     integration: str,
     connection_id: UUID | None,
-    broken: Sequence[Broken],
+    broken: Sequence[UnreadableItem],
 ) -> None:
     """Keeps each with its problem; one that is known is counted again."""
     if broken:

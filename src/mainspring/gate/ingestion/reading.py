@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.capability import Route
-from mainspring.contracts.errors import Expired, Fault
-from mainspring.contracts.integration import Broken, Item, Poll, Portion, Source
+from mainspring.contracts.capability import ConnectionRoute
+from mainspring.contracts.errors import Expired, InternalError
+from mainspring.contracts.integration import Item, ItemBatch, Poll, Source, UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.gate.context import GateContext
-from mainspring.gate.ingestion.cursors import NO_CONNECTION, Bookmark, Cursor
-from mainspring.gate.ingestion.items import Origin
-from mainspring.gate.ingestion.sources import Reachable
-from mainspring.gate.ingestion.writing import Ingested, ingest_items
-from mainspring.store.walls import Walled
-from mainspring.workspace.pages.keep import Writer, writer_of
+from mainspring.gate.ingestion.cursors import NO_CONNECTION, Cursor, PollCursor
+from mainspring.gate.ingestion.items import IngestionOrigin
+from mainspring.gate.ingestion.sources import DataSource
+from mainspring.gate.ingestion.writing import IngestedBatch, ingest_items
+from mainspring.store.walls import WorkspaceDatabase
+from mainspring.workspace.pages.keep import PageWriter, get_page_writer
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
@@ -34,11 +34,11 @@ POLL_PORTIONS: Final = 100
 
 
 @dataclass(slots=True)
-class Harvest:
+class IngestionResult:
     """What a call has brought in so far."""
 
     slugs: list[str] = field(default_factory=list)
-    broken: list[Broken] = field(default_factory=list)
+    broken: list[UnreadableItem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     # Pages that were there already and said the same.
     known: int = 0
@@ -46,7 +46,7 @@ class Harvest:
     seen: int = 0
     more: bool = False
 
-    def add(self, ingested: Ingested, portion: Portion) -> None:
+    def add(self, ingested: IngestedBatch, portion: ItemBatch) -> None:
         self.slugs += [one.slug for one in ingested.written]
         self.broken += ingested.broken
         self.known += len(ingested.pages) - len(ingested.written)
@@ -54,7 +54,7 @@ class Harvest:
         if portion.note and portion.note not in self.notes:
             self.notes.append(portion.note)
 
-    def join(self, other: Harvest) -> None:
+    def join(self, other: IngestionResult) -> None:
         """Adds what another poll of the same call brought."""
         self.slugs += other.slugs
         self.broken += other.broken
@@ -65,18 +65,20 @@ class Harvest:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class IngestionReader:
     """One call's way to one integration, opened over its connection."""
 
     ctx: CallContext
-    origin: Origin
-    by: Writer
-    house: Walled
+    origin: IngestionOrigin
+    by: PageWriter
+    house: WorkspaceDatabase
     limits: Limits
 
-    async def fetch(self, source: Source, given: Mapping[str, Any], most: int | None) -> Harvest:
+    async def fetch(
+        self, source: Source, given: Mapping[str, Any], most: int | None
+    ) -> IngestionResult:
         """Everything that fits the input, to the end or to the most that one call brings."""
-        found, cursor = Harvest(), None
+        found, cursor = IngestionResult(), None
         for _ in range(MOST_PORTIONS):
             portion = await source.read(self.ctx, given, cursor)
             left = None if most is None else most - found.seen
@@ -89,17 +91,17 @@ class Reading:
             cursor = portion.cursor
         return found
 
-    async def poll(self, poll: Poll) -> Harvest:
+    async def poll(self, poll: Poll) -> IngestionResult:
         """What is new since the last time; a place that is not known any more is left for the
         beginning, where what is there already is written no second time.
         """
         account = self.ctx.account
         connection = NO_CONNECTION if account is None else account.connection_id
         settings = {} if account is None else dict(account.settings)
-        mark = Bookmark(self.by.workspace_id, connection, poll.name)
+        mark = PollCursor(self.by.workspace_id, connection, poll.name)
         async with self.house.acquire() as link:
             cursor = await mark.read(link)
-        found, begun_again = Harvest(), False
+        found, begun_again = IngestionResult(), False
         for _ in range(POLL_PORTIONS):
             kept = cursor
             try:
@@ -119,17 +121,19 @@ class Reading:
             cursor = portion.cursor
         return found
 
-    async def _kept(self, items: Sequence[Item | Broken]) -> Ingested:
-        async def work(tx: Transaction) -> Ingested:
+    async def _kept(self, items: Sequence[Item | UnreadableItem]) -> IngestedBatch:
+        async def work(tx: Transaction) -> IngestedBatch:
             return await ingest_items(tx, items, self.origin, self.by, self.limits)
 
         return await self.house.run_retrying(work)
 
-    async def _moved(self, portion: Portion, mark: Bookmark, read_from: Cursor) -> Ingested | None:
+    async def _moved(
+        self, portion: ItemBatch, mark: PollCursor, read_from: Cursor
+    ) -> IngestedBatch | None:
         """Writes a portion and where the next one begins; None: somebody else has moved on."""
         tries = 0
 
-        async def work(tx: Transaction) -> Ingested | None:
+        async def work(tx: Transaction) -> IngestedBatch | None:
             nonlocal tries
             tries += 1
             stands = await mark.hold(tx)
@@ -147,15 +151,19 @@ class Reading:
         return await self.house.run_retrying(work)
 
 
-async def open_reading(
-    ctx: CallContext, to: Reachable, database: Database, limits: Limits, route: Route | None = None
-) -> Reading:
+async def open_reader(
+    ctx: CallContext,
+    to: DataSource,
+    database: Database,
+    limits: Limits,
+    route: ConnectionRoute | None = None,
+) -> IngestionReader:
     """Opens the caller's connection to an integration; a problem where there is none."""
     if not isinstance(ctx, GateContext) or ctx.connect is None:
-        raise Fault("This call cannot open a connection.", retryable=False)
+        raise InternalError("This call cannot open a connection.", retryable=False)
     way = await ctx.connect(route or to.route)
     inside = replace(ctx, http=way.http, account=way.account)
     connection = None if way.account is None else way.account.connection_id
-    by = replace(writer_of(ctx), source=to.name)
-    house = Walled(database, ctx.actor.workspace_id)
-    return Reading(inside, to.origin(connection), by, house, limits)
+    by = replace(get_page_writer(ctx), source=to.name)
+    house = WorkspaceDatabase(database, ctx.actor.workspace_id)
+    return IngestionReader(inside, to.origin(connection), by, house, limits)

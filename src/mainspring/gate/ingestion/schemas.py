@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from mainspring.gate.ingestion.sources import Reachables
+from mainspring.gate.ingestion.sources import DataSources
 
 REQUEST_MOST: Final = 1_000
 MOST_LISTED: Final = 500
@@ -21,7 +21,7 @@ def _source(names: Sequence[str], words: str) -> Schema:
     return {**shown, "enum": list(names)} if names else shown
 
 
-def fetch_input(reachable: Reachables) -> Schema:
+def fetch_input(reachable: DataSources) -> Schema:
     """What fetch_from_integration takes: a source, and one of two ways to say what."""
     names = reachable.fetched
     source = "gmail" if "gmail" in names or not names else names[0]
@@ -69,7 +69,7 @@ def fetch_input(reachable: Reachables) -> Schema:
     }
 
 
-def _question(reachable: Reachables, name: str) -> Mapping[str, Any]:
+def _question(reachable: DataSources, name: str) -> Mapping[str, Any]:
     one = reachable.get(name)
     if one is None or one.source is None:
         return {"input": {"query": "from:noah ethera", "limit": 100}}
@@ -77,7 +77,7 @@ def _question(reachable: Reachables, name: str) -> Mapping[str, Any]:
     return {"input": examples[0]}
 
 
-def _inputs(reachable: Reachables) -> str:
+def _inputs(reachable: DataSources) -> str:
     told = []
     for name in reachable.fetched:
         source = reachable[name].source
@@ -145,8 +145,8 @@ FETCHED: Final[Schema] = {
 }
 
 
-def poll_input(reachable: Reachables) -> Schema:
-    names = reachable.polled
+def poll_input(reachable: DataSources) -> Schema:
+    names = reachable.poll_names
     source = "gmail" if "gmail" in names or not names else names[0]
     return {
         "$schema": _DIALECT,
@@ -194,7 +194,7 @@ POLLED: Final[Schema] = {
 }
 
 
-def problems_input(reachable: Reachables) -> Schema:
+def problems_input(reachable: DataSources) -> Schema:
     return {
         "$schema": _DIALECT,
         "type": "object",

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from mainspring.contracts.capability import Route
+from mainspring.contracts.capability import ConnectionRoute
 from mainspring.contracts.integration import Integration, Poll, Source
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.manifest import source_of
+from mainspring.contracts.manifest import get_source_name
 from mainspring.definition.json_schema import Validator, compile_schema
-from mainspring.gate.ingestion.items import Origin
+from mainspring.gate.ingestion.items import IngestionOrigin
 
 # Ways to be let in that a member has to open themselves.
 _OWN: Final = frozenset({"token", "oauth"})
 
 
 @dataclass(frozen=True, slots=True)
-class Reachable:
+class DataSource:
     """One integration that data comes from."""
 
     integration: Integration
@@ -30,43 +30,43 @@ class Reachable:
     polls: Mapping[str, Poll]
 
     @property
-    def route(self) -> Route:
+    def route(self) -> ConnectionRoute:
         """The way there, over the connection of whoever asks."""
         return route_to(self.integration)
 
-    def origin(self, connection_id: UUID | None) -> Origin:
+    def origin(self, connection_id: UUID | None) -> IngestionOrigin:
         """What is known of where its items come from."""
         events = {
             one.type: frozenset(one.payload_schema.get("properties", ()))
             for one in self.integration.events
         }
-        return Origin(self.integration.id, self.name, events, connection_id)
+        return IngestionOrigin(self.integration.id, self.name, events, connection_id)
 
 
-def route_to(integration: Integration) -> Route:
+def route_to(integration: Integration) -> ConnectionRoute:
     """The way to an integration: its own hosts, over a connection where it needs one."""
     manifest = integration.manifest
     needs: Literal["needed", "none"] = "needed" if manifest["auth"]["kind"] in _OWN else "none"
-    return Route(integration.id, frozenset(manifest["hosts"]), needs)
+    return ConnectionRoute(integration.id, frozenset(manifest["hosts"]), needs)
 
 
-class Reachables(Mapping[str, Reachable]):
+class DataSources(Mapping[str, DataSource]):
     """What of the shelf can be read, by the name that it is asked for by."""
 
     def __init__(self, shelf: Iterable[Integration], limits: Limits) -> None:
-        found: dict[str, Reachable] = {}
+        found: dict[str, DataSource] = {}
         for one in shelf:
-            usual = source_of(one.manifest)
+            usual = get_source_name(one.manifest)
             for source in one.sources:
                 shape = compile_schema(source.input_schema, limits)
                 polls = {poll.name: poll for poll in one.polls} if source.name == usual else {}
-                found[source.name] = Reachable(one, source.name, source, shape, polls)
+                found[source.name] = DataSource(one, source.name, source, shape, polls)
             if one.polls and usual not in found:
                 polls = {poll.name: poll for poll in one.polls}
-                found[usual] = Reachable(one, usual, None, None, polls)
+                found[usual] = DataSource(one, usual, None, None, polls)
         self._all = found
 
-    def __getitem__(self, name: str) -> Reachable:
+    def __getitem__(self, name: str) -> DataSource:
         return self._all[name]
 
     def __iter__(self) -> Any:
@@ -81,6 +81,6 @@ class Reachables(Mapping[str, Reachable]):
         return sorted(name for name, one in self.items() if one.source is not None)
 
     @property
-    def polled(self) -> list[str]:
+    def poll_names(self) -> list[str]:
         """Those that are looked at again and again."""
         return sorted(name for name, one in self.items() if one.polls)

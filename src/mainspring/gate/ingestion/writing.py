@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from mainspring.contracts.event import LONGEST_SOURCE, EventRow
-from mainspring.contracts.ids import new_id
-from mainspring.contracts.integration import Broken, Item
+from mainspring.contracts.ids import generate_id
+from mainspring.contracts.integration import Item, UnreadableItem
 from mainspring.contracts.limits import Limits
-from mainspring.gate.ingestion.items import Origin, payload_of, short_ref, sorted_items
+from mainspring.gate.ingestion.items import (
+    IngestionOrigin,
+    build_event_payload,
+    shorten_ref,
+    sort_items,
+)
 from mainspring.gate.ingestion.problems import forget_problems, record_problems
 from mainspring.store.events import append_events
-from mainspring.workspace.pages.content import Writing
+from mainspring.workspace.pages.content import PageDraft
 from mainspring.workspace.pages.ingesting import ingest_all
-from mainspring.workspace.pages.keep import Kept, Writer
+from mainspring.workspace.pages.keep import PageWriter, WriteResult
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -36,33 +41,33 @@ _BODIES = """
 
 
 @dataclass(frozen=True, slots=True)
-class Ingested:
+class IngestedBatch:
     """What became of a portion."""
 
-    pages: tuple[Kept, ...] = ()
-    broken: tuple[Broken, ...] = ()
+    pages: tuple[WriteResult, ...] = ()
+    broken: tuple[UnreadableItem, ...] = ()
 
     @property
-    def written(self) -> tuple[Kept, ...]:
+    def written(self) -> tuple[WriteResult, ...]:
         """The pages that are new or say something new."""
         return tuple(one for one in self.pages if one.became in _WRITTEN)
 
 
 async def ingest_items(
     tx: Transaction,
-    found: Iterable[Item | Broken],
-    origin: Origin,
-    by: Writer,
+    found: Iterable[Item | UnreadableItem],
+    origin: IngestionOrigin,
+    by: PageWriter,
     limits: Limits,
     *,
     tells_bare: bool = False,
-) -> Ingested:
+) -> IngestedBatch:
     """Keeps every item as its page and tells of those that are new, once.
 
     The same again writes nothing. One that cannot be read or kept is recorded with its problem.
     What makes no page is told only to one who keeps the place that has passed it.
     """
-    sorted_out = sorted_items(found, origin, limits)
+    sorted_out = sort_items(found, origin, limits)
     before = await _news_before(tx, sorted_out.items, by) if origin.events else {}
     bodies = await _bodies(tx, sorted_out.items, by)
     pages = [
@@ -76,58 +81,58 @@ async def ingest_items(
     await append_events(tx, told)
     space = by.workspace_id
     await record_problems(tx, space, origin.integration, origin.connection_id, sorted_out.broken)
-    readable = [short_ref(item.source_ref) for item in sorted_out.items]
+    readable = [shorten_ref(item.source_ref) for item in sorted_out.items]
     await forget_problems(tx, space, origin.integration, readable)
-    return Ingested(tuple(kept), sorted_out.broken)
+    return IngestedBatch(tuple(kept), sorted_out.broken)
 
 
-async def _news_before(tx: Transaction, items: Sequence[Item], by: Writer) -> dict[str, str]:
+async def _news_before(tx: Transaction, items: Sequence[Item], by: PageWriter) -> dict[str, str]:
     """The last news that was told of each page which tells of several."""
     refs = [one.source_ref for one in items]
     rows = await tx.fetch(_NEWS, by.workspace_id, refs) if refs else []
     return {row["source_ref"]: row["news"] for row in rows}
 
 
-def _with_news(page: Writing, item: Item, before: Mapping[str, str]) -> Writing:
+def _with_news(page: PageDraft, item: Item, before: Mapping[str, str]) -> PageDraft:
     """A page that remembers which news was told of it last."""
     news = item.news or before.get(item.source_ref)
     return replace(page, provenance={**page.provenance, NEWS: news}) if news else page
 
 
-async def _bodies(tx: Transaction, items: Sequence[Item], by: Writer) -> dict[str, str]:
+async def _bodies(tx: Transaction, items: Sequence[Item], by: PageWriter) -> dict[str, str]:
     """The texts of pages that are there, of which only what is told of them was read."""
     refs = [one.source_ref for one in items if one.keeps_body]
     rows = await tx.fetch(_BODIES, by.workspace_id, refs) if refs else []
     return {row["source_ref"]: row["body"] for row in rows}
 
 
-def _with_body(page: Writing, bodies: Mapping[str, str]) -> Writing:
+def _with_body(page: PageDraft, bodies: Mapping[str, str]) -> PageDraft:
     known = bodies.get(str(page.source_ref))
     return page if known is None else replace(page, body=known)
 
 
 def _events(
     items: Sequence[Item],
-    kept: Sequence[Kept],
+    kept: Sequence[WriteResult],
     before: Mapping[str, str],
-    origin: Origin,
-    by: Writer,
+    origin: IngestionOrigin,
+    by: PageWriter,
 ) -> list[EventRow]:
     return [
         _event(item, page.slug, origin, by)
         for item, page in zip(items, kept, strict=True)
-        if item.event is not None and _is_told(item, page, before)
+        if item.event is not None and _is_announced(item, page, before)
     ]
 
 
-def _is_told(item: Item, page: Kept, before: Mapping[str, str]) -> bool:
+def _is_announced(item: Item, page: WriteResult, before: Mapping[str, str]) -> bool:
     if page.became == "created":
         return True
     known = item.news is None or before.get(item.source_ref) == item.news
     return page.became == "updated" and not known
 
 
-def _event(item: Item, slug: str, origin: Origin, by: Writer) -> EventRow:
-    payload = orjson.dumps(payload_of(item, slug, origin)).decode()
+def _event(item: Item, slug: str, origin: IngestionOrigin, by: PageWriter) -> EventRow:
+    payload = orjson.dumps(build_event_payload(item, slug, origin)).decode()
     source = item.source_ref[:LONGEST_SOURCE]
-    return EventRow(by.workspace_id, new_id(), str(item.event), source, payload, by.run_id)
+    return EventRow(by.workspace_id, generate_id(), str(item.event), source, payload, by.run_id)

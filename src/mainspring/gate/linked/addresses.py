@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mainspring.contracts.errors import Denied, Finding
-from mainspring.definition.json_values import canonical
-from mainspring.store.walls import Walled
+from mainspring.contracts.errors import Finding, PermissionDenied
+from mainspring.definition.json_values import encode_canonical
+from mainspring.store.walls import WorkspaceDatabase
 from mainspring.workspace.boards.links import is_linked
 
 if TYPE_CHECKING:
@@ -24,11 +24,13 @@ async def check_linked(
     """Refuses a run that asks for what no board of its workspace is linked to."""
     if ctx.run is None:
         return
-    inside = Walled(database, ctx.actor.workspace_id)
+    inside = WorkspaceDatabase(database, ctx.actor.workspace_id)
     async with inside.acquire() as reading:
-        if await is_linked(reading, ctx.actor.workspace_id, kind, canonical(dict(ref)).decode()):
+        if await is_linked(
+            reading, ctx.actor.workspace_id, kind, encode_canonical(dict(ref)).decode()
+        ):
             return
-    raise Denied(
+    raise PermissionDenied(
         "A run reads only addresses that a board of its workspace is linked to.",
         code="not_linked",
         findings=[Finding(at, "No board is linked to this.", "not_linked")],

@@ -9,11 +9,11 @@ from mainspring.contracts.capability import (
     Audience,
     Capability,
     Effect,
-    capability_of,
+    build_capability,
 )
 from mainspring.contracts.limits import Limits
 from mainspring.gate.linked import linking, refreshing
-from mainspring.gate.linked.adapters import Linkables
+from mainspring.gate.linked.adapters import LinkableResources
 from mainspring.workspace.boards.link_shapes import (
     LINK_FIELDS,
     LINKS,
@@ -32,22 +32,22 @@ from mainspring.workspace.boards.shapes import (
     PART_NAME,
     READS,
     SOME_BOARD,
-    Schema,
-    asked,
-    thing,
+    JsonSchema,
+    object_of,
+    schema_with_examples,
 )
-from mainspring.workspace.house_automations import HouseAutomations
+from mainspring.workspace.house_automations import BuiltInAutomations
 
 if TYPE_CHECKING:
     from mainspring.store.database import Database
 
-_SHORT: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 100}
-_LINK_ID: Final[Schema] = {"description": "The link.", **ID}
-_RECIPE_ID: Final[Schema] = {"description": "The recipe.", **ID}
+_SHORT: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": 100}
+_LINK_ID: Final[JsonSchema] = {"description": "The link.", **ID}
+_RECIPE_ID: Final[JsonSchema] = {"description": "The recipe.", **ID}
 _MADE_BY_PEOPLE: Final = Annotations(
     effect=Effect.KEEP, transactional=True, seconds=0.3, audience=Audience.PEOPLE
 )
-_OF_RECIPE: Final[dict[str, Schema]] = {
+_OF_RECIPE: Final[dict[str, JsonSchema]] = {
     "link_id": _LINK_ID,
     "dataset_name": {
         "description": "It is made at once, empty, when it is not there.",
@@ -74,7 +74,7 @@ _OF_RECIPE: Final[dict[str, Schema]] = {
         **FIELD,
     },
 }
-_TOLD: Final[dict[str, Schema]] = {
+_TOLD: Final[dict[str, JsonSchema]] = {
     "recipe_id": ID,
     "board_id": ID,
     "dataset": {"type": "string"},
@@ -90,7 +90,9 @@ _TOLD: Final[dict[str, Schema]] = {
     "problems": {
         "description": "The first of those, each by its place in the answer.",
         "type": "array",
-        "items": thing({"row": COUNT, "detail": {"type": "string"}, "code": {"type": "string"}}),
+        "items": object_of(
+            {"row": COUNT, "detail": {"type": "string"}, "code": {"type": "string"}}
+        ),
     },
     "renamed": {
         "description": "Fields that have another name here, as the board writes theirs itself.",
@@ -98,7 +100,7 @@ _TOLD: Final[dict[str, Schema]] = {
         "additionalProperties": {"type": "string"},
     },
 }
-_FOUND: Final[dict[str, Schema]] = {
+_FOUND: Final[dict[str, JsonSchema]] = {
     "kind": {"type": "string"},
     "op": {"type": "string"},
     "rows": {"type": "array", "items": {"type": "object"}},
@@ -108,7 +110,7 @@ _FOUND: Final[dict[str, Schema]] = {
     "problems": {
         "description": "The first of those.",
         "type": "array",
-        "items": thing({"detail": {"type": "string"}, "code": {"type": "string"}}),
+        "items": object_of({"detail": {"type": "string"}, "code": {"type": "string"}}),
     },
 }
 _SOME_TOLD: Final[dict[str, Any]] = {
@@ -130,7 +132,10 @@ _SOME_TOLD: Final[dict[str, Any]] = {
 
 
 def linked_capabilities(
-    kinds: Linkables, automations: HouseAutomations, limits: Limits, database: Database | None
+    kinds: LinkableResources,
+    automations: BuiltInAutomations,
+    limits: Limits,
+    database: Database | None,
 ) -> tuple[Capability, ...]:
     """Everything about links, over what this installation can read."""
     return (
@@ -144,7 +149,7 @@ def linked_capabilities(
     )
 
 
-def _create_link(kinds: Linkables) -> Capability:
+def _create_link(kinds: LinkableResources) -> Capability:
     some = {
         "board_id": SOME_BOARD,
         "kind": "github",
@@ -158,7 +163,7 @@ def _create_link(kinds: Linkables) -> Capability:
         "fills a dataset from it. Nothing is read yet. For what only you are let in to, give "
         "integration_provider: your own connection is used then, and must be there. Adapters "
         f"here: {kinds.listed()}.",
-        input_schema=asked(
+        input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,
                 "kind": {"description": f"The adapter: {kinds.listed()}.", **_SHORT},
@@ -183,7 +188,9 @@ def _create_link(kinds: Linkables) -> Capability:
             ({**some, "display_name": ""}, "it has a name"),
             ({"kind": "github", "ref": {}, "display_name": "x"}, "which board?"),
         ),
-        output_schema=asked(LINK_FIELDS, list(LINK_FIELDS), [SOME_LINK], ({}, "which link?")),
+        output_schema=schema_with_examples(
+            LINK_FIELDS, list(LINK_FIELDS), [SOME_LINK], ({}, "which link?")
+        ),
         handler=linking.create_link(kinds),
         annotations=Annotations(
             effect=Effect.KEEP,
@@ -195,7 +202,9 @@ def _create_link(kinds: Linkables) -> Capability:
     )
 
 
-def _create_recipe(kinds: Linkables, automations: HouseAutomations, limits: Limits) -> Capability:
+def _create_recipe(
+    kinds: LinkableResources, automations: BuiltInAutomations, limits: Limits
+) -> Capability:
     some = {
         "link_id": SOME_LINK_ID,
         "dataset_name": "prs",
@@ -209,7 +218,7 @@ def _create_recipe(kinds: Linkables, automations: HouseAutomations, limits: Limi
         "its row_id for as long as its key is there. With refresh_cron, an automation refreshes "
         "it, at once active; without one, refresh_dataset does. Operations here: "
         f"{', '.join(operations) or 'none'}.",
-        input_schema=asked(
+        input_schema=schema_with_examples(
             _OF_RECIPE,
             ["link_id", "dataset_name", "adapter_op"],
             [
@@ -225,7 +234,7 @@ def _create_recipe(kinds: Linkables, automations: HouseAutomations, limits: Limi
             ({**some, "params": "all"}, "arguments are an object"),
             ({"dataset_name": "prs", "adapter_op": "github.list_open_prs"}, "from which link?"),
         ),
-        output_schema=asked(
+        output_schema=schema_with_examples(
             RECIPE_FIELDS, list(RECIPE_FIELDS), [SOME_RECIPE], ({}, "which recipe?")
         ),
         handler=linking.create_recipe(kinds, automations, limits),
@@ -233,7 +242,7 @@ def _create_recipe(kinds: Linkables, automations: HouseAutomations, limits: Limi
     )
 
 
-def _refresh(kinds: Linkables, limits: Limits, database: Database | None) -> Capability:
+def _refresh(kinds: LinkableResources, limits: Limits, database: Database | None) -> Capability:
     return Capability(
         id="refresh_dataset",
         description="Refresh a dataset from its link\n\n"
@@ -241,20 +250,22 @@ def _refresh(kinds: Linkables, limits: Limits, database: Database | None) -> Cap
         "changed, nothing is written. A row that does not fit is told and left out, the others "
         "go on. What goes wrong is kept with the recipe, so that the board shows it.",
         input_schema=_only("recipe_id", _RECIPE_ID, SOME_RECIPE_ID),
-        output_schema=asked(_TOLD, list(_TOLD), [_SOME_TOLD], ({"total": 1}, "of what?")),
+        output_schema=schema_with_examples(
+            _TOLD, list(_TOLD), [_SOME_TOLD], ({"total": 1}, "of what?")
+        ),
         handler=refreshing.refresh_handler(kinds, limits, database),
         annotations=Annotations(effect=Effect.KEEP, seconds=10.0),
     )
 
 
 def _list() -> Capability:
-    return capability_of(
+    return build_capability(
         "list_board_links",
         "List the links of a board",
         "Each with its recipes: when they were refreshed, how many rows they brought, and what "
         "went wrong.",
         _only("board_id", BOARD_ID, SOME_BOARD),
-        asked(
+        schema_with_examples(
             {"board_id": ID, "links": LINKS},
             ["board_id", "links"],
             [{"board_id": SOME_BOARD, "links": [{**SOME_LINK, "recipes": [SOME_RECIPE]}]}],
@@ -266,13 +277,13 @@ def _list() -> Capability:
 
 
 def _delete_link() -> Capability:
-    return capability_of(
+    return build_capability(
         "delete_board_link",
         "Delete a link of a board",
         "Its recipes go with it and the automations that refreshed them are archived. The rows "
         "stay as they are.",
         _only("link_id", _LINK_ID, SOME_LINK_ID),
-        asked(
+        schema_with_examples(
             {"link_id": ID, "board_id": ID, "deleted": {"const": True}, "recipes": COUNT},
             ["link_id", "board_id", "deleted", "recipes"],
             [{"link_id": SOME_LINK_ID, "board_id": SOME_BOARD, "deleted": True, "recipes": 1}],
@@ -290,12 +301,12 @@ def _delete_recipe() -> Capability:
         "dataset_name": "prs",
         "deleted": True,
     }
-    return capability_of(
+    return build_capability(
         "delete_dataset_recipe",
         "Stop filling a dataset from a link",
         "The automation that refreshed it is archived. The rows stay as they are.",
         _only("recipe_id", _RECIPE_ID, SOME_RECIPE_ID),
-        asked(
+        schema_with_examples(
             {
                 "recipe_id": ID,
                 "board_id": ID,
@@ -311,7 +322,7 @@ def _delete_recipe() -> Capability:
     )
 
 
-def _query(kinds: Linkables, limits: Limits, database: Database | None) -> Capability:
+def _query(kinds: LinkableResources, limits: Limits, database: Database | None) -> Capability:
     some = {
         "kind": "github",
         "op": "github.list_open_prs",
@@ -332,7 +343,7 @@ def _query(kinds: Linkables, limits: Limits, database: Database | None) -> Capab
         "Asks an adapter without a board and keeps nothing. Your own connection is used where "
         "there is one; a run uses its owner's, and reads only addresses that a board is linked "
         f"to. Adapters here: {kinds.listed()}.",
-        input_schema=asked(
+        input_schema=schema_with_examples(
             {
                 "kind": {"description": f"The adapter: {kinds.listed()}.", **_SHORT},
                 "op": {"description": "One of its operations.", **_SHORT},
@@ -350,7 +361,9 @@ def _query(kinds: Linkables, limits: Limits, database: Database | None) -> Capab
             ({"kind": "github", "ref": {}}, "what of it?"),
             ({**some, "ref": "octo/hello"}, "a reference is an object"),
         ),
-        output_schema=asked(_FOUND, list(_FOUND), [answer], ({"rows": []}, "of what?")),
+        output_schema=schema_with_examples(
+            _FOUND, list(_FOUND), [answer], ({"rows": []}, "of what?")
+        ),
         handler=refreshing.query_handler(kinds, limits, database),
         annotations=Annotations(
             effect=Effect.READ,
@@ -361,8 +374,8 @@ def _query(kinds: Linkables, limits: Limits, database: Database | None) -> Capab
     )
 
 
-def _only(name: str, shape: Schema, some: str) -> Schema:
-    return asked(
+def _only(name: str, shape: JsonSchema, some: str) -> JsonSchema:
+    return schema_with_examples(
         {name: shape},
         [name],
         [{name: some}],

@@ -10,30 +10,30 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.capability import CapabilityHandler, there
-from mainspring.contracts.errors import Denied, Finding, Invalid
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.capability import CapabilityHandler, require_part
+from mainspring.contracts.errors import Finding, Invalid, PermissionDenied
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.plain_names import check_plain_name
 from mainspring.definition.cron import parse_cron
-from mainspring.gate.linked.adapters import Linkable, Linkables, refuse
+from mainspring.gate.linked.adapters import LinkableResource, LinkableResources, raise_findings
 from mainspring.workspace.boards.columns import SERVER_KEYS
-from mainspring.workspace.boards.finding import datasets_of, find_board, open_board
+from mainspring.workspace.boards.finding import find_board, list_board_datasets, open_board
 from mainspring.workspace.boards.links import (
-    Link,
+    BoardLink,
     add_link,
     add_recipe,
     check_free,
     find_link,
     find_recipe,
-    links_of_board,
-    recipes_of_link,
+    list_board_links,
+    list_link_recipes,
     remove_link,
     remove_recipe,
 )
 from mainspring.workspace.boards.membership import check_may_write
 from mainspring.workspace.boards.refreshing import check_own_rows, prepare_dataset
-from mainspring.workspace.house_automations import HouseAutomations, put_away
+from mainspring.workspace.house_automations import BuiltInAutomations, put_away
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 Arguments = Mapping[str, Any]
 
 
-def link_findings(kinds: Linkables, given: Arguments) -> Sequence[Finding]:
+def link_findings(kinds: LinkableResources, given: Arguments) -> Sequence[Finding]:
     """What is wrong with a new link, told before anything is looked up."""
     one = kinds.get(given["kind"])
     if one is None:
@@ -50,10 +50,10 @@ def link_findings(kinds: Linkables, given: Arguments) -> Sequence[Finding]:
     return [*one.ref_findings(given["ref"]), *_provider_findings(one, given)]
 
 
-def create_link(kinds: Linkables) -> CapabilityHandler:
+def create_link(kinds: LinkableResources) -> CapabilityHandler:
     async def create(ctx: CallContext, given: Arguments) -> dict[str, Any]:
         one = kinds[given["kind"]]
-        whose = _whose(ctx, one, given)
+        whose = _connection_owner(ctx, one, given)
         board = await open_board(ctx, given, hold=True)
         ref = one.adapter.normal(given["ref"])
         link = await add_link(
@@ -71,25 +71,29 @@ def create_link(kinds: Linkables) -> CapabilityHandler:
 
 
 def create_recipe(
-    kinds: Linkables, automations: HouseAutomations, limits: Limits
+    kinds: LinkableResources, automations: BuiltInAutomations, limits: Limits
 ) -> CapabilityHandler:
     async def create(ctx: CallContext, given: Arguments) -> dict[str, Any]:
         space = ctx.actor.workspace_id
         link = await find_link(ctx.tx, space, UUID(given["link_id"]))
         one = kinds.kept(link.kind)
-        refuse(_recipe_findings(one, given), "The recipe")
+        raise_findings(_recipe_findings(one, given), "The recipe")
         _check_mine(ctx, link)
         board = await open_board(ctx, {"board_id": link.board_id}, hold=True)
         await check_free(ctx, board.id, given["dataset_name"])
         await check_own_rows(ctx, board.id, given["dataset_name"])
-        if given["dataset_name"] not in {known.name for known in await datasets_of(ctx, board)}:
+        if given["dataset_name"] not in {
+            known.name for known in await list_board_datasets(ctx, board)
+        }:
             check_plain_name(given["dataset_name"], "/dataset_name")
-        recipe_id = new_id()
+        recipe_id = generate_id()
         automation_id = None
         if given.get("refresh_cron") is not None:
-            automation_id = await _scheduled(ctx, automations, board, link, recipe_id, given)
+            automation_id = await _schedule_refresh(ctx, automations, board, link, recipe_id, given)
         recipe = await add_recipe(ctx, recipe_id, link, given, automation_id)
-        await prepare_dataset(ctx, board, recipe, there(one.operation(recipe.adapter_op)), limits)
+        await prepare_dataset(
+            ctx, board, recipe, require_part(one.operation(recipe.adapter_op)), limits
+        )
         return recipe.as_dict()
 
     return create
@@ -98,7 +102,7 @@ def create_recipe(
 def list_links() -> CapabilityHandler:
     async def listed(ctx: CallContext, given: Arguments) -> dict[str, Any]:
         board = await find_board(ctx, given)
-        links = await links_of_board(ctx.tx, ctx.actor.workspace_id, board.id)
+        links = await list_board_links(ctx.tx, ctx.actor.workspace_id, board.id)
         return {"board_id": str(board.id), "links": links}
 
     return listed
@@ -109,7 +113,7 @@ def delete_link() -> CapabilityHandler:
         space = ctx.actor.workspace_id
         link = await find_link(ctx.tx, space, UUID(given["link_id"]))
         await check_may_write(ctx, link.board_id)
-        recipes = await recipes_of_link(ctx.tx, space, link.id)
+        recipes = await list_link_recipes(ctx.tx, space, link.id)
         for recipe in recipes:
             await put_away(ctx.tx, space, recipe.automation_id)
         await remove_link(ctx.tx, space, link.id)
@@ -140,7 +144,7 @@ def delete_recipe() -> CapabilityHandler:
     return delete
 
 
-def _provider_findings(one: Linkable, given: Arguments) -> list[Finding]:
+def _provider_findings(one: LinkableResource, given: Arguments) -> list[Finding]:
     named = given.get("integration_provider")
     if named is None:
         return []
@@ -153,11 +157,11 @@ def _provider_findings(one: Linkable, given: Arguments) -> list[Finding]:
     return []
 
 
-def _whose(ctx: CallContext, one: Linkable, given: Arguments) -> UUID | None:
+def _connection_owner(ctx: CallContext, one: LinkableResource, given: Arguments) -> UUID | None:
     """Whose connection a link uses: the caller's, and nobody else's."""
     asked = given.get("integration_user_id")
     if asked is not None and UUID(asked) != ctx.actor.id:
-        raise Denied(
+        raise PermissionDenied(
             "A link uses the connection of whoever makes it, and of nobody else.",
             code="not_your_connection",
             findings=[
@@ -168,18 +172,18 @@ def _whose(ctx: CallContext, one: Linkable, given: Arguments) -> UUID | None:
     return ctx.actor.id if one.uses_connection else None
 
 
-def _check_mine(ctx: CallContext, link: Link) -> None:
+def _check_mine(ctx: CallContext, link: BoardLink) -> None:
     """A recipe reads over the link's connection, so only its owner says what is read."""
     if link.integration_user_id not in (None, ctx.actor.id):
-        raise Denied(
+        raise PermissionDenied(
             "This link is read over somebody else's connection, so the recipe is theirs to make.",
             code="not_your_connection",
             suggestion="Make a link of your own with create_board_link.",
         )
 
 
-def _recipe_findings(one: Linkable, given: Arguments) -> list[Finding]:
-    found = [*one.asked_findings(given["adapter_op"], given.get("params") or {}, "/adapter_op")]
+def _recipe_findings(one: LinkableResource, given: Arguments) -> list[Finding]:
+    found = [*one.validate_operation(given["adapter_op"], given.get("params") or {}, "/adapter_op")]
     cron = given.get("refresh_cron")
     if cron is not None:
         try:
@@ -192,7 +196,7 @@ def _recipe_findings(one: Linkable, given: Arguments) -> list[Finding]:
     return [*found, *_key_findings(one, given)]
 
 
-def _key_findings(one: Linkable, given: Arguments) -> list[Finding]:
+def _key_findings(one: LinkableResource, given: Arguments) -> list[Finding]:
     """The field that tells rows apart, and the column where it is kept."""
     operation = one.operation(given["adapter_op"])
     if operation is None:
@@ -212,11 +216,11 @@ def _key_findings(one: Linkable, given: Arguments) -> list[Finding]:
     return found
 
 
-async def _scheduled(
+async def _schedule_refresh(
     ctx: CallContext,
-    automations: HouseAutomations,
+    automations: BuiltInAutomations,
     board: Board,
-    link: Link,
+    link: BoardLink,
     recipe_id: UUID,
     given: Arguments,
 ) -> UUID:

@@ -13,32 +13,32 @@ from uuid import UUID
 
 import orjson
 
-from mainspring.contracts.capability import CapabilityHandler, Route, there
+from mainspring.contracts.capability import CapabilityHandler, ConnectionRoute, require_part
 from mainspring.contracts.errors import (
-    Clash,
-    Fault,
+    Conflict,
     Finding,
+    InternalError,
     Problem,
-    Upstream,
+    UpstreamError,
     as_problem,
 )
-from mainspring.contracts.integration import Broken
+from mainspring.contracts.integration import UnreadableItem
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.outcome import Nothing, Unchanged
+from mainspring.contracts.outcome import NothingToDo, Unchanged
 from mainspring.gate.context import GateContext
-from mainspring.gate.linked.adapters import Linkables, refuse
+from mainspring.gate.linked.adapters import LinkableResources, raise_findings
 from mainspring.gate.linked.addresses import check_linked
-from mainspring.store.walls import Walled
+from mainspring.store.walls import WorkspaceDatabase
 from mainspring.workspace.boards.finding import open_board
 from mainspring.workspace.boards.links import (
-    Link,
-    Recipe,
+    BoardLink,
+    RefreshRecipe,
     find_link,
     find_recipe,
     note_failed,
 )
 from mainspring.workspace.boards.refresh_plan import MOST_TOLD
-from mainspring.workspace.boards.refreshing import Incoming, write_refresh
+from mainspring.workspace.boards.refreshing import IncomingRows, write_refresh
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -53,20 +53,22 @@ Row = Mapping[str, Any]
 
 
 def refresh_handler(
-    kinds: Linkables, limits: Limits, database: Database | None
+    kinds: LinkableResources, limits: Limits, database: Database | None
 ) -> CapabilityHandler:
-    async def refresh(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchanged | Nothing:
+    async def refresh(
+        ctx: CallContext, given: Arguments
+    ) -> dict[str, Any] | Unchanged | NothingToDo:
         here = _here(ctx)
-        inside = Walled(there(database), ctx.actor.workspace_id)
+        inside = WorkspaceDatabase(require_part(database), ctx.actor.workspace_id)
         try:
             recipe, link = await inside.run_retrying(
-                lambda tx: _found(here, tx, UUID(given["recipe_id"]))
+                lambda tx: _find_recipe_and_link(here, tx, UUID(given["recipe_id"]))
             )
-        except Clash as clash:
+        except Conflict as clash:
             if clash.code != "board_archived":
                 raise
             # Its schedule goes on, and reads again once somebody brings the board back.
-            return Nothing("The board is archived, so nothing was read for it.")
+            return NothingToDo("The board is archived, so nothing was read for it.")
         try:
             incoming = await _incoming(here, kinds, recipe, link)
             told, changed = await inside.run_retrying(
@@ -83,18 +85,20 @@ def refresh_handler(
     return refresh
 
 
-def query_findings(kinds: Linkables, given: Arguments) -> Sequence[Finding]:
+def query_findings(kinds: LinkableResources, given: Arguments) -> Sequence[Finding]:
     """What is wrong with a question, told before anything is read."""
     one = kinds.get(given["kind"])
     if one is None:
         return [kinds.unknown(given["kind"])]
     return [
         *one.ref_findings(given.get("ref") or {}),
-        *one.asked_findings(given["op"], given.get("params") or {}, "/op"),
+        *one.validate_operation(given["op"], given.get("params") or {}, "/op"),
     ]
 
 
-def query_handler(kinds: Linkables, limits: Limits, database: Database | None) -> CapabilityHandler:
+def query_handler(
+    kinds: LinkableResources, limits: Limits, database: Database | None
+) -> CapabilityHandler:
     # A run keeps what it reads as the output of a step.
     room = limits.step_output_bytes * 3 // 4
 
@@ -102,8 +106,8 @@ def query_handler(kinds: Linkables, limits: Limits, database: Database | None) -
         one = kinds[given["kind"]]
         ref = one.adapter.normal(given.get("ref") or {})
         if one.is_free:
-            await check_linked(ctx, there(database), given["kind"], ref)
-        operation = there(one.operation(given["op"]))
+            await check_linked(ctx, require_part(database), given["kind"], ref)
+        operation = require_part(one.operation(given["op"]))
         rows, unread = await _read(
             _here(ctx), one.route(ref, None), operation, ref, given.get("params") or {}
         )
@@ -121,7 +125,9 @@ def query_handler(kinds: Linkables, limits: Limits, database: Database | None) -
     return query
 
 
-async def _found(here: GateContext, tx: Connection, recipe_id: UUID) -> tuple[Recipe, Link]:
+async def _find_recipe_and_link(
+    here: GateContext, tx: Connection, recipe_id: UUID
+) -> tuple[RefreshRecipe, BoardLink]:
     """The recipe and its link; a board that takes no changes is not read for."""
     space = here.actor.workspace_id
     recipe = await find_recipe(tx, space, recipe_id)
@@ -129,34 +135,42 @@ async def _found(here: GateContext, tx: Connection, recipe_id: UUID) -> tuple[Re
     return recipe, await find_link(tx, space, recipe.link_id)
 
 
-async def _incoming(here: GateContext, kinds: Linkables, recipe: Recipe, link: Link) -> Incoming:
+async def _incoming(
+    here: GateContext, kinds: LinkableResources, recipe: RefreshRecipe, link: BoardLink
+) -> IncomingRows:
     """What the other side has now."""
     one = kinds.kept(link.kind)
     # An integration may have changed since the recipe was made.
-    refuse(one.ref_findings(link.ref), "What the link names")
-    refuse(one.asked_findings(recipe.adapter_op, recipe.params, "/adapter_op"), "The recipe")
-    operation = there(one.operation(recipe.adapter_op))
+    raise_findings(one.ref_findings(link.ref), "What the link names")
+    raise_findings(
+        one.validate_operation(recipe.adapter_op, recipe.params, "/adapter_op"), "The recipe"
+    )
+    operation = require_part(one.operation(recipe.adapter_op))
     must = link.integration_provider is not None
     route = one.route(link.ref, link.integration_user_id, must=must)
     rows, unread = await _read(here, route, operation, link.ref, recipe.params)
-    return Incoming(rows, operation.columns, operation.key, unread)
+    return IncomingRows(rows, operation.columns, operation.key, unread)
 
 
 async def _read(
-    here: GateContext, route: Route, operation: Operation, ref: Arguments, params: Arguments
+    here: GateContext,
+    route: ConnectionRoute,
+    operation: Operation,
+    ref: Arguments,
+    params: Arguments,
 ) -> tuple[list[Row], list[Problem]]:
     """Rows of one operation, and why others could not be read, over its route's connection."""
-    way = await there(here.connect)(route)
+    way = await require_part(here.connect)(route)
     found = await operation.rows(replace(here, http=way.http, account=way.account), ref, params)
-    rows = [one for one in found if not isinstance(one, Broken)]
+    rows = [one for one in found if not isinstance(one, UnreadableItem)]
     if len(rows) > MOST_ROWS:
-        raise Upstream(
+        raise UpstreamError(
             f"{operation.id} answered {len(rows):,} rows; at most {MOST_ROWS:,} are taken.",
             code="too_many_rows",
             retryable=False,
             suggestion="Narrow it down with params.",
         )
-    return rows, [one.problem for one in found if isinstance(one, Broken)]
+    return rows, [one.problem for one in found if isinstance(one, UnreadableItem)]
 
 
 def _fitting(rows: Sequence[Row], room: int) -> list[Mapping[str, Any]]:
@@ -174,10 +188,12 @@ def _size(row: Mapping[str, Any]) -> int:
     try:
         return len(orjson.dumps(row)) + 1
     except orjson.JSONEncodeError:
-        raise Upstream("A row holds what is no JSON.", code="bad_row", retryable=False) from None
+        raise UpstreamError(
+            "A row holds what is no JSON.", code="bad_row", retryable=False
+        ) from None
 
 
 def _here(ctx: CallContext) -> GateContext:
     if not isinstance(ctx, GateContext):
-        raise Fault("This is called through the gate alone.", retryable=False)
+        raise InternalError("This is called through the gate alone.", retryable=False)
     return ctx

@@ -22,23 +22,28 @@ import httpcore2
 
 from mainspring.contracts.context import RawMail
 from mainspring.contracts.errors import (
-    Fault,
+    DeadlineExceeded,
     Finding,
+    InternalError,
     Invalid,
-    Missing,
-    ReconnectNeeded,
-    TimedOut,
-    Upstream,
+    NotFound,
+    ReconnectRequired,
+    UpstreamError,
 )
-from mainspring.contracts.secret import connection_secret
+from mainspring.contracts.secret import build_connection_secret
 from mainspring.gate.egress import canonical_host
-from mainspring.gate.egress.failures import exchange_problem
-from mainspring.gate.mail.imap_talk import Refused, Reply, Talk, not_imap
+from mainspring.gate.egress.failures import map_exchange_error
+from mainspring.gate.mail.imap_talk import (
+    ImapCommandError,
+    ImapConnection,
+    ImapReply,
+    not_imap_error,
+)
 
 if TYPE_CHECKING:
     from mainspring.gate.egress import Egress, Reveal
 
-PASSWORD: Final = connection_secret("password").name
+PASSWORD: Final = build_connection_secret("password").name
 SECONDS: Final = 60.0
 LARGEST_MAIL: Final = 1_048_576
 _FAREWELL_SECONDS: Final = 1.0
@@ -74,7 +79,7 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ImapSettings:
     """Where a mailbox is, as a connection's settings say."""
 
     host: str
@@ -84,7 +89,7 @@ class Place:
     security: Literal["tls", "starttls"] = "tls"
 
 
-def place_of(settings: Mapping[str, Any]) -> Place:
+def parse_imap_settings(settings: Mapping[str, Any]) -> ImapSettings:
     """Reads the settings of a connection; ``Invalid`` says which of them cannot be right."""
     security = str(settings.get("security") or "tls").lower()
     if security not in _USUAL_PORT:
@@ -103,10 +108,10 @@ def place_of(settings: Mapping[str, Any]) -> Place:
     user, folder = str(settings.get("user") or ""), str(settings.get("folder") or "INBOX")
     if not user.strip():
         raise _unfit("user", "A mailbox has a user, most often the address.")
-    return Place(host, port, user, folder, "tls" if security == "tls" else "starttls")
+    return ImapSettings(host, port, user, folder, "tls" if security == "tls" else "starttls")
 
 
-def modified_utf7(name: str) -> str:
+def encode_modified_utf7(name: str) -> str:
     """A folder's name as IMAP writes it."""
 
     def spelt(found: re.Match[str]) -> str:
@@ -121,7 +126,9 @@ def modified_utf7(name: str) -> str:
 class ImapMailbox:
     """One folder that is open."""
 
-    def __init__(self, talk: Talk, uidvalidity: int, last_uid: int, seconds: float) -> None:
+    def __init__(
+        self, talk: ImapConnection, uidvalidity: int, last_uid: int, seconds: float
+    ) -> None:
         self._talk = talk
         self._seconds = seconds
         self.uidvalidity = uidvalidity
@@ -143,19 +150,19 @@ class ImapMailbox:
             asked += ["SINCE", f"{since.day}-{_MONTHS[since.month - 1]}-{since.year:04}"]
         for key, value in terms:
             if key not in _TERMS:
-                raise Fault(f"A mailbox is not searched by {key}.", retryable=False)
+                raise InternalError(f"A mailbox is not searched by {key}.", retryable=False)
             asked += [key.upper(), value.encode("utf-8", "replace").replace(b"\x00", b"")]
         try:
             replies = await _in_time(self._talk.command(*asked), self._seconds)
-        except Refused:
-            raise Upstream(
+        except ImapCommandError:
+            raise UpstreamError(
                 "The mail server does not take this search.",
                 code="mailbox_search",
                 retryable=False,
                 suggestion="Search for fewer or plainer words.",
             ) from None
         # The last mail is always among those from a number upwards, also if it is below it.
-        return sorted({uid for one in replies for uid in _found(one) if uid > after})
+        return sorted({uid for one in replies for uid in _parse_search_reply(one) if uid > after})
 
     async def fetch(self, uid: int, most_bytes: int) -> RawMail | None:
         """One mail, or its beginning."""
@@ -163,8 +170,8 @@ class ImapMailbox:
         try:
             asked = ("UID", "FETCH", str(uid), f"(UID RFC822.SIZE BODY.PEEK[]<0.{most}>)")
             replies = await _in_time(self._talk.command(*asked, most=most), self._seconds)
-        except Refused:
-            raise Upstream(
+        except ImapCommandError:
+            raise UpstreamError(
                 "The mail server does not give this mail.", code="mailbox_mail"
             ) from None
         for one in replies:
@@ -175,7 +182,7 @@ class ImapMailbox:
 
 
 @contextlib.asynccontextmanager
-async def opened_mailbox(
+async def open_mailbox(
     egress: Egress,
     settings: Mapping[str, Any],
     reveal: Reveal,
@@ -184,15 +191,17 @@ async def opened_mailbox(
     seconds: float = SECONDS,
 ) -> AsyncIterator[ImapMailbox]:
     """Dials, secures, signs in and opens the folder; takes leave at the end."""
-    place = place_of(settings)
-    talk: Talk | None = None
+    place = parse_imap_settings(settings)
+    talk: ImapConnection | None = None
     try:
-        async with _told(place):
-            talk = await _in_time(_secured(egress, place, trust or _authorities()), seconds)
-            await _in_time(_signed_in(talk, place, reveal), seconds)
-            counted, last = await _in_time(_examined(talk, place), seconds)
+        async with _map_connection_errors(place):
+            talk = await _in_time(
+                _open_secure_connection(egress, place, trust or _authorities()), seconds
+            )
+            await _in_time(_sign_in(talk, place, reveal), seconds)
+            counted, last = await _in_time(_examine_folder(talk, place), seconds)
             box = ImapMailbox(talk, counted, last, seconds)
-        async with _told(place):
+        async with _map_connection_errors(place):
             yield box
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_FAREWELL_SECONDS):
@@ -215,31 +224,35 @@ async def _in_time(work: Awaitable[Answer], seconds: float) -> Answer:
 
 
 @contextlib.asynccontextmanager
-async def _told(place: Place) -> AsyncIterator[None]:
+async def _map_connection_errors(place: ImapSettings) -> AsyncIterator[None]:
     """What goes wrong with a connection, as a problem without a word of a library's own."""
     try:
         yield
     except TimeoutError:
-        raise TimedOut("The mail server did not answer in time.", code="mailbox_late") from None
+        raise DeadlineExceeded(
+            "The mail server did not answer in time.", code="mailbox_late"
+        ) from None
     except (httpcore2.NetworkError, httpcore2.TimeoutException, OSError) as error:
-        raise exchange_problem(error, place.host) from None
+        raise map_exchange_error(error, place.host) from None
 
 
-async def _secured(egress: Egress, place: Place, trust: ssl.SSLContext) -> Talk:
+async def _open_secure_connection(
+    egress: Egress, place: ImapSettings, trust: ssl.SSLContext
+) -> ImapConnection:
     stream = await egress.dial(place.host, place.port)
     try:
         if place.security == "starttls":
-            talk = Talk(stream)
-            await _greeted(talk)
-            with _refused_tls():
+            talk = ImapConnection(stream)
+            await _read_greeting(talk)
+            with _tls_refused_error():
                 await talk.command("STARTTLS")
             if talk.has_unread:
                 # Somebody in between has put words into the talk before it was secret.
-                raise not_imap()
+                raise not_imap_error()
         stream = await stream.start_tls(trust, place.host)
-        talk = Talk(stream)
+        talk = ImapConnection(stream)
         if place.security == "tls":
-            await _greeted(talk)
+            await _read_greeting(talk)
     except BaseException:
         with contextlib.suppress(Exception):
             await stream.aclose()
@@ -248,11 +261,11 @@ async def _secured(egress: Egress, place: Place, trust: ssl.SSLContext) -> Talk:
 
 
 @contextlib.contextmanager
-def _refused_tls() -> Any:
+def _tls_refused_error() -> Any:
     try:
         yield
-    except Refused:
-        raise Upstream(
+    except ImapCommandError:
+        raise UpstreamError(
             "The mail server offers no encryption, and a password is not sent without it.",
             code="mailbox_tls_missing",
             retryable=False,
@@ -260,24 +273,24 @@ def _refused_tls() -> Any:
         ) from None
 
 
-async def _greeted(talk: Talk) -> None:
+async def _read_greeting(talk: ImapConnection) -> None:
     greeting = (await talk.reply()).text.upper()
     if greeting.startswith(b"* BYE"):
-        raise Upstream("The mail server does not let anybody in now.", code="mailbox_not_now")
+        raise UpstreamError("The mail server does not let anybody in now.", code="mailbox_not_now")
     if not greeting.startswith(b"* OK"):
-        raise not_imap()
+        raise not_imap_error()
 
 
-async def _signed_in(talk: Talk, place: Place, reveal: Reveal) -> None:
+async def _sign_in(talk: ImapConnection, place: ImapSettings, reveal: Reveal) -> None:
     password = (await reveal(frozenset({PASSWORD})))[PASSWORD]
     try:
         await talk.command("LOGIN", place.user.encode(), password.encode())
-    except Refused as refused:
+    except ImapCommandError as refused:
         if refused.code in _NOT_NOW:
-            raise Upstream(
+            raise UpstreamError(
                 "The mail server does not let anybody in now.", code="mailbox_not_now"
             ) from None
-        raise ReconnectNeeded(
+        raise ReconnectRequired(
             "The mail server does not accept the user and password.",
             code="mailbox_sign_in",
             suggestion="Connect the mailbox again; many providers want a password that is made "
@@ -285,12 +298,12 @@ async def _signed_in(talk: Talk, place: Place, reveal: Reveal) -> None:
         ) from None
 
 
-async def _examined(talk: Talk, place: Place) -> tuple[int, int]:
+async def _examine_folder(talk: ImapConnection, place: ImapSettings) -> tuple[int, int]:
     """Opens the folder to be read; answers how it counts and the last number that it gave."""
     try:
-        replies = await talk.command("EXAMINE", modified_utf7(place.folder).encode())
-    except Refused:
-        raise Missing(
+        replies = await talk.command("EXAMINE", encode_modified_utf7(place.folder).encode())
+    except ImapCommandError:
+        raise NotFound(
             "The mailbox has no such folder.",
             code="mailbox_folder",
             suggestion="Connect the mailbox again with a folder that is there, such as INBOX.",
@@ -298,16 +311,16 @@ async def _examined(talk: Talk, place: Place) -> tuple[int, int]:
     said = b"\n".join(one.text for one in replies)
     numbering, following = _UIDVALIDITY.search(said), _UIDNEXT.search(said)
     if numbering is None:
-        raise not_imap()
+        raise not_imap_error()
     return int(numbering[1]), int(following[1]) - 1 if following else 0
 
 
-def _found(reply: Reply) -> list[int]:
+def _parse_search_reply(reply: ImapReply) -> list[int]:
     found = _SEARCHED.fullmatch(reply.text)
     return [int(one) for one in found[1].split()] if found else []
 
 
-def _mail(reply: Reply, uid: int) -> RawMail | None:
+def _mail(reply: ImapReply, uid: int) -> RawMail | None:
     """The mail of a reply; a server may tell of other things in between."""
     told, body = _UID.search(reply.text), _BODY.search(reply.text)
     if told is None or int(told[1]) != uid or body is None:

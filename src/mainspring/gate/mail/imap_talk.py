@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mainspring.contracts.errors import Upstream
+from mainspring.contracts.errors import UpstreamError
 
 if TYPE_CHECKING:
     import httpcore2
@@ -28,14 +28,14 @@ _STATUS: Final = re.compile(rb"(OK|NO|BAD)(?: \[([A-Za-z-]{1,40})[^\]]*\])?", re
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ImapReply:
     """What a server says in one go; each literal stands in the text as {}."""
 
     text: bytes
     literals: tuple[bytes, ...] = ()
 
 
-class Refused(Exception):
+class ImapCommandError(Exception):
     """The server does not do what it was asked; ``code`` is its own word for why."""
 
     def __init__(self, code: str) -> None:
@@ -43,7 +43,7 @@ class Refused(Exception):
         self.code = code
 
 
-class Talk:
+class ImapConnection:
     """One talk over one connection."""
 
     def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
@@ -56,7 +56,7 @@ class Talk:
         """Whether the server has said more than it was asked for."""
         return bool(self._buffer)
 
-    async def reply(self, most: int = _SMALL_LITERAL) -> Reply:
+    async def reply(self, most: int = _SMALL_LITERAL) -> ImapReply:
         """The next reply, with no more than ``most`` bytes of literals in it."""
         text, left = bytearray(), most
         literals: list[bytes] = []
@@ -64,15 +64,15 @@ class Talk:
             line = await self._line()
             found = _LITERAL.search(line)
             if found is None:
-                return Reply(bytes(text + line), tuple(literals))
+                return ImapReply(bytes(text + line), tuple(literals))
             size = int(found[1])
             left -= size
             if left < 0 or len(text) > LONGEST_LINE or len(literals) >= MOST_LITERALS:
-                raise too_much()
+                raise too_much_error()
             text += line[: found.start()] + b"{}"
             literals.append(await self._exactly(size))
 
-    async def command(self, *parts: str | bytes, most: int = _SMALL_LITERAL) -> list[Reply]:
+    async def command(self, *parts: str | bytes, most: int = _SMALL_LITERAL) -> list[ImapReply]:
         """Says one command and answers what was said to it; bytes are put as strings.
 
         Raises ``Refused`` when the server does not do it.
@@ -80,18 +80,18 @@ class Talk:
         self._said += 1
         tag = f"m{self._said}".encode()
         await self._say(tag, parts)
-        found: list[Reply] = []
+        found: list[ImapReply] = []
         for _ in range(MOST_REPLIES):
             reply = await self.reply(most)
             if reply.text.startswith(tag + b" "):
                 _check(reply.text[len(tag) + 1 :])
                 return found
             if reply.text[:5].upper() == b"* BYE":
-                raise ended()
+                raise connection_ended_error()
             if not reply.text.startswith(b"* "):
-                raise not_imap()
+                raise not_imap_error()
             found.append(reply)
-        raise too_much()
+        raise too_much_error()
 
     async def _say(self, tag: bytes, parts: tuple[str | bytes, ...]) -> None:
         line = bytearray(tag)
@@ -115,17 +115,17 @@ class Talk:
                 return
             if reply.text.startswith(tag + b" "):
                 _check(reply.text[len(tag) + 1 :])
-                raise not_imap()
+                raise not_imap_error()
             if not reply.text.startswith(b"* "):
-                raise not_imap()
-        raise too_much()
+                raise not_imap_error()
+        raise too_much_error()
 
     async def _line(self) -> bytes:
         seen = 0
         while (end := self._buffer.find(b"\n", seen)) < 0:
             seen = len(self._buffer)
             if seen > LONGEST_LINE:
-                raise too_much()
+                raise too_much_error()
             await self._more()
         line = bytes(self._buffer[:end]).removesuffix(b"\r")
         del self._buffer[: end + 1]
@@ -141,32 +141,32 @@ class Talk:
     async def _more(self) -> None:
         data = await self.stream.read(_READ_BYTES)
         if not data:
-            raise ended()
+            raise connection_ended_error()
         self._buffer += data
 
 
 def _check(status: bytes) -> None:
     found = _STATUS.match(status)
     if found is None:
-        raise not_imap()
+        raise not_imap_error()
     if found[1].upper() != b"OK":
-        raise Refused((found[2] or b"").decode().upper())
+        raise ImapCommandError((found[2] or b"").decode().upper())
 
 
-def too_much() -> Upstream:
-    return Upstream(
+def too_much_error() -> UpstreamError:
+    return UpstreamError(
         "The mail server sends more than it was asked for.",
         code="mailbox_too_large",
         retryable=False,
     )
 
 
-def ended() -> Upstream:
-    return Upstream("The mail server ended the connection.", code="mailbox_ended")
+def connection_ended_error() -> UpstreamError:
+    return UpstreamError("The mail server ended the connection.", code="mailbox_ended")
 
 
-def not_imap() -> Upstream:
-    return Upstream(
+def not_imap_error() -> UpstreamError:
+    return UpstreamError(
         "What answered does not speak as a mail server does that is read over IMAP.",
         code="mailbox_answer",
         retryable=False,

@@ -24,8 +24,8 @@ from mainspring.contracts.context import (
     MAIL_FILES,
     MAIL_RECIPIENTS,
     MAIL_SUBJECT,
-    Attachment,
     Mail,
+    MailAttachment,
 )
 from mainspring.contracts.errors import Finding, Invalid
 
@@ -66,7 +66,7 @@ _OF_THE_MAIL = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
+class MailSender:
     """Who every mail is from."""
 
     name: str
@@ -78,7 +78,7 @@ class Sender:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class OutgoingMail:
     """A mail ready to be handed over."""
 
     message_id: str
@@ -87,7 +87,7 @@ class Letter:
     data: bytes
 
 
-def read_sender(text: str) -> Sender:
+def read_sender(text: str) -> MailSender:
     """The sender from the operator's setting: an address, or a name with one."""
     named = _NAMED.fullmatch(text)
     name, written = named.groups() if named else ("", text)
@@ -98,7 +98,7 @@ def read_sender(text: str) -> Sender:
             code="bad_mail_from",
             suggestion="Write it like mainspring@example.com or Mainspring <mail@example.com>.",
         )
-    return Sender(name.strip().strip('"'), address)
+    return MailSender(name.strip().strip('"'), address)
 
 
 def wire_address(text: str) -> str | None:
@@ -114,7 +114,9 @@ def wire_address(text: str) -> str | None:
     return whole if _LABELS.fullmatch(name) and len(whole) <= LONGEST_ADDRESS else None
 
 
-def write_letter(mail: Mail, sender: Sender, *, key: str, at: datetime, most_bytes: int) -> Letter:
+def build_mail(
+    mail: Mail, sender: MailSender, *, key: str, at: datetime, most_bytes: int
+) -> OutgoingMail:
     """Checks a mail and writes it; the same key makes the same Message-ID."""
     findings = list(_findings(mail, most_bytes))
     if findings:
@@ -127,10 +129,10 @@ def write_letter(mail: Mail, sender: Sender, *, key: str, at: datetime, most_byt
     message_id = f"<{digest}@{sender.domain}>"
     everybody = (*mail.to, *mail.cc, *mail.bcc)
     recipients = {text: wire_address(text) or text for text in everybody}
-    return Letter(message_id, recipients, _written(mail, sender, message_id, at))
+    return OutgoingMail(message_id, recipients, _render_mail(mail, sender, message_id, at))
 
 
-def _written(mail: Mail, sender: Sender, message_id: str, at: datetime) -> bytes:
+def _render_mail(mail: Mail, sender: MailSender, message_id: str, at: datetime) -> bytes:
     message = EmailMessage(_WIRE)
     message["From"] = Address(sender.name, addr_spec=sender.address)
     message["To"] = [_as_header(text) for text in mail.to]
@@ -149,7 +151,7 @@ def _written(mail: Mail, sender: Sender, message_id: str, at: datetime) -> bytes
     return b"".join(_line(name, value) for name, value in lines.items()) + message.as_bytes()
 
 
-def _attach(message: EmailMessage, file: Attachment) -> None:
+def _attach(message: EmailMessage, file: MailAttachment) -> None:
     """Adds a file as bytes: a part that claims to be text or a mail is not taken apart."""
     kind = _MIME.fullmatch(file.mime_type)
     assert kind is not None
@@ -258,7 +260,7 @@ def _header_findings(headers: Mapping[str, str]) -> Iterator[Finding]:
         yield from _line_findings(pointer, value)
 
 
-def _file_findings(files: tuple[Attachment, ...]) -> Iterator[Finding]:
+def _file_findings(files: tuple[MailAttachment, ...]) -> Iterator[Finding]:
     if len(files) > MAIL_FILES:
         yield Finding(
             "/attachments",

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Mail, MailReceipt
-from mainspring.contracts.errors import Clash, Problem, TimedOut, Upstream
+from mainspring.contracts.errors import Conflict, DeadlineExceeded, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
-from mainspring.gate.mail.letter import Letter, read_sender, write_letter
+from mainspring.gate.mail.letter import OutgoingMail, build_mail, read_sender
 from mainspring.gate.mail.server import SmtpServer
 from mainspring.gate.redact import Redactor
 
@@ -54,36 +54,38 @@ class SmtpMailer:
         """Sends one mail, or says why not; a recipient refused among others is told."""
         server = self._server
         if server is None:
-            raise Clash(
+            raise Conflict(
                 "Mail is not set up here.",
                 code="mail_not_set_up",
                 suggestion="Set MAINSPRING_SMTP_URL to smtp://user:password@host:587, and "
                 "MAINSPRING_MAIL_FROM to the sender.",
             )
-        letter = write_letter(
+        letter = build_mail(
             message,
             self._sender,
             key=key,
             at=self._clock.now(),
             most_bytes=self._limits.http_request_bytes,
         )
-        return await self._delivered(server, letter)
+        return await self._deliver(server, letter)
 
-    async def _delivered(self, server: SmtpServer, letter: Letter) -> MailReceipt:
+    async def _deliver(self, server: SmtpServer, letter: OutgoingMail) -> MailReceipt:
         # Loaded with the first mail: most commands never send one.
-        from mainspring.gate.mail.replies import delivery_problem
+        from mainspring.gate.mail.replies import map_delivery_error
 
         client = self._client(server)
         try:
             async with asyncio.timeout(self._limits.http_seconds):
-                receipt = await self._handed_over(client, server, letter)
+                receipt = await self._hand_over(client, server, letter)
         except TimeoutError:
-            raise TimedOut("The mail server did not answer in time.", code="mail_late") from None
+            raise DeadlineExceeded(
+                "The mail server did not answer in time.", code="mail_late"
+            ) from None
         except Problem:
             raise
         except Exception as error:
             # What led to it may quote the talk, so only the problem is kept.
-            raise delivery_problem(error, self._secrets) from None
+            raise map_delivery_error(error, self._secrets) from None
         else:
             with contextlib.suppress(Exception):
                 await client.quit(timeout=_FAREWELL_SECONDS)
@@ -109,17 +111,19 @@ class SmtpMailer:
             self._trust = _unproven() if server.tls == "offered" else ssl.create_default_context()
         return self._trust
 
-    async def _handed_over(self, client: SMTP, server: SmtpServer, letter: Letter) -> MailReceipt:
-        from mainspring.gate.mail.replies import said
+    async def _hand_over(
+        self, client: SMTP, server: SmtpServer, letter: OutgoingMail
+    ) -> MailReceipt:
+        from mainspring.gate.mail.replies import format_smtp_reply
 
         await client.connect()
         await _secure(client, server)
         await _sign_in(client, server)
         await client.mail(self._sender.address, options=_size(client, letter))
-        answers = await _refused(client, set(letter.recipients.values()))
+        answers = await _send_recipients(client, set(letter.recipients.values()))
         await client.data(letter.data)
         refused = {
-            written: said(answers[sent].code, answers[sent].message, self._secrets)
+            written: format_smtp_reply(answers[sent].code, answers[sent].message, self._secrets)
             for written, sent in letter.recipients.items()
             if sent in answers
         }
@@ -144,7 +148,7 @@ async def _secure(client: SMTP, server: SmtpServer) -> None:
         await client.starttls()
         await _greet(client)
     elif server.tls == "required":
-        raise Upstream(
+        raise UpstreamError(
             "The mail server offers no encryption, and a password is not sent without it.",
             code="mail_tls_missing",
             retryable=False,
@@ -152,12 +156,12 @@ async def _secure(client: SMTP, server: SmtpServer) -> None:
         )
 
 
-def _size(client: SMTP, letter: Letter) -> tuple[str, ...]:
+def _size(client: SMTP, letter: OutgoingMail) -> tuple[str, ...]:
     """A server that can tells early that a mail is too large."""
     return (f"SIZE={len(letter.data)}",) if client.supports_extension("size") else ()
 
 
-async def _refused(client: SMTP, addresses: set[str]) -> dict[str, SMTPRecipientRefused]:
+async def _send_recipients(client: SMTP, addresses: set[str]) -> dict[str, SMTPRecipientRefused]:
     """Names everybody; answers with those who were refused, and fails when all were."""
     from aiosmtplib import SMTPRecipientRefused, SMTPRecipientsRefused
 
@@ -186,7 +190,7 @@ async def _sign_in(client: SMTP, server: SmtpServer) -> None:
     if server.tls == "from_start":
         await _greet(client)
     if not client.supported_auth_methods:
-        raise Upstream(
+        raise UpstreamError(
             "The mail server takes no user and password in a way that is known here.",
             code="mail_sign_in_missing",
             retryable=False,

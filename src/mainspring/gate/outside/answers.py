@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import orjson
 
-from mainspring.contracts.errors import Invalid, Problem, Upstream
+from mainspring.contracts.errors import Invalid, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_values import check_value
 
@@ -26,7 +26,7 @@ _LEVELS_ABOVE: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class CallAnswer:
+class McpToolResult:
     """What came of a call that did not fail."""
 
     value: Any
@@ -41,13 +41,13 @@ def read_answer(
     has_structured: bool,
     limits: Limits,
     alias: str,
-) -> CallAnswer:
+) -> McpToolResult:
     """The value of an answer, within its bounds; what is wrong with it is the tool's fault."""
     most = limits.step_output_bytes
     if has_structured:
-        if nested_deeper(structured, limits.json_depth - _LEVELS_ABOVE):
+        if is_nested_deeper(structured, limits.json_depth - _LEVELS_ABOVE):
             raise _unusable(alias, "its value is nested too deep")
-        value = shown_tree(structured)
+        value = strip_nul(structured)
     else:
         value = _from_blocks(content, limits, alias)
     try:
@@ -58,19 +58,19 @@ def read_answer(
         raise _unusable(alias, why) from None
     if size > most:
         raise _too_large(alias, size, most)
-    return CallAnswer(value, has_structured)
+    return McpToolResult(value, has_structured)
 
 
-def _unusable(alias: str, why: str) -> Upstream:
-    return Upstream(
+def _unusable(alias: str, why: str) -> UpstreamError:
+    return UpstreamError(
         f"{alias} answered with something that cannot be used: {why.rstrip('.')}.",
         code="tool_answer_invalid",
         retryable=False,
     )
 
 
-def _too_large(alias: str, size: int, most: int) -> Upstream:
-    return Upstream(
+def _too_large(alias: str, size: int, most: int) -> UpstreamError:
+    return UpstreamError(
         f"The answer of {alias} has {size} bytes, and {most} are kept at most.",
         code="result_too_large",
         retryable=False,
@@ -81,7 +81,7 @@ def failure(content: Iterable[Mapping[str, Any]], alias: str, tool: str) -> Prob
     """The problem of a tool that says that it has failed."""
     said = sentence(" ".join(str(block.get("text", "")) for block in content))
     told = f": {said}" if said else "."
-    return Upstream(f"{alias}.{tool} failed{told}", code="tool_failed", retryable=False)
+    return UpstreamError(f"{alias}.{tool} failed{told}", code="tool_failed", retryable=False)
 
 
 def sentence(text: str) -> str:
@@ -90,7 +90,7 @@ def sentence(text: str) -> str:
     return plain if len(plain) <= _SENTENCE else plain[:_SENTENCE] + " …"
 
 
-def nested_deeper(value: Any, levels: int) -> bool:
+def is_nested_deeper(value: Any, levels: int) -> bool:
     """Whether a value goes deeper than so many levels, told without going down into it."""
     here = [value]
     for _ in range(levels):
@@ -103,14 +103,14 @@ def nested_deeper(value: Any, levels: int) -> bool:
     return any(isinstance(one, Mapping | list) for one in here)
 
 
-def shown_tree(value: Any) -> Any:
+def strip_nul(value: Any) -> Any:
     """A JSON value that the database can keep: no NUL in any text or key."""
     if isinstance(value, str):
         return value.replace("\x00", "\ufffd")
     if isinstance(value, Mapping):
-        return {shown_tree(str(key)): shown_tree(inner) for key, inner in value.items()}
+        return {strip_nul(str(key)): strip_nul(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [shown_tree(inner) for inner in value]
+        return [strip_nul(inner) for inner in value]
     # An integer beyond 64 bits cannot be kept as one.
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 63:
         return float(value) if abs(value) < 1 << 1000 else str(value)
@@ -128,13 +128,13 @@ def _from_blocks(
         if block.get("type") == "text":
             texts.append(str(block.get("text", "")))
         else:
-            others.append(_described(block))
-    text = shown_tree("\n".join(texts))
+            others.append(_describe_block(block))
+    text = strip_nul("\n".join(texts))
     # Told before it is read: reading takes longer than measuring.
     if len(text) > limits.step_output_bytes:
         raise _too_large(alias, len(text), limits.step_output_bytes)
     value: dict[str, Any] = {"text": text}
-    parsed = _parsed(text, limits)
+    parsed = _parse_json_text(text, limits)
     if parsed is not None:
         value["json"] = parsed
     if others:
@@ -142,7 +142,7 @@ def _from_blocks(
     return value
 
 
-def _parsed(text: str, limits: Limits) -> Any:
+def _parse_json_text(text: str, limits: Limits) -> Any:
     """Many servers answer JSON as text; an object or a list is worth having as one.
 
     What is no JSON that a step could use is text and nothing else.
@@ -153,10 +153,10 @@ def _parsed(text: str, limits: Limits) -> Any:
         found = orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
-    return None if nested_deeper(found, limits.json_depth - _LEVELS_ABOVE) else shown_tree(found)
+    return None if is_nested_deeper(found, limits.json_depth - _LEVELS_ABOVE) else strip_nul(found)
 
 
-def _described(block: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_block(block: Mapping[str, Any]) -> dict[str, Any]:
     """A block that is not text, by what it is."""
     inner = block.get("resource")
     told = {**block, **inner} if isinstance(inner, Mapping) else dict(block)
@@ -166,7 +166,7 @@ def _described(block: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(told.get(key), str):
             shown[name] = sentence(told[key])
     if isinstance(told.get("text"), str):
-        shown["text"] = shown_tree(told["text"])
+        shown["text"] = strip_nul(told["text"])
     elif isinstance(data, str) and data:
         shown["bytes"] = len(data) * 3 // 4
     return shown

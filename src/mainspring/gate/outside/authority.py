@@ -17,10 +17,10 @@ from urllib.parse import quote, urlencode
 import orjson
 
 from mainspring.contracts.context import HttpRequest, HttpResponse
-from mainspring.contracts.errors import Denied, Problem, Upstream
+from mainspring.contracts.errors import PermissionDenied, Problem, UpstreamError
 from mainspring.contracts.secret import SecretRef, SecretText
-from mainspring.gate.egress import Egress, Target, parse_url
-from mainspring.gate.egress.url import read_pair
+from mainspring.gate.egress import Egress, UrlTarget, parse_url
+from mainspring.gate.egress.url import parse_host_port
 
 # Long enough for a slow server, and shorter than the lease of a worker that waits for it.
 SECONDS: Final = 10.0
@@ -53,7 +53,7 @@ _KNOWN_ERRORS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Tokens:
+class OAuthTokenResponse:
     """What a server of tokens has handed out."""
 
     access: str
@@ -62,7 +62,7 @@ class Tokens:
     lasts: int | None
 
 
-class Refusal(Exception):
+class TokenEndpointError(Exception):
     """The server of tokens said no; the word is one that the standard knows, or empty."""
 
     def __init__(self, word: str, status: int) -> None:
@@ -71,18 +71,18 @@ class Refusal(Exception):
         self.status = status
 
 
-class Authority:
+class AuthorizationServerClient:
     """The way to servers of tokens."""
 
     def __init__(self, egress: Egress, allow: Iterable[str]) -> None:
         self._egress = egress
-        self._allow = frozenset(":".join(map(str, read_pair(entry))) for entry in allow)
+        self._allow = frozenset(":".join(map(str, parse_host_port(entry))) for entry in allow)
 
-    def judged(self, url: str) -> Target:
+    def judged(self, url: str) -> UrlTarget:
         """An address that may be asked or shown; Denied for one without encryption."""
         target = parse_url(url)
         if target.scheme != "https" and target.pair not in self._allow:
-            raise Denied(
+            raise PermissionDenied(
                 f"{target.bracketed} is not called, as its address is not https.",
                 code="https_needed",
                 suggestion=f"If it is meant, an operator can add {target.pair} to "
@@ -109,11 +109,11 @@ class Authority:
         """What came of making ourselves known."""
         headers = {"Accept": "application/json", "Content-Type": "application/json"}
         answer = await self._send("POST", url, headers, orjson.dumps(dict(document)))
-        return _accepted(answer)
+        return _read_success(answer)
 
     async def tokens(
         self, url: str, form: Mapping[str, str], client: Mapping[str, str], secret: str | None
-    ) -> Tokens:
+    ) -> OAuthTokenResponse:
         """Tokens for a grant; a Refusal if the server says no."""
         return _tokens(await self.asked(url, form, client, secret))
 
@@ -136,7 +136,7 @@ class Authority:
             if secret is not None:
                 sent["client_secret"] = secret
         answer = await self._send("POST", url, headers, urlencode(sent).encode(), values)
-        return _accepted(answer)
+        return _read_success(answer)
 
     async def _send(
         self,
@@ -166,23 +166,25 @@ class Authority:
         )
 
 
-def known_error(word: object) -> str:
+def normalize_oauth_error(word: object) -> str:
     """An error of the standard by its word; empty for any other."""
     return word if isinstance(word, str) and word in _KNOWN_ERRORS else ""
 
 
-def _accepted(answer: HttpResponse) -> Any:
+def _read_success(answer: HttpResponse) -> Any:
     if 200 <= answer.status < 300:
         return _json(answer)
     if answer.status >= 500 or answer.status in {408, 429}:
-        raise Upstream(
+        raise UpstreamError(
             f"The server of tokens answered with status {answer.status}.", code="tokens_failed"
         )
     try:
         said = _json(answer)
     except Problem:
         said = None
-    raise Refusal(known_error(said.get("error") if isinstance(said, dict) else None), answer.status)
+    raise TokenEndpointError(
+        normalize_oauth_error(said.get("error") if isinstance(said, dict) else None), answer.status
+    )
 
 
 def _json(answer: HttpResponse) -> Any:
@@ -192,18 +194,18 @@ def _json(answer: HttpResponse) -> Any:
         raise _bad() from None
 
 
-def _tokens(said: Any) -> Tokens:
+def _tokens(said: Any) -> OAuthTokenResponse:
     if not isinstance(said, dict):
         raise _bad()
     kind = said.get("token_type", "Bearer")
     if not isinstance(kind, str) or kind.lower() != "bearer":
-        raise Upstream(
+        raise UpstreamError(
             "The server hands out tokens of a kind that is not known.",
             code="token_kind",
             retryable=False,
         )
     refresh = said.get("refresh_token")
-    return Tokens(
+    return OAuthTokenResponse(
         _token(said.get("access_token")),
         _token(refresh) if refresh else None,
         lasts_seconds(said.get("expires_in")),
@@ -232,8 +234,8 @@ def _token(text: object) -> str:
     return text
 
 
-def _bad() -> Upstream:
-    return Upstream(
+def _bad() -> UpstreamError:
+    return UpstreamError(
         "The server of tokens answered with something that cannot be read.",
         code="bad_response",
         retryable=False,

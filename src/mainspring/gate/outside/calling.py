@@ -19,17 +19,17 @@ from mainspring.contracts.capability import (
     Write,
 )
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Clash, Missing, Problem, Upstream
+from mainspring.contracts.errors import Conflict, NotFound, Problem, UpstreamError
 from mainspring.definition.json_schema import compile_schema
-from mainspring.definition.json_text import canonical
+from mainspring.definition.json_text import encode_canonical
 from mainspring.gate.outside.effects import judge
-from mainspring.gate.outside.quoted import quoted
-from mainspring.store.walls import Walled
+from mainspring.gate.outside.quoted import escape_json
+from mainspring.store.walls import WorkspaceDatabase
 from mainspring.workspace.connections.tool_rows import ToolRow, find_tool
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
-    from mainspring.gate.outside.client import CallAnswer, Outside
+    from mainspring.gate.outside.client import McpClientPool, McpToolResult
     from mainspring.store.database import Database
 
 _SHOWN: Final = 600
@@ -55,7 +55,7 @@ PLAIN_OUTPUT: Final[Mapping[str, Any]] = {
 
 
 def tool_capability(
-    row: ToolRow, alias: str, database: Database, outside: Outside, limits: Limits
+    row: ToolRow, alias: str, database: Database, outside: McpClientPool, limits: Limits
 ) -> Capability:
     """The capability of an agreed tool."""
     judged = judge(row.name, row.hints, row.effect)
@@ -77,7 +77,7 @@ def tool_capability(
     )
 
 
-def held_capability(row: ToolRow, alias: str) -> Capability:
+def build_blocked_capability(row: ToolRow, alias: str) -> Capability:
     """What stands for a tool that may not be called: whoever names it is told why.
 
     It says nothing of what the server says now, and holds nothing for later.
@@ -108,7 +108,7 @@ def preview(name: str, arguments: Mapping[str, Any]) -> str:
     """
     if not arguments:
         return f"Call {name}"
-    text = quoted(arguments)
+    text = escape_json(arguments)
     if len(text) <= _SHOWN:
         return f"Call {name} with {text}"
     left = len(text) - _SHOWN
@@ -122,14 +122,14 @@ def _description(row: ToolRow, alias: str) -> str:
 
 
 def _handler(
-    row: ToolRow, alias: str, database: Database, outside: Outside, limits: Limits
+    row: ToolRow, alias: str, database: Database, outside: McpClientPool, limits: Limits
 ) -> CapabilityHandler:
     connection_id, tool, agreed = row.connection_id, row.name, row.pinned_hash
     schema = row.output_schema
 
     async def call(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         space = ctx.actor.workspace_id
-        async with Walled(database, space).acquire() as connection:
+        async with WorkspaceDatabase(database, space).acquire() as connection:
             now = await find_tool(connection, space, connection_id, tool)
         asked = False
         try:
@@ -150,7 +150,7 @@ def _handler(
 def not_callable(row: ToolRow | None, name: str, alias: str) -> Problem:
     """Why a tool that was there cannot be called now, and what a person can do."""
     if row is None or row.state == "gone":
-        return Missing(
+        return NotFound(
             f"The server of {alias} has no tool called {name} any more.",
             code="tool_gone",
             suggestion=f"Look at the connection {alias}, and take the tool out of the definition "
@@ -158,43 +158,43 @@ def not_callable(row: ToolRow | None, name: str, alias: str) -> Problem:
         )
     if row.state == "refused":
         why = row.reason or "A person refused it."
-        return Clash(
+        return Conflict(
             f"{name} cannot be called: {why}",
             code="tool_refused",
             suggestion=f"Look at the connection {alias}.",
         )
     if row.state == "agreed":
-        return Clash(
+        return Conflict(
             f"What {name} is was agreed to anew while this was under way.",
             code="tool_agreed_anew",
             suggestion="Try again.",
             retryable=True,
         )
     if row.state == "new":
-        return Clash(
+        return Conflict(
             f"{name} is held back: nobody has agreed to it yet.",
             code="tool_held_back",
             suggestion=f"Look at it in the connection {alias}, and agree to it or not.",
         )
-    return Clash(
+    return Conflict(
         f"{name} is held back: its server describes it otherwise than what was agreed to.",
         code="tool_held_back",
         suggestion=f"Look at what is different in the connection {alias}, and agree to it or not.",
     )
 
 
-def _value(answer: CallAnswer, schema: Any, name: str, limits: Limits) -> Any:
+def _value(answer: McpToolResult, schema: Any, name: str, limits: Limits) -> Any:
     """The answer in the shape that was agreed to, or a problem that blames the server."""
     value = answer.value
     if schema is None:
         if not answer.structured:
             return value
-        return {"text": canonical(value).decode(), "json": value}
+        return {"text": encode_canonical(value).decode(), "json": value}
     if not answer.structured:
         value = value.get("json")
     findings = compile_schema(schema, limits).findings(value, "")
     if findings:
-        raise Upstream(
+        raise UpstreamError(
             f"{name} answered in another shape than its server declares: {findings[0].detail}",
             code="tool_answer_invalid",
             findings=findings,

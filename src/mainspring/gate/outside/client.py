@@ -18,28 +18,28 @@ from uuid import UUID
 
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Fault, Problem
+from mainspring.contracts.errors import InternalError, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.gate.egress import Egress
 from mainspring.gate.egress.transport import EgressTransport
-from mainspring.gate.outside.answers import CallAnswer
-from mainspring.gate.outside.authority import Authority
-from mainspring.gate.outside.looking_room import LookingRoom
+from mainspring.gate.outside.answers import McpToolResult
+from mainspring.gate.outside.authority import AuthorizationServerClient
+from mainspring.gate.outside.looking_room import ToolInspectionPool
 from mainspring.gate.outside.renewals import mark_of
-from mainspring.gate.outside.session import Session, ToolSeen
-from mainspring.gate.outside.tokens import ACCESS, TokenKeeper
-from mainspring.gate.outside.wire import SIGN_IN_NEEDED, Wire
+from mainspring.gate.outside.session import ListedTool, McpSession
+from mainspring.gate.outside.tokens import ACCESS, McpTokenManager
+from mainspring.gate.outside.wire import SIGN_IN_NEEDED, McpHttpTransport
 from mainspring.store.database import Database, is_lost_connection
 from mainspring.workspace.connections import rows
-from mainspring.workspace.connections.rows import Connection
+from mainspring.workspace.connections.rows import McpConnection
 from mainspring.workspace.vault import Vault
 
 if TYPE_CHECKING:
-    from mainspring.gate.outside.oauth import SignIns
-    from mainspring.gate.outside.program_pool import ProgramPool
+    from mainspring.gate.outside.oauth import McpOAuthFlow
+    from mainspring.gate.outside.program_pool import McpProgramPool
 
-__all__ = ["CallAnswer", "Outside", "Session", "ToolSeen", "roomy_egress"]
+__all__ = ["ListedTool", "McpClientPool", "McpSession", "McpToolResult", "roomy_egress"]
 
 _BEARER: Final = SecretText(("Bearer ", SecretRef(ACCESS)))
 
@@ -56,7 +56,7 @@ def roomy_egress(limits: Limits, allow: Iterable[str], **more: Any) -> Egress:
     return Egress(roomy, allow, **more)
 
 
-class Outside:
+class McpClientPool:
     """Sessions with the servers of all workspaces, and signing in to them."""
 
     def __init__(
@@ -75,23 +75,23 @@ class Outside:
         self._egress = egress
         self._limits = limits
         self._address = address
-        self.authority = Authority(egress, allow)
-        self._tokens = TokenKeeper(database, vault, self.authority, clock)
-        self.looking = LookingRoom(float(limits.mcp_seconds))
+        self.authority = AuthorizationServerClient(egress, allow)
+        self._tokens = McpTokenManager(database, vault, self.authority, clock)
+        self.looking = ToolInspectionPool(float(limits.mcp_seconds))
         self._modules: dict[str, Any] = {}
-        self._programs: ProgramPool | None = None
+        self._programs: McpProgramPool | None = None
 
     @asynccontextmanager
     async def session(
         self, workspace_id: UUID, connection_id: UUID, *, fresh: bool = False
-    ) -> AsyncIterator[Session]:
+    ) -> AsyncIterator[McpSession]:
         """One session with a server. How it fared is written down at its end.
 
         ``fresh`` starts a program on this machine anew, even if it is running.
         """
         async with self._database.acquire() as reading:
             connection = await rows.find(reading, workspace_id, connection_id)
-        session: Session | None = None
+        session: McpSession | None = None
         try:
             async with self._opened(connection, fresh=fresh) as session:
                 yield session
@@ -114,7 +114,7 @@ class Outside:
         code: str | None,
         iss: str | None = None,
         error: str | None = None,
-    ) -> Connection:
+    ) -> McpConnection:
         """Takes what a member came back with; they must be the one who left, for this server."""
         signing = await self._sign_ins()
         return await signing.finish(actor, connection_id, state, code, iss=iss, error=error)
@@ -126,11 +126,11 @@ class Outside:
         await self._egress.aclose()
 
     @asynccontextmanager
-    async def _opened(self, connection: Connection, *, fresh: bool) -> AsyncIterator[Session]:
+    async def _opened(self, connection: McpConnection, *, fresh: bool) -> AsyncIterator[McpSession]:
         if connection.transport == "stdio":
             module = await self._loaded("program_pool")
             if self._programs is None:
-                self._programs = module.ProgramPool(self._vault, self._limits)
+                self._programs = module.McpProgramPool(self._vault, self._limits)
             async with self._programs.use(connection, fresh=fresh) as session:
                 yield session
             return
@@ -143,7 +143,7 @@ class Outside:
         ) as session:
             yield session
 
-    def _wire(self, connection: Connection) -> Wire:
+    def _wire(self, connection: McpConnection) -> McpHttpTransport:
         """The wire to the connection's own host and port, and to no other."""
         assert connection.server_url is not None
         shown = ""
@@ -164,11 +164,15 @@ class Outside:
             most_bytes=self._limits.mcp_response_bytes,
             headers={} if connection.auth == "none" else {"authorization": _BEARER},
         )
-        return Wire(inner, connection.alias, renew if connection.auth == "oauth" else None)
+        return McpHttpTransport(
+            inner, connection.alias, renew if connection.auth == "oauth" else None
+        )
 
-    async def _mark(self, connection: Connection, problem: Problem | None) -> None:
+    async def _mark(self, connection: McpConnection, problem: Problem | None) -> None:
         """Health is told as well as it can be; failing to write it fails nothing else."""
-        if isinstance(problem, Fault) or (problem is not None and is_lost_connection(problem)):
+        if isinstance(problem, InternalError) or (
+            problem is not None and is_lost_connection(problem)
+        ):
             return
         whose = (connection.workspace_id, connection.id)
         with contextlib.suppress(Problem):
@@ -181,9 +185,11 @@ class Outside:
                     writing, *whose, problem, sign_in=waits, seen_with=connection.sign_in
                 )
 
-    async def _sign_ins(self) -> SignIns:
+    async def _sign_ins(self) -> McpOAuthFlow:
         oauth = await self._loaded("oauth")
-        made: SignIns = oauth.SignIns(self._database, self._vault, self.authority, self._tokens)
+        made: McpOAuthFlow = oauth.McpOAuthFlow(
+            self._database, self._vault, self.authority, self._tokens
+        )
         return made
 
     async def _loaded(self, name: str) -> Any:

@@ -27,9 +27,9 @@ from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
 from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_server_url
 from pydantic import BaseModel, ValidationError
 
-from mainspring.contracts.errors import Clash, Denied, Problem, Upstream
-from mainspring.gate.egress import Target, parse_url
-from mainspring.gate.outside.authority import Authority, Refusal
+from mainspring.contracts.errors import Conflict, PermissionDenied, Problem, UpstreamError
+from mainspring.gate.egress import UrlTarget, parse_url
+from mainspring.gate.outside.authority import AuthorizationServerClient, TokenEndpointError
 
 Document = TypeVar("Document", bound=BaseModel)
 
@@ -40,7 +40,7 @@ _NEARBY: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
-class TokenPlace:
+class AuthorizationServerMetadata:
     """Where tokens for one server come from."""
 
     issuer: str
@@ -57,7 +57,7 @@ class TokenPlace:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Client:
+class OAuthClientRegistration:
     """As whom we are known to a server of tokens."""
 
     id: str
@@ -67,7 +67,9 @@ class Client:
     given: bool = False
 
 
-async def find_place(authority: Authority, server_url: str) -> TokenPlace:
+async def discover_authorization_server(
+    authority: AuthorizationServerClient, server_url: str
+) -> AuthorizationServerMetadata:
     """Where the tokens of a server come from."""
     where, wanted = await _challenge(authority, server_url)
     urls = build_protected_resource_metadata_discovery_urls(where, server_url)
@@ -75,7 +77,7 @@ async def find_place(authority: Authority, server_url: str) -> TokenPlace:
     own = resource_url_from_server_url(server_url)
     if resource is not None:
         if not check_resource_allowed(own, str(resource.resource)):
-            raise Denied(
+            raise PermissionDenied(
                 "The server says that its tokens are for another server.", code="resource_mismatch"
             )
         own = str(resource.resource)
@@ -83,32 +85,36 @@ async def find_place(authority: Authority, server_url: str) -> TokenPlace:
     urls = build_oauth_authorization_server_metadata_discovery_urls(named, server_url)
     known = await _first(authority, urls, OAuthMetadata)
     if known is None:
-        raise Upstream(
+        raise UpstreamError(
             "The server does not say where one signs in to it.",
             code="no_sign_in",
             suggestion="Connect it with a token instead.",
             retryable=False,
         )
-    return _judged(
+    return _validate_metadata(
         authority, known, named, own, get_client_metadata_scopes(wanted, resource, known, _GRANTS)
     )
 
 
-def _judged(
-    authority: Authority, known: OAuthMetadata, named: str, resource: str, scope: str | None
-) -> TokenPlace:
+def _validate_metadata(
+    authority: AuthorizationServerClient,
+    known: OAuthMetadata,
+    named: str,
+    resource: str,
+    scope: str | None,
+) -> AuthorizationServerMetadata:
     if not issuers_match(str(known.issuer), named):
-        raise Denied(
+        raise PermissionDenied(
             "The server of tokens says that it is another one than was named.",
             code="issuer_mismatch",
         )
     if "S256" not in (known.code_challenge_methods_supported or ()):
-        raise Upstream(
+        raise UpstreamError(
             "The server of tokens cannot tell who began to sign in, so it is not used.",
             code="no_pkce",
             retryable=False,
         )
-    place = TokenPlace(
+    place = AuthorizationServerMetadata(
         issuer=str(known.issuer),
         authorization_endpoint=str(known.authorization_endpoint),
         token_endpoint=str(known.token_endpoint),
@@ -124,7 +130,7 @@ def _judged(
     # Elsewhere somebody else may hand out the code, and then it is that one's name that must not
     # come back: so the server has to tell its own.
     if not place.tells_issuer and not _same_site(parse_url(place.issuer), sent_to):
-        raise Denied(
+        raise PermissionDenied(
             "The server of tokens sends whoever signs in to the site of somebody else.",
             code="issuer_mismatch",
             suggestion="Connect it with a token instead.",
@@ -132,7 +138,7 @@ def _judged(
     return place
 
 
-def _same_site(one: Target, other: Target) -> bool:
+def _same_site(one: UrlTarget, other: UrlTarget) -> bool:
     """The same host, one inside the other, or two beside each other in one domain."""
     if (one.scheme, one.port) != (other.scheme, other.port):
         return False
@@ -143,10 +149,12 @@ def _same_site(one: Target, other: Target) -> bool:
     return "." in domain and longer.endswith(f".{domain}")
 
 
-async def become_known(authority: Authority, place: TokenPlace, redirect_uri: str) -> Client:
+async def become_known(
+    authority: AuthorizationServerClient, place: AuthorizationServerMetadata, redirect_uri: str
+) -> OAuthClientRegistration:
     """A client id from the server of tokens."""
     if place.registration_endpoint is None:
-        raise Clash(
+        raise Conflict(
             "The server of tokens knows only those who were made known to it by hand.",
             code="client_id_needed",
             suggestion="Make an application there and connect with its client id.",
@@ -163,33 +171,35 @@ async def become_known(authority: Authority, place: TokenPlace, redirect_uri: st
     }
     try:
         said = await authority.register(place.registration_endpoint, document)
-    except Refusal as refusal:
+    except TokenEndpointError as refusal:
         raise _not_registered(refusal.word) from None
     return _client(said, method)
 
 
-def given_client(place: TokenPlace, client_id: str, secret: str | None) -> Client:
+def build_given_client(
+    place: AuthorizationServerMetadata, client_id: str, secret: str | None
+) -> OAuthClientRegistration:
     """A client that a person has made there."""
     if secret is None:
-        return Client(client_id, "none", given=True)
+        return OAuthClientRegistration(client_id, "none", given=True)
     # Without a word of the server the standard says that it is the header.
     method = "client_secret_post" if "client_secret_post" in place.methods else _METHODS[2]
-    return Client(client_id, method, secret, given=True)
+    return OAuthClientRegistration(client_id, method, secret, given=True)
 
 
-def _client(said: Any, asked: str) -> Client:
+def _client(said: Any, asked: str) -> OAuthClientRegistration:
     if not isinstance(said, Mapping) or not isinstance(said.get("client_id"), str):
         raise _not_registered("")
     method = said.get("token_endpoint_auth_method") or asked
     secret = said.get("client_secret") or None
     if method not in _METHODS or not (secret is None or isinstance(secret, str)):
         raise _not_registered("")
-    return Client(said["client_id"], method, None if method == "none" else secret)
+    return OAuthClientRegistration(said["client_id"], method, None if method == "none" else secret)
 
 
-def _not_registered(word: str) -> Upstream:
+def _not_registered(word: str) -> UpstreamError:
     told = f": {word}." if word else "."
-    return Upstream(
+    return UpstreamError(
         f"The server of tokens did not take us in{told}",
         code="registration_failed",
         suggestion="Make an application there and connect with its client id.",
@@ -197,7 +207,9 @@ def _not_registered(word: str) -> Upstream:
     )
 
 
-async def _challenge(authority: Authority, server_url: str) -> tuple[str | None, str | None]:
+async def _challenge(
+    authority: AuthorizationServerClient, server_url: str
+) -> tuple[str | None, str | None]:
     """What the server says to somebody it does not know: where to look, and for what."""
     answer = await authority.knock(server_url, _KNOCK)
     if answer.status not in {401, 403}:
@@ -208,7 +220,9 @@ async def _challenge(authority: Authority, server_url: str) -> tuple[str | None,
     return extract_resource_metadata_from_www_auth(shown), extract_scope_from_www_auth(shown)
 
 
-async def _first(authority: Authority, urls: list[str], kind: type[Document]) -> Document | None:
+async def _first(
+    authority: AuthorizationServerClient, urls: list[str], kind: type[Document]
+) -> Document | None:
     """The first of several addresses that has a document of this kind."""
     failed: Problem | None = None
     for url in urls:
@@ -218,9 +232,9 @@ async def _first(authority: Authority, urls: list[str], kind: type[Document]) ->
                 return kind.model_validate(said)
         except ValidationError:
             continue
-        except Denied:
+        except PermissionDenied:
             raise
-        except Upstream as problem:
+        except UpstreamError as problem:
             failed = problem
     if failed is not None:
         raise failed

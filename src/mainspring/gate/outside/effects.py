@@ -22,7 +22,7 @@ DELETES: Final = "DELETES"
 USER_VISIBLE: Final = "USER_VISIBLE"
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
@@ -31,21 +31,21 @@ _RUNS: Final = re.compile(r"[a-z]+|\d+")
 
 # Few on purpose: other words that sound like reading are as often the name of a deed, as in
 # resolve_incident, check_out, convert_lead, watch_repository or query.
-_READING: Final = _words("count describe find get list lookup read retrieve search")
+_READING: Final = _split_words("count describe find get list lookup read retrieve search")
 # One tool that does two things does the second one too.
-_JOINING: Final = _words("and also else followed or plus then")
-_DELETING: Final = _words(
+_JOINING: Final = _split_words("and also else followed or plus then")
+_DELETING: Final = _split_words(
     "archive ban block cancel clear close delete destroy disconnect drop erase expire kick kill "
     "mute overwrite purge remove reset revoke suspend terminate trash truncate unassign unfollow "
     "uninstall unpublish unshare unsubscribe wipe withdraw"
 )
 # Somebody sees that these were done.
-_VISIBLE: Final = _words(
+_VISIBLE: Final = _split_words(
     "announce answer assign broadcast call comment dial email follow forward invite mail mention "
     "message notify page ping post publish react remind reply report request respond send share "
     "star submit subscribe text tweet vote"
 )
-_WRITING: Final = _words(
+_WRITING: Final = _split_words(
     """
     accept ack acknowledge activate add allow append apply approve attach authorize backup bid
     book bookmark build buy change charge checkin checkout claim click clone commit complete
@@ -63,7 +63,7 @@ _WRITING: Final = _words(
     """
 )
 # These are as often the name of a thing as of a deed: "get_comment" only looks.
-_ALSO_THINGS: Final = _words(
+_ALSO_THINGS: Final = _split_words(
     """
     address answer archive backup bid block book bookmark build call change charge claim comment
     commit copy download email export follow fork grant import issue label link load lock mail
@@ -93,7 +93,7 @@ _INSIDE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ToolEffect:
     """How far a tool reaches, what its calls may do, and what tells so."""
 
     effect: Effect
@@ -101,20 +101,20 @@ class Judged:
     why: str
 
 
-def judge(name: str, hints: Mapping[str, Any], said: str | None = None) -> Judged:
+def judge(name: str, hints: Mapping[str, Any], said: str | None = None) -> ToolEffect:
     """What a tool does: by a person's word, else by its name and its hints."""
     words = [piece.lower() for piece in _PIECES.findall(name)]
     # Capitals in odd places tear a word apart, so it is looked for without them too.
     torn = frozenset(_RUNS.findall(name.lower())) & (_DOING - _ALSO_THINGS)
-    doing = _deeds(words) | torn
+    doing = _find_action_words(words) | torn
     if said is not None:
         effect, why = Effect(said), "a person said so"
     else:
-        effect, why = _guessed(words, doing, hints)
-    return Judged(effect, _side_effects(effect, doing, hints), why)
+        effect, why = _guess_effect(words, doing, hints)
+    return ToolEffect(effect, _side_effects(effect, doing, hints), why)
 
 
-def _guessed(
+def _guess_effect(
     words: list[str], doing: frozenset[str], hints: Mapping[str, Any]
 ) -> tuple[Effect, str]:
     """A tool reads if its name is clean, and if its first word or the server says so."""
@@ -137,7 +137,7 @@ def _guessed(
     return Effect.SEND, "nothing says that it only reads"
 
 
-def _deeds(words: list[str]) -> frozenset[str]:
+def _find_action_words(words: list[str]) -> frozenset[str]:
     """The words of a name that say that something is done."""
     found = frozenset(words) & _DOING
     if words and words[0] in _READING:

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Exhausted, Problem, TimedOut, for_log
-from mainspring.gate.outside.looking import Looked, look_at_all
-from mainspring.gate.outside.settling import Consent, Settled, settle
+from mainspring.contracts.errors import DeadlineExceeded, LimitExceeded, Problem, describe_for_log
+from mainspring.gate.outside.looking import InspectedTool, inspect_tools
+from mainspring.gate.outside.settling import ToolChanges, ToolConsent, compare_tools
 from mainspring.store.database import Database
-from mainspring.store.outage import logged_problem
-from mainspring.store.walls import Walled
+from mainspring.store.outage import log_and_convert_error
+from mainspring.store.walls import WorkspaceDatabase
 from mainspring.workspace.connections import tool_rows
 from mainspring.workspace.inbox import leave_message
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.clock import Clock
     from mainspring.contracts.context import Transaction
     from mainspring.contracts.limits import Limits
-    from mainspring.gate.outside.client import Outside
+    from mainspring.gate.outside.client import McpClientPool
 
 log = logging.getLogger(__name__)
 
@@ -49,17 +49,17 @@ _SENTENCES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Harvester:
+class McpToolDiscovery:
     """Looks at the tools of connections."""
 
     database: Database
-    outside: Outside
+    outside: McpClientPool
     clock: Clock
     limits: Limits
 
     async def harvest(
         self, workspace_id: UUID, connection_id: UUID, agreeing: UUID | None = None
-    ) -> Settled:
+    ) -> ToolChanges:
         """Looks now; a problem is kept with the connection, and raised.
 
         ``agreeing`` is who connects just now, and agrees to what is there by that.
@@ -68,22 +68,22 @@ class Harvester:
             try:
                 looked = await self._looked(workspace_id, connection_id)
 
-                async def work(tx: Transaction) -> Settled:
+                async def work(tx: Transaction) -> ToolChanges:
                     return await self._keep(tx, workspace_id, connection_id, looked, agreeing)
 
-                return await Walled(self.database, workspace_id).run_retrying(work)
+                return await WorkspaceDatabase(self.database, workspace_id).run_retrying(work)
             except Exception as error:
-                problem = error if isinstance(error, Problem) else logged_problem(error)
+                problem = error if isinstance(error, Problem) else log_and_convert_error(error)
                 await self._tell_failure(workspace_id, connection_id, problem)
                 raise problem from None
 
-    async def _looked(self, workspace_id: UUID, connection_id: UUID) -> list[Looked]:
+    async def _looked(self, workspace_id: UUID, connection_id: UUID) -> list[InspectedTool]:
         async with self.outside.session(workspace_id, connection_id, fresh=True) as session:
             seen = await session.tools()
         stop = threading.Event()
         try:
             # Hundreds of schemas are more than the loop may stand still for.
-            return await self.outside.looking.apart(lambda: look_at_all(seen, self.limits, stop))
+            return await self.outside.looking.apart(lambda: inspect_tools(seen, self.limits, stop))
         finally:
             stop.set()
 
@@ -111,7 +111,7 @@ class Harvester:
                 await asyncio.gather(*(self._quietly(*one) for one in due))
                 done += len(due)
         except Exception as error:
-            log.warning("Looking at tools failed: %s", for_log(error))
+            log.warning("Looking at tools failed: %s", describe_for_log(error))
         return done
 
     async def _due(self) -> list[tuple[UUID, UUID]]:
@@ -124,7 +124,7 @@ class Harvester:
             async with asyncio.timeout(tool_rows.LEASE_MINUTES * 50.0):
                 await self.harvest(workspace_id, connection_id)
         except TimeoutError:
-            late = TimedOut("Its tools could not be looked at in time.", code="timed_out")
+            late = DeadlineExceeded("Its tools could not be looked at in time.", code="timed_out")
             await self._tell_failure(workspace_id, connection_id, late)
         except Problem:
             pass
@@ -133,32 +133,32 @@ class Harvester:
         self, workspace_id: UUID, connection_id: UUID, problem: Problem
     ) -> None:
         try:
-            async with Walled(self.database, workspace_id).transaction() as tx:
+            async with WorkspaceDatabase(self.database, workspace_id).transaction() as tx:
                 await tool_rows.set_not_harvested(tx, workspace_id, connection_id, problem, _HOUR)
         except Exception as error:
-            log.warning("That tools were not seen could not be kept: %s", for_log(error))
+            log.warning("That tools were not seen could not be kept: %s", describe_for_log(error))
 
     async def _keep(
         self,
         tx: Transaction,
         workspace_id: UUID,
         connection_id: UUID,
-        looked: Sequence[Looked],
+        looked: Sequence[InspectedTool],
         agreeing: UUID | None,
-    ) -> Settled:
+    ) -> ToolChanges:
         held = await tool_rows.hold_connection(tx, workspace_id, connection_id)
         is_first = held.last_harvested_at is None
         # What was granted under this alias was granted for another server.
-        heirs = await tool_rows.users_of_alias(tx, workspace_id, held.alias) if is_first else []
+        heirs = await tool_rows.list_alias_users(tx, workspace_id, held.alias) if is_first else []
         consent = None
         if agreeing is not None and is_first and not held.looks_first and not heirs:
-            consent = Consent(agreeing, self.clock.now())
-        before = await tool_rows.tools_of(tx, workspace_id, connection_id)
-        settled = settle(connection_id, before, looked, consent)
+            consent = ToolConsent(agreeing, self.clock.now())
+        before = await tool_rows.list_connection_tools(tx, workspace_id, connection_id)
+        settled = compare_tools(connection_id, before, looked, consent)
         await tool_rows.put_tools(tx, workspace_id, settled.put)
         await tool_rows.drop_tools(tx, workspace_id, connection_id, settled.drop)
         if consent is not None:
-            await check_room(tx, workspace_id, self.limits)
+            await check_tool_quota(tx, workspace_id, self.limits)
         if settled.is_change:
             await tool_rows.count_on(tx, workspace_id, connection_id)
         await tool_rows.set_harvested(
@@ -170,10 +170,10 @@ class Harvester:
         return settled
 
 
-async def check_room(tx: Transaction, workspace_id: UUID, limits: Limits) -> None:
+async def check_tool_quota(tx: Transaction, workspace_id: UUID, limits: Limits) -> None:
     """Refuses to agree to more than what is kept at hand for one workspace."""
-    if await tool_rows.agreed_bytes(tx, workspace_id) > limits.workspace_tools_bytes:
-        raise Exhausted(
+    if await tool_rows.count_agreed_bytes(tx, workspace_id) > limits.workspace_tools_bytes:
+        raise LimitExceeded(
             f"The tools that a workspace agrees to have at most "
             f"{limits.workspace_tools_bytes:,} bytes, as text.",
             code="too_many_tools",
@@ -191,9 +191,9 @@ async def _tell(
 ) -> None:
     """One message about all that has come up, and whom it touches."""
     ids = [f"{alias}.{name}" for names in news.values() for name in names]
-    used = await tool_rows.users_of(tx, workspace_id, ids)
+    used = await tool_rows.list_capability_users(tx, workspace_id, ids)
     lines = [
-        f"{sentence}: {_listed(f'{alias}.{name}' for name in news[state])}."
+        f"{sentence}: {_format_names(f'{alias}.{name}' for name in news[state])}."
         for state, sentence in _SENTENCES.items()
         if state in news
     ]
@@ -204,7 +204,7 @@ async def _tell(
             "and would be granted with it."
         )
     if users:
-        lines.append(f"Automations that use them: {_listed(users)}.")
+        lines.append(f"Automations that use them: {_format_names(users)}.")
     lines.append(f"Look at the connection {alias}, and agree to what you want to be used.")
     await leave_message(
         tx,
@@ -215,7 +215,7 @@ async def _tell(
     )
 
 
-def _listed(names: Iterable[str]) -> str:
+def _format_names(names: Iterable[str]) -> str:
     found = list(names)
     more = len(found) - _MOST_NAMED
     return ", ".join(found[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

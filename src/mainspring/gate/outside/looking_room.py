@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from mainspring.contracts.errors import Exhausted
+from mainspring.contracts.errors import LimitExceeded
 
 Made = TypeVar("Made")
 
@@ -23,7 +23,7 @@ _AT_ONCE: Final = 8
 _THREADS: Final = 1
 
 
-class LookingRoom:
+class ToolInspectionPool:
     """Turns at harvesting, and the threads for it, of one process."""
 
     def __init__(self, patience: float) -> None:
@@ -45,7 +45,7 @@ class LookingRoom:
         except TimeoutError:
             if not waiting.expired():
                 raise
-            raise Exhausted(
+            raise LimitExceeded(
                 "Other servers of tools are being looked at.",
                 code="looking_elsewhere",
                 retry_after=30,

@@ -18,20 +18,24 @@ from uuid import UUID
 from mcp.client.auth.utils import issuers_match
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Denied, Upstream
-from mainspring.gate.outside.authority import Authority, Refusal, known_error
-from mainspring.gate.outside.discovery import (
-    Client,
-    TokenPlace,
-    become_known,
-    find_place,
-    given_client,
+from mainspring.contracts.errors import Conflict, PermissionDenied, UpstreamError
+from mainspring.gate.outside.authority import (
+    AuthorizationServerClient,
+    TokenEndpointError,
+    normalize_oauth_error,
 )
-from mainspring.gate.outside.tokens import CLIENT_SECRET, TokenKeeper
+from mainspring.gate.outside.discovery import (
+    AuthorizationServerMetadata,
+    OAuthClientRegistration,
+    become_known,
+    build_given_client,
+    discover_authorization_server,
+)
+from mainspring.gate.outside.tokens import CLIENT_SECRET, McpTokenManager
 from mainspring.store.database import Database
 from mainspring.workspace.connections import rows, sign_ins
-from mainspring.workspace.connections.rows import Connection
-from mainspring.workspace.vault import Vault, connection_drawer
+from mainspring.workspace.connections.rows import McpConnection
+from mainspring.workspace.vault import Vault, connection_scope
 
 _VERIFIER_BYTES: Final = 48
 _ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint")
@@ -39,11 +43,15 @@ _ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint")
 _CLIENT_ISSUER: Final = "client_issuer"
 
 
-class SignIns:
+class McpOAuthFlow:
     """Sends members to sign in, and takes them back."""
 
     def __init__(
-        self, database: Database, vault: Vault, authority: Authority, keeper: TokenKeeper
+        self,
+        database: Database,
+        vault: Vault,
+        authority: AuthorizationServerClient,
+        keeper: McpTokenManager,
     ) -> None:
         self._database = database
         self._vault = vault
@@ -55,11 +63,11 @@ class SignIns:
         async with self._database.acquire() as reading:
             connection = await rows.find(reading, actor.workspace_id, connection_id)
         if connection.auth != "oauth" or connection.server_url is None:
-            raise Clash(
+            raise Conflict(
                 f"Nobody signs in to {connection.alias}: it is connected in another way.",
                 code="no_sign_in",
             )
-        place = await find_place(self._authority, connection.server_url)
+        place = await discover_authorization_server(self._authority, connection.server_url)
         await self._check_others(connection, place)
         client = await self._client(connection, place, redirect_uri)
         verifier = secrets.token_urlsafe(_VERIFIER_BYTES)
@@ -84,18 +92,18 @@ class SignIns:
         *,
         iss: str | None,
         error: str | None,
-    ) -> Connection:
+    ) -> McpConnection:
         """Tokens for what the member came back with, and the connection with them."""
         # Used up whatever comes of it, so not undone by a problem.
         async with self._database.acquire() as tx:
-            left = await sign_ins.come_back(
+            left = await sign_ins.redeem_sign_in(
                 tx, self._vault, actor.workspace_id, actor.id, connection_id, state
             )
             connection = await rows.find(tx, actor.workspace_id, connection_id)
-        place = TokenPlace(
+        place = AuthorizationServerMetadata(
             **{**left.kept["place"], "methods": tuple(left.kept["place"]["methods"])}
         )
-        client = Client(**left.kept["client"])
+        client = OAuthClientRegistration(**left.kept["client"])
         _check_answer(place, code, iss, error)
         form = {
             "grant_type": "authorization_code",
@@ -114,20 +122,22 @@ class SignIns:
                 tokens = await self._authority.tokens(
                     place.token_endpoint, form, shown, client.secret
                 )
-            except Refusal as refusal:
-                raise _failed(refusal.word) from None
+            except TokenEndpointError as refusal:
+                raise _mcp_sign_in_failed_error(refusal.word) from None
             return await self._keeper.keep(
                 connection, tokens, learnt, renewal=False, client_secret=client.secret
             )
 
-    async def _bind(self, connection: Connection, place: TokenPlace) -> None:
+    async def _bind(self, connection: McpConnection, place: AuthorizationServerMetadata) -> None:
         """Written before the secret leaves: whoever has seen it is the only one who ever will."""
         async with self._database.transaction() as tx:
             await rows.keep_oauth(
                 tx, connection.workspace_id, connection.id, {_CLIENT_ISSUER: place.issuer}
             )
 
-    async def _check_others(self, connection: Connection, place: TokenPlace) -> None:
+    async def _check_others(
+        self, connection: McpConnection, place: AuthorizationServerMetadata
+    ) -> None:
         """One server of tokens has one name; under a second one, somebody poses as it."""
         async with self._database.acquire() as reading:
             there = await rows.list_connections(reading, connection.workspace_id)
@@ -138,27 +148,31 @@ class SignIns:
             if other.id == connection.id or known is None or not ours & theirs:
                 continue
             if not issuers_match(str(known), place.issuer):
-                raise Denied(
+                raise PermissionDenied(
                     f"The server of {connection.alias} sends its members to the server of tokens "
                     f"of {other.alias}, and calls it by another name.",
                     code="issuer_mismatch",
                     suggestion="Sign in only if you trust both; remove the one you do not trust.",
                 )
 
-    async def _client(self, connection: Connection, place: TokenPlace, redirect_uri: str) -> Client:
+    async def _client(
+        self, connection: McpConnection, place: AuthorizationServerMetadata, redirect_uri: str
+    ) -> OAuthClientRegistration:
         """As whom we ask: as whom a person says, as before, or as somebody new."""
         known = connection.oauth
         secret = await self._secret(connection)
         if known.get("client_given") and known.get("client_id"):
             _check_given(connection, place)
-            return given_client(place, str(known["client_id"]), secret)
+            return build_given_client(place, str(known["client_id"]), secret)
         before = (known.get("issuer"), known.get("client_redirect"))
         if known.get("client_id") and before == (place.issuer, redirect_uri):
-            return Client(str(known["client_id"]), str(known["client_method"]), secret)
+            return OAuthClientRegistration(
+                str(known["client_id"]), str(known["client_method"]), secret
+            )
         return await become_known(self._authority, place, redirect_uri)
 
-    async def _secret(self, connection: Connection) -> str | None:
-        drawer = connection_drawer(connection.workspace_id, connection.id)
+    async def _secret(self, connection: McpConnection) -> str | None:
+        drawer = connection_scope(connection.workspace_id, connection.id)
         there = {secret.name for secret in await self._vault.names(drawer)}
         if CLIENT_SECRET not in there:
             return None
@@ -166,7 +180,11 @@ class SignIns:
 
 
 def _address(
-    place: TokenPlace, client: Client, state: str, verifier: str, redirect_uri: str
+    place: AuthorizationServerMetadata,
+    client: OAuthClientRegistration,
+    state: str,
+    verifier: str,
+    redirect_uri: str,
 ) -> str:
     digest = hashlib.sha256(verifier.encode()).digest()
     asked = {
@@ -186,11 +204,11 @@ def _address(
     return place.authorization_endpoint + joint + urlencode(asked)
 
 
-def _check_given(connection: Connection, place: TokenPlace) -> None:
+def _check_given(connection: McpConnection, place: AuthorizationServerMetadata) -> None:
     """What a person was given at one server of tokens is shown to no other."""
     known = connection.oauth.get(_CLIENT_ISSUER) or connection.oauth.get("issuer")
     if known is not None and not issuers_match(str(known), place.issuer):
-        raise Denied(
+        raise PermissionDenied(
             f"The server of {connection.alias} now names another server of tokens. The client id "
             "and its secret were given for the one before, so they are not used there.",
             code="issuer_changed",
@@ -199,34 +217,36 @@ def _check_given(connection: Connection, place: TokenPlace) -> None:
         )
 
 
-def _check_answer(place: TokenPlace, code: str | None, iss: str | None, error: str | None) -> None:
+def _check_answer(
+    place: AuthorizationServerMetadata, code: str | None, iss: str | None, error: str | None
+) -> None:
     """Whoever came back must come from where they were sent, and bring what they went for."""
     if iss is None and place.tells_issuer:
         raise _other_issuer()
     if iss is not None and not issuers_match(iss, place.issuer):
         raise _other_issuer()
     if error or not code:
-        raise _failed(known_error(error))
+        raise _mcp_sign_in_failed_error(normalize_oauth_error(error))
 
 
-def _other_issuer() -> Denied:
-    return Denied(
+def _other_issuer() -> PermissionDenied:
+    return PermissionDenied(
         "The answer does not come from the server at which signing in was begun.",
         code="issuer_mismatch",
         suggestion="Begin to sign in again.",
     )
 
 
-def _failed(word: str) -> Upstream:
+def _mcp_sign_in_failed_error(word: str) -> UpstreamError:
     if word == "access_denied":
-        return Upstream(
+        return UpstreamError(
             "Signing in was not agreed to there.",
             code="sign_in_failed",
             suggestion="Begin to sign in again, and agree.",
             retryable=False,
         )
     told = f": {word}." if word else "."
-    return Upstream(
+    return UpstreamError(
         f"The server of tokens did not accept the signing in{told}",
         code="sign_in_failed",
         suggestion="Begin to sign in again.",
@@ -234,7 +254,9 @@ def _failed(word: str) -> Upstream:
     )
 
 
-def _learnt(place: TokenPlace, client: Client, redirect_uri: str) -> Mapping[str, Any]:
+def _learnt(
+    place: AuthorizationServerMetadata, client: OAuthClientRegistration, redirect_uri: str
+) -> Mapping[str, Any]:
     """What is known from now on about where the tokens come from; nothing of it is secret."""
     return {
         "issuer": place.issuer,

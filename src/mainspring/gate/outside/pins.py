@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from typing import Any, Final
 
-from mainspring.definition.json_values import canonical
+from mainspring.definition.json_values import encode_canonical
 
 _PURPOSE: Final = b"mainspring tool v1\0"
 # Control characters, and those that are not seen or turn text around.
@@ -33,7 +33,7 @@ MOST_LINES: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class ToolDescription:
     """A tool as its server describes it, cleaned and bounded."""
 
     name: str
@@ -54,7 +54,7 @@ class Offered:
         }
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> Offered:
+    def from_dict(cls, kept: Mapping[str, Any]) -> ToolDescription:
         """Reads back what ``as_dict`` made."""
         return cls(
             kept["name"],
@@ -66,12 +66,12 @@ class Offered:
         )
 
 
-def pin(offered: Offered) -> bytes:
+def hash_tool(offered: ToolDescription) -> bytes:
     """The one hash of all that is agreed to."""
-    return hashlib.sha256(_PURPOSE + canonical(offered.as_dict())).digest()
+    return hashlib.sha256(_PURPOSE + encode_canonical(offered.as_dict())).digest()
 
 
-def cleaned(text: str, most: int) -> str:
+def clean_text(text: str, most: int) -> str:
     """Text of a stranger: without what is not seen, and no longer than what is read."""
     kept = _UNSEEN.sub("", text[: most * 2].replace("\r\n", "\n").replace("\r", "\n"))
     kept = _HIDDEN_ROW.sub("", kept)
@@ -83,13 +83,15 @@ def hides(text: str) -> bool:
     return bool(_UNSEEN.search(text) or _HIDDEN_ROW.search(text))
 
 
-def differences(agreed: Offered, offered: Offered, most: int = MOST_LINES) -> list[str]:
+def differences(
+    agreed: ToolDescription, offered: ToolDescription, most: int = MOST_LINES
+) -> list[str]:
     """What is different now, in at most so many lines that a person reads, and one more."""
     found = list(islice(_differences(agreed, offered), most + 1))
     return found if len(found) <= most else [*found[:most], "… and more"]
 
 
-def _differences(agreed: Offered, offered: Offered) -> Iterator[str]:
+def _differences(agreed: ToolDescription, offered: ToolDescription) -> Iterator[str]:
     yield from _of_text("title", agreed.title, offered.title)
     yield from _of_text("description", agreed.description, offered.description)
     yield from _of_value("input", agreed.input_schema, offered.input_schema)
@@ -116,37 +118,37 @@ def _of_value(what: str, before: Any, after: Any) -> Iterator[str]:
         for name in sorted({*before, *after}):
             at = f"{what}.{name[:_LONGEST_NAME]}"
             if name not in after:
-                yield f"- {at}: {_cut(_spelt(before[name]))}"
+                yield f"- {at}: {_truncate_line(_format_value(before[name]))}"
             elif name not in before:
-                yield f"+ {at}: {_cut(_spelt(after[name]))}"
+                yield f"+ {at}: {_truncate_line(_format_value(after[name]))}"
             else:
                 yield from _of_value(at, before[name], after[name])
         return
-    was, now = _spelt(before), _spelt(after)
+    was, now = _format_value(before), _format_value(after)
     if was != now:
         yield from _beside(what, [was], [now])
 
 
 def _beside(what: str, gone: Sequence[str], come: Sequence[str]) -> Iterator[str]:
     """Lines that left and lines that came; of two long ones, from where they part."""
-    parted = [_parted(*pair) for pair in zip_longest(gone, come, fillvalue="")]
+    parted = [_split_difference(*pair) for pair in zip_longest(gone, come, fillvalue="")]
     yield from (f"- {what}: {line}" for line, _ in parted[: len(gone)])
     yield from (f"+ {what}: {line}" for _, line in parted[: len(come)])
 
 
-def _parted(before: str, after: str) -> tuple[str, str]:
+def _split_difference(before: str, after: str) -> tuple[str, str]:
     pairs = enumerate(zip(before, after, strict=False))
     least = min(len(before), len(after))
     same = next((place for place, (one, other) in pairs if one != other), least)
     if same <= _LED_IN or max(len(before), len(after)) <= _LONGEST_LINE:
-        return _cut(before), _cut(after)
+        return _truncate_line(before), _truncate_line(after)
     begin = same - _LED_IN
-    return "… " + _cut(before[begin:]), "… " + _cut(after[begin:])
+    return "… " + _truncate_line(before[begin:]), "… " + _truncate_line(after[begin:])
 
 
-def _spelt(value: Any) -> str:
-    return "nothing" if value is None else canonical(value).decode()
+def _format_value(value: Any) -> str:
+    return "nothing" if value is None else encode_canonical(value).decode()
 
 
-def _cut(line: str) -> str:
+def _truncate_line(line: str) -> str:
     return line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + " …"

@@ -17,9 +17,9 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
-from mainspring.gate.outside.session import Session
-from mainspring.gate.outside.stdio import Program, read_values, run_program
-from mainspring.workspace.connections.rows import Connection
+from mainspring.gate.outside.session import McpSession
+from mainspring.gate.outside.stdio import McpProgram, read_values, run_program
+from mainspring.workspace.connections.rows import McpConnection
 from mainspring.workspace.vault import Vault
 
 _IDLE_SECONDS: Final = 60.0
@@ -27,17 +27,17 @@ _MOST_IDLE: Final = 8
 
 
 @dataclass(eq=False, slots=True)
-class _Entry:
+class _PooledProgram:
     """A program with the task that owns it: its streams open and close in that task."""
 
-    connection: Connection
+    connection: McpConnection
     values: Mapping[str, str]
-    started: asyncio.Future[Program]
+    started: asyncio.Future[McpProgram]
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
     expiry: asyncio.TimerHandle | None = None
 
-    def serves(self, connection: Connection, values: Mapping[str, str]) -> bool:
+    def serves(self, connection: McpConnection, values: Mapping[str, str]) -> bool:
         """Whether it was started just as the connection would be started now."""
         return (
             self.connection.command == connection.command
@@ -62,7 +62,7 @@ class _Entry:
                 self.started.set_exception(error)
 
 
-class ProgramPool:
+class McpProgramPool:
     """The programs of all stdio connections that this process uses."""
 
     def __init__(
@@ -78,12 +78,14 @@ class ProgramPool:
         self._idle_seconds = idle_seconds
         self._most_idle = most_idle
         # The longest idle come first.
-        self._idle: list[_Entry] = []
+        self._idle: list[_PooledProgram] = []
         self._ending: set[asyncio.Task[None]] = set()
         self._closed = False
 
     @asynccontextmanager
-    async def use(self, connection: Connection, *, fresh: bool = False) -> AsyncIterator[Session]:
+    async def use(
+        self, connection: McpConnection, *, fresh: bool = False
+    ) -> AsyncIterator[McpSession]:
         """A session for one use; ``fresh`` starts the program anew, as it is installed now."""
         entry = await self._take(connection, fresh=fresh)
         keep = False
@@ -107,10 +109,10 @@ class ProgramPool:
             self._expire(entry)
         await asyncio.gather(*self._ending, return_exceptions=True)
 
-    async def _take(self, connection: Connection, *, fresh: bool) -> _Entry:
+    async def _take(self, connection: McpConnection, *, fresh: bool) -> _PooledProgram:
         values = await read_values(connection, self._vault)
         # Decided before anything is awaited: another call may look at the same entries.
-        found: _Entry | None = None
+        found: _PooledProgram | None = None
         for entry in self._idle_of(connection.id):
             if found is None and not fresh and entry.serves(connection, values):
                 found = entry
@@ -119,8 +121,8 @@ class ProgramPool:
                 self._expire(entry)
         return found or await self._start(connection, values)
 
-    async def _start(self, connection: Connection, values: Mapping[str, str]) -> _Entry:
-        entry = _Entry(connection, values, asyncio.get_running_loop().create_future())
+    async def _start(self, connection: McpConnection, values: Mapping[str, str]) -> _PooledProgram:
+        entry = _PooledProgram(connection, values, asyncio.get_running_loop().create_future())
         entry.task = asyncio.create_task(entry.run(self._limits))
         try:
             await asyncio.shield(entry.started)
@@ -130,29 +132,29 @@ class ProgramPool:
             raise
         return entry
 
-    def _put_back(self, entry: _Entry) -> None:
+    def _put_back(self, entry: _PooledProgram) -> None:
         self._idle.append(entry)
         loop = asyncio.get_running_loop()
         entry.expiry = loop.call_later(self._idle_seconds, self._expire, entry)
         if len(self._idle) > self._most_idle:
             self._expire(self._idle[0])
 
-    def _expire(self, entry: _Entry) -> None:
+    def _expire(self, entry: _PooledProgram) -> None:
         self._remove(entry)
         task = asyncio.create_task(self._end(entry))
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
 
-    def _remove(self, entry: _Entry) -> None:
+    def _remove(self, entry: _PooledProgram) -> None:
         self._idle.remove(entry)
         if entry.expiry is not None:
             entry.expiry.cancel()
 
-    async def _end(self, entry: _Entry) -> None:
+    async def _end(self, entry: _PooledProgram) -> None:
         """Ends a program and waits until it is gone; it ends also if the caller is cancelled."""
         assert entry.task is not None
         entry.stop.set()
         await asyncio.shield(asyncio.wait([entry.task]))
 
-    def _idle_of(self, connection_id: UUID) -> list[_Entry]:
+    def _idle_of(self, connection_id: UUID) -> list[_PooledProgram]:
         return [entry for entry in reversed(self._idle) if entry.connection.id == connection_id]

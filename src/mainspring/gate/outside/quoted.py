@@ -17,12 +17,12 @@ _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _DRAWN_AS_NOTHING: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
 
-def quoted(value: Any, indent: int | None = None) -> str:
+def escape_json(value: Any, indent: int | None = None) -> str:
     """A JSON value as text, in one line unless it is to be indented."""
     text = json.dumps(value, ensure_ascii=False, indent=indent, default=_plain)
     if text.isascii():
         return text.replace("\x7f", "\\u007f")
-    return "".join(_written_out(sign) if _is_unseen(sign) else sign for sign in text)
+    return "".join(_escape_character(sign) if _is_unseen(sign) else sign for sign in text)
 
 
 def _is_unseen(sign: str) -> bool:
@@ -34,7 +34,7 @@ def _is_unseen(sign: str) -> bool:
     return "\ufe00" <= sign <= "\ufe0f" or "\U000e0100" <= sign <= "\U000e01ef"
 
 
-def _written_out(sign: str) -> str:
+def _escape_character(sign: str) -> str:
     return json.dumps(sign)[1:-1]
 
 

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from mainspring.contracts.errors import TimedOut
+from mainspring.contracts.errors import DeadlineExceeded
 from mainspring.gate.outside.authority import SECONDS
 from mainspring.store.database import Connection as DatabaseConnection
 from mainspring.store.database import Database
@@ -26,7 +26,7 @@ _AT_ONCE: Final = 4
 _HOLD = "SELECT pg_advisory_xact_lock(hashtextextended('renew ' || $1, 0))"
 
 
-class Turns:
+class TokenRenewalLocks:
     """Who may renew what now."""
 
     def __init__(self, database: Database) -> None:
@@ -61,7 +61,7 @@ async def _hold(tx: DatabaseConnection, connection_id: UUID, name: str) -> None:
         async with asyncio.timeout(2 * SECONDS):
             await tx.execute(_HOLD, str(connection_id))
     except TimeoutError:
-        raise TimedOut(
+        raise DeadlineExceeded(
             f"The token of {name} is being renewed elsewhere, and that takes long.",
             code="timed_out",
         ) from None

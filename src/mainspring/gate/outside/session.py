@@ -10,9 +10,9 @@ from typing import Any, Final, Protocol, TypeVar
 
 import orjson
 
-from mainspring.contracts.errors import Problem, TimedOut, Upstream
+from mainspring.contracts.errors import DeadlineExceeded, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
-from mainspring.gate.outside.answers import CallAnswer
+from mainspring.gate.outside.answers import McpToolResult
 
 Answer = TypeVar("Answer")
 
@@ -33,7 +33,7 @@ _OF_THE_CALL: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class ToolSeen:
+class ListedTool:
     """A tool as the server tells it now; nothing in it is to be believed."""
 
     name: str
@@ -56,33 +56,33 @@ class ToolSeen:
         return len(self.name) + len(self.title) + len(self.description) + size
 
 
-class Line(Protocol):
+class McpProtocolClient(Protocol):
     """The protocol as a session speaks it; what goes wrong there is a problem already."""
 
-    async def page(self, cursor: str | None) -> tuple[list[ToolSeen], str | None]:
+    async def page(self, cursor: str | None) -> tuple[list[ListedTool], str | None]:
         """Some tools, and where the next ones begin."""
         ...
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], meta: Mapping[str, Any]
-    ) -> CallAnswer: ...
+    ) -> McpToolResult: ...
 
 
-class Session:
+class McpSession:
     """An open session. It is thrown away after its use."""
 
-    def __init__(self, line: Line, alias: str, limits: Limits) -> None:
+    def __init__(self, line: McpProtocolClient, alias: str, limits: Limits) -> None:
         self._line = line
         self._alias = alias
         self._limits = limits
         # The problem for which the connection itself is to blame, if there was one.
         self.broken: Problem | None = None
 
-    async def tools(self) -> list[ToolSeen]:
+    async def tools(self) -> list[ListedTool]:
         """All tools there are, over all pages; too many or too much is a problem."""
         return await self._within(self._all_tools())
 
-    async def call(self, name: str, arguments: Mapping[str, Any], *, key: str) -> CallAnswer:
+    async def call(self, name: str, arguments: Mapping[str, Any], *, key: str) -> McpToolResult:
         """One call. The key is told in a form that says nothing about us.
 
         A tool that answers that it has failed is a problem with the tool's own sentence.
@@ -90,8 +90,8 @@ class Session:
         meta = {"mainspring/key": hashlib.sha256(key.encode()).hexdigest()[:32]}
         return await self._within(self._line.call(name, arguments, meta))
 
-    async def _all_tools(self) -> list[ToolSeen]:
-        found: dict[str, ToolSeen] = {}
+    async def _all_tools(self) -> list[ListedTool]:
+        found: dict[str, ListedTool] = {}
         cursor: str | None = None
         seen: set[str] = set()
         size = 0
@@ -118,8 +118,8 @@ class Session:
                 f"tells its tools in more than {self._limits.mcp_tools_bytes} bytes"
             )
 
-    def _too_much(self, what: str) -> Upstream:
-        return Upstream(
+    def _too_much(self, what: str) -> UpstreamError:
+        return UpstreamError(
             f"The server of {self._alias} {what}.", code="too_many_tools", retryable=False
         )
 
@@ -128,7 +128,7 @@ class Session:
             async with asyncio.timeout(self._limits.mcp_seconds):
                 return await work
         except TimeoutError:
-            self.broken = TimedOut(
+            self.broken = DeadlineExceeded(
                 f"The server of {self._alias} did not answer in time.", code="timed_out"
             )
             raise self.broken from None

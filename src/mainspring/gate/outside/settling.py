@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.gate.outside.effects import judge
-from mainspring.gate.outside.looking import Looked
-from mainspring.gate.outside.pins import Offered, pin
+from mainspring.gate.outside.looking import InspectedTool
+from mainspring.gate.outside.pins import ToolDescription, hash_tool
 from mainspring.workspace.connections.tool_rows import ToolRow, ToolState
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ToolChanges:
     """What is to be written, and what a person should know."""
 
     put: tuple[ToolRow, ...]
@@ -34,19 +34,19 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class Consent:
+class ToolConsent:
     """Who agrees to the tools that are seen first, and when."""
 
     by: UUID
     at: datetime
 
 
-def settle(
+def compare_tools(
     connection_id: UUID,
     before: Sequence[ToolRow],
-    looked: Iterable[Looked],
-    first: Consent | None = None,
-) -> Settled:
+    looked: Iterable[InspectedTool],
+    first: ToolConsent | None = None,
+) -> ToolChanges:
     """Compares what is kept with what is offered now."""
     known = {row.name: row for row in before}
     put: list[ToolRow] = []
@@ -58,33 +58,37 @@ def settle(
         if made != row:
             put.append(made)
     missing = [row for row in before if row.name not in seen and row.state != "gone"]
-    drop = [row.name for row in missing if row.agreed_at is None and not _refused(row)]
+    drop = [row.name for row in missing if row.agreed_at is None and not _is_refused(row)]
     put += [
         replace(row, state="gone", offered=None, reason=None)
         for row in missing
         if row.agreed_at is not None
     ]
-    return Settled(tuple(put), tuple(drop), _news(known, put))
+    return ToolChanges(tuple(put), tuple(drop), _news(known, put))
 
 
-def refused(row: ToolRow) -> ToolRow:
+def refuse_tool(row: ToolRow) -> ToolRow:
     """A tool that a person does not want, as it is offered now."""
     offered = row.offered
-    made = row if offered is None else _offering(row, Offered.from_dict(offered), offered_hash(row))
+    made = (
+        row
+        if offered is None
+        else _offering(row, ToolDescription.from_dict(offered), hash_offered_tool(row))
+    )
     return replace(made, state="refused", reason=None, agreed_by=None, agreed_at=None)
 
 
-def agreed(row: ToolRow, consent: Consent) -> ToolRow:
+def approve_tool(row: ToolRow, consent: ToolConsent) -> ToolRow:
     """A tool that a person agrees to, as it is offered now."""
     if row.offered is not None:
-        said = said_still(row)
-        row = _offering(row, Offered.from_dict(row.offered), offered_hash(row))
+        said = find_current_decision(row)
+        row = _offering(row, ToolDescription.from_dict(row.offered), hash_offered_tool(row))
         row = replace(row, effect=said)
     made = replace(row, state="agreed", reason=None, agreed_by=consent.by, agreed_at=consent.at)
     return with_effects(made)
 
 
-def said_still(row: ToolRow) -> str | None:
+def find_current_decision(row: ToolRow) -> str | None:
     """What a person's word on a tool comes to for what is offered now.
 
     That it only reads was said of what it was, and is asked for anew; that it sends still holds.
@@ -92,9 +96,13 @@ def said_still(row: ToolRow) -> str | None:
     return None if row.offered is not None and row.effect == "read" else row.effect
 
 
-def offered_hash(row: ToolRow) -> bytes:
+def hash_offered_tool(row: ToolRow) -> bytes:
     """By what a tool is agreed to: the hash of what its server says now."""
-    return row.pinned_hash if row.offered is None else pin(Offered.from_dict(row.offered))
+    return (
+        row.pinned_hash
+        if row.offered is None
+        else hash_tool(ToolDescription.from_dict(row.offered))
+    )
 
 
 def with_effects(row: ToolRow) -> ToolRow:
@@ -103,21 +111,21 @@ def with_effects(row: ToolRow) -> ToolRow:
     return replace(row, side_effects=tuple(sorted(judged.side_effects)))
 
 
-def pinned_of(row: ToolRow) -> Offered:
+def read_pinned_tool(row: ToolRow) -> ToolDescription:
     """What stands in the columns of a row."""
-    return Offered(
+    return ToolDescription(
         row.name, row.title, row.description, row.input_schema, row.output_schema, row.hints
     )
 
 
-def _refused(row: ToolRow) -> bool:
+def _is_refused(row: ToolRow) -> bool:
     return row.state == "refused" and row.reason is None
 
 
-def _new(connection_id: UUID, looked: Looked, first: Consent | None) -> ToolRow:
+def _new(connection_id: UUID, looked: InspectedTool, first: ToolConsent | None) -> ToolRow:
     one = looked.offered
     row = ToolRow(
-        new_id(),
+        generate_id(),
         connection_id,
         one.name,
         "new",
@@ -130,15 +138,15 @@ def _new(connection_id: UUID, looked: Looked, first: Consent | None) -> ToolRow:
     )
     if looked.reason is not None:
         return with_effects(replace(row, state="refused", reason=looked.reason))
-    return with_effects(row) if first is None else agreed(row, first)
+    return with_effects(row) if first is None else approve_tool(row, first)
 
 
-def _again(row: ToolRow, looked: Looked) -> ToolRow:
+def _again(row: ToolRow, looked: InspectedTool) -> ToolRow:
     same = looked.hash == row.pinned_hash
     if row.agreed_at is None:
         if same and looked.reason == row.reason:
             return row
-        if same and _refused(row):
+        if same and _is_refused(row):
             return row
         made = _offering(row, looked.offered, looked.hash)
         state: ToolState = "new" if looked.reason is None else "refused"
@@ -149,7 +157,7 @@ def _again(row: ToolRow, looked: Looked) -> ToolRow:
     return replace(row, state="agreed" if same else "changed", reason=None, offered=offered)
 
 
-def _offering(row: ToolRow, offered: Offered, made_of: bytes) -> ToolRow:
+def _offering(row: ToolRow, offered: ToolDescription, made_of: bytes) -> ToolRow:
     return with_effects(
         replace(
             row,

@@ -7,9 +7,13 @@ from datetime import datetime
 from typing import Any, Final
 
 from mainspring.gate.outside.effects import judge
-from mainspring.gate.outside.pins import MOST_LINES, Offered, differences
-from mainspring.gate.outside.settling import offered_hash, pinned_of, said_still
-from mainspring.workspace.connections.rows import Connection
+from mainspring.gate.outside.pins import MOST_LINES, ToolDescription, differences
+from mainspring.gate.outside.settling import (
+    find_current_decision,
+    hash_offered_tool,
+    read_pinned_tool,
+)
+from mainspring.workspace.connections.rows import McpConnection
 from mainspring.workspace.connections.tool_rows import ToolRow
 
 _WAITING: Final = ("new", "changed")
@@ -18,7 +22,7 @@ _SHORT: Final = 300
 _FEW_LINES: Final = 40
 
 
-def connection_shown(found: Connection, counts: Mapping[str, int]) -> dict[str, Any]:
+def describe_mcp_connection(found: McpConnection, counts: Mapping[str, int]) -> dict[str, Any]:
     """A connection, with nothing secret in it."""
     return {
         "id": str(found.id),
@@ -28,12 +32,12 @@ def connection_shown(found: Connection, counts: Mapping[str, int]) -> dict[str, 
         "auth": found.auth,
         "health": health(found),
         "failures_in_row": found.failures_in_row,
-        "last_ok_at": _moment(found.last_ok_at),
-        "last_failed_at": _moment(found.last_failed_at),
+        "last_ok_at": _format_time(found.last_ok_at),
+        "last_failed_at": _format_time(found.last_failed_at),
         "last_error": _wrong(found.last_error),
-        "last_harvested_at": _moment(found.last_harvested_at),
+        "last_harvested_at": _format_time(found.last_harvested_at),
         "harvest_error": _wrong(found.harvest_error),
-        "token_ends_at": _moment(found.expires_at),
+        "token_ends_at": _format_time(found.expires_at),
         "tools": {
             "agreed": counts.get("agreed", 0),
             "waiting": sum(counts.get(state, 0) for state in _WAITING),
@@ -45,7 +49,7 @@ def connection_shown(found: Connection, counts: Mapping[str, int]) -> dict[str, 
     }
 
 
-def health(found: Connection) -> str:
+def health(found: McpConnection) -> str:
     """How it fares, in a word."""
     if found.state == "sign_in":
         return "sign_in"
@@ -54,7 +58,7 @@ def health(found: Connection) -> str:
     return "ok" if found.last_ok_at is not None else "unknown"
 
 
-def tool_shown(
+def describe_tool(
     row: ToolRow,
     alias: str,
     used: Mapping[str, Sequence[str]],
@@ -63,14 +67,16 @@ def tool_shown(
     compared: bool = True,
 ) -> dict[str, Any]:
     """A tool as its server describes it now, and what of that is new if it is ``compared``."""
-    offered = pinned_of(row) if row.offered is None else Offered.from_dict(row.offered)
-    judged, said = judge(row.name, offered.hints, said_still(row)), ""
-    if said_still(row) != row.effect:
+    offered = (
+        read_pinned_tool(row) if row.offered is None else ToolDescription.from_dict(row.offered)
+    )
+    judged, said = judge(row.name, offered.hints, find_current_decision(row)), ""
+    if find_current_decision(row) != row.effect:
         said = "; that it only reads was said of what it was, and has to be said again"
     most = MOST_LINES if whole else _FEW_LINES
     lines = []
     if compared and row.offered is not None:
-        lines = differences(pinned_of(row), offered, most)
+        lines = differences(read_pinned_tool(row), offered, most)
     capability = f"{alias}.{row.name}"
     return {
         "name": row.name,
@@ -82,11 +88,11 @@ def tool_shown(
         "effect_because": judged.why + said,
         "side_effects": sorted(judged.side_effects),
         "hints": dict(offered.hints),
-        "hash": offered_hash(row).hex(),
+        "hash": hash_offered_tool(row).hex(),
         "differences": lines,
         "reason": row.reason,
         "used_by": list(used.get(capability, ())),
-        "agreed_at": _moment(row.agreed_at),
+        "agreed_at": _format_time(row.agreed_at),
         "agreed_by": None if row.agreed_by is None else str(row.agreed_by),
         "input_schema": offered.input_schema if whole else None,
         "output_schema": offered.output_schema if whole else None,
@@ -98,7 +104,7 @@ def _short(text: str) -> str:
     return text if left <= 0 else f"{text[:_SHORT]} … ({left} more characters)"
 
 
-def _moment(at: datetime | None) -> str | None:
+def _format_time(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat()
 
 

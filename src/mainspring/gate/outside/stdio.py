@@ -25,15 +25,15 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from mainspring.contracts.errors import Problem, Upstream
+from mainspring.contracts.errors import Problem, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.gate.outside import program_parent, talk
 from mainspring.gate.outside.answers import sentence
-from mainspring.gate.outside.session import Session
+from mainspring.gate.outside.session import McpSession
 from mainspring.gate.redact import Redactor
 from mainspring.settings import bare_environment
-from mainspring.workspace.connections.rows import Connection
-from mainspring.workspace.vault import Vault, connection_drawer
+from mainspring.workspace.connections.rows import McpConnection
+from mainspring.workspace.vault import Vault, connection_scope
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ ToServer = MemoryObjectSendStream[SessionMessage]
 
 
 @dataclass(slots=True)
-class Pipes:
+class ProgramPipes:
     """What lies between us and a program, and remembers why it broke."""
 
     alias: str
@@ -71,11 +71,11 @@ class Pipes:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class McpProgram:
     """A running program and the session with it."""
 
-    session: Session
-    pipes: Pipes
+    session: McpSession
+    pipes: ProgramPipes
 
     @property
     def usable(self) -> bool:
@@ -85,33 +85,33 @@ class Program:
 
 @asynccontextmanager
 async def run_program(
-    connection: Connection, values: Mapping[str, str], limits: Limits
-) -> AsyncIterator[Program]:
+    connection: McpConnection, values: Mapping[str, str], limits: Limits
+) -> AsyncIterator[McpProgram]:
     """A program that runs for as long as the context."""
-    pipes = Pipes(connection.alias, Redactor(values))
+    pipes = ProgramPipes(connection.alias, Redactor(values))
     environment = bare_environment() | {
         name.removeprefix(ENV).upper(): value for name, value in values.items()
     }
-    process = await _started(connection, environment, limits.mcp_response_bytes)
+    process = await _start_process(connection, environment, limits.mcp_response_bytes)
     try:
         streams = _streams(process, pipes)
         async with talk.over(streams, pipes, connection.alias, limits) as session:
-            yield Program(session, pipes)
+            yield McpProgram(session, pipes)
     finally:
-        await _ended(process)
+        await _end_process(process)
         if said := pipes.last_words():
             log.info("The program of %s said: %s", connection.alias, said)
 
 
-async def read_values(connection: Connection, vault: Vault) -> dict[str, str]:
+async def read_values(connection: McpConnection, vault: Vault) -> dict[str, str]:
     """The secrets of a connection that its program gets as environment variables."""
-    drawer = connection_drawer(connection.workspace_id, connection.id)
+    drawer = connection_scope(connection.workspace_id, connection.id)
     names = [secret.name for secret in await vault.names(drawer) if secret.name.startswith(ENV)]
     return await vault.reveal(drawer, names)
 
 
-async def _started(
-    connection: Connection, environment: dict[str, str], most_bytes: int
+async def _start_process(
+    connection: McpConnection, environment: dict[str, str], most_bytes: int
 ) -> asyncio.subprocess.Process:
     home = environment.get("HOME", "/")
     name = connection.command[0]
@@ -136,8 +136,8 @@ async def _started(
         raise _not_started(connection) from None
 
 
-def _not_started(connection: Connection) -> Upstream:
-    return Upstream(
+def _not_started(connection: McpConnection) -> UpstreamError:
+    return UpstreamError(
         f"The program of {connection.alias} could not be started.",
         code="program_failed",
         suggestion="An operator looks at its command.",
@@ -145,7 +145,7 @@ def _not_started(connection: Connection) -> Upstream:
     )
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
+async def _end_process(process: asyncio.subprocess.Process) -> None:
     """Ends the program and all that it started, whatever happens to us meanwhile."""
     assert process.stdin is not None
     with anyio.CancelScope(shield=True):
@@ -160,7 +160,7 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
 
 @asynccontextmanager
 async def _streams(
-    process: asyncio.subprocess.Process, pipes: Pipes
+    process: asyncio.subprocess.Process, pipes: ProgramPipes
 ) -> AsyncIterator[tuple[FromServer, ToServer]]:
     """The two directions as the library wants them, one message a line."""
     told, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -180,30 +180,30 @@ async def _streams(
 async def _read(
     process: asyncio.subprocess.Process,
     told: MemoryObjectSendStream[SessionMessage | Exception],
-    pipes: Pipes,
+    pipes: ProgramPipes,
 ) -> None:
     assert process.stdout is not None
     with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError), told:
         while line := await _line(process.stdout, pipes):
-            message = _parsed(pipes.redactor.data(line))
+            message = _parse_message(pipes.redactor.data(line))
             # A program that prints something else in between is not worth ending for.
             if message is not None:
                 await told.send(SessionMessage(message))
 
 
-async def _line(stdout: asyncio.StreamReader, pipes: Pipes) -> bytes:
+async def _line(stdout: asyncio.StreamReader, pipes: ProgramPipes) -> bytes:
     """The next line; nothing at the end, and for one that is too long."""
     try:
         line = await stdout.readline()
     except ValueError:
-        pipes.problem = Upstream(
+        pipes.problem = UpstreamError(
             f"An answer of the program of {pipes.alias} is larger than what is read.",
             code="response_too_large",
             retryable=False,
         )
         return b""
     if not line and pipes.problem is None:
-        pipes.problem = Upstream(
+        pipes.problem = UpstreamError(
             f"The program of {pipes.alias} has ended.",
             code="program_failed",
             suggestion="An operator finds what it said in the log.",
@@ -211,7 +211,7 @@ async def _line(stdout: asyncio.StreamReader, pipes: Pipes) -> bytes:
     return line
 
 
-def _parsed(line: bytes) -> Any:
+def _parse_message(line: bytes) -> Any:
     try:
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
@@ -229,7 +229,7 @@ async def _write(
             await process.stdin.drain()
 
 
-async def _overhear(process: asyncio.subprocess.Process, pipes: Pipes) -> None:
+async def _overhear(process: asyncio.subprocess.Process, pipes: ProgramPipes) -> None:
     """Reads on, so that the program never waits for us, and keeps the end."""
     assert process.stderr is not None
     with contextlib.suppress(OSError):

@@ -13,25 +13,32 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Exhausted, Fault, Finding, Invalid, Problem
+from mainspring.contracts.errors import (
+    Conflict,
+    Finding,
+    InternalError,
+    Invalid,
+    LimitExceeded,
+    Problem,
+)
 from mainspring.gate.egress import parse_url
-from mainspring.gate.money import finished
-from mainspring.gate.outside.harvest import Harvester
+from mainspring.gate.money import run_to_completion
+from mainspring.gate.outside.harvest import McpToolDiscovery
 from mainspring.gate.outside.tokens import ACCESS, CLIENT_SECRET
-from mainspring.gate.outside.words import Tools
+from mainspring.gate.outside.words import McpToolRegistry
 from mainspring.gate.redact import is_sensitive
-from mainspring.store.walls import Walled
+from mainspring.store.walls import WorkspaceDatabase
 from mainspring.workspace.connections import rows, tool_rows
-from mainspring.workspace.sealing import connection_drawer
+from mainspring.workspace.sealing import connection_scope
 
 if TYPE_CHECKING:
     from mainspring.contracts.clock import Clock
     from mainspring.contracts.context import Actor, Transaction
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.gate.outside.client import Outside
+    from mainspring.gate.outside.client import McpClientPool
     from mainspring.store.database import Database
-    from mainspring.workspace.connections.rows import Auth, Connection
+    from mainspring.workspace.connections.rows import ConnectionAuth, McpConnection
     from mainspring.workspace.vault import Vault
 
 # Where a person's browser comes back to from signing in elsewhere. Each connection has its own
@@ -64,38 +71,38 @@ _RESERVED: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class McpConnectionDependencies:
     """What stands behind an open switchboard."""
 
     database: Database
     vault: Vault
-    outside: Outside
+    outside: McpClientPool
     clock: Clock
     limits: Limits
     address: str
     natives: Vocabulary
-    harvester: Harvester
-    tools: Tools
+    harvester: McpToolDiscovery
+    tools: McpToolRegistry
 
 
-class Switchboard:
+class McpConnectionService:
     """Connections as people make and end them."""
 
     def __init__(self) -> None:
-        self._parts: Parts | None = None
+        self._parts: McpConnectionDependencies | None = None
 
     def open(
         self,
         database: Database,
         vault: Vault,
-        outside: Outside,
+        outside: McpClientPool,
         clock: Clock,
         limits: Limits,
         address: str,
         natives: Vocabulary,
     ) -> None:
         """Everything stands: from here on the capabilities work."""
-        self._parts = Parts(
+        self._parts = McpConnectionDependencies(
             database,
             vault,
             outside,
@@ -103,8 +110,8 @@ class Switchboard:
             limits,
             address,
             natives,
-            Harvester(database, outside, clock, limits),
-            Tools(database, outside, limits),
+            McpToolDiscovery(database, outside, clock, limits),
+            McpToolRegistry(database, outside, limits),
         )
 
     @property
@@ -112,44 +119,48 @@ class Switchboard:
         return self._parts is not None
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> McpConnectionDependencies:
         if self._parts is None:
-            raise Fault("This registry describes capabilities and cannot call this one.")
+            raise InternalError("This registry describes capabilities and cannot call this one.")
         return self._parts
 
-    def inside(self, workspace_id: UUID) -> Walled:
-        return Walled(self.parts.database, workspace_id)
+    def inside(self, workspace_id: UUID) -> WorkspaceDatabase:
+        return WorkspaceDatabase(self.parts.database, workspace_id)
 
     async def connect(
         self, actor: Actor, given: Mapping[str, Any]
-    ) -> tuple[Connection, str | None]:
+    ) -> tuple[McpConnection, str | None]:
         """A new connection with its tools, or with the address at which to sign in first.
 
         One that cannot be used at all is not kept: whoever connects is there to mend it.
         """
         check_alias(given["alias"], self.parts.natives)
-        address = checked_url(given["server_url"])
+        address = validate_server_url(given["server_url"])
         auth = _auth(given)
         inside = self.inside(actor.workspace_id)
-        made = await inside.run_retrying(lambda tx: self._added(tx, actor, given, address, auth))
-        return await self.first_look(actor, made)
+        made = await inside.run_retrying(
+            lambda tx: self._insert_connection(tx, actor, given, address, auth)
+        )
+        return await self.discover_tools(actor, made)
 
     async def connect_program(
         self, actor: Actor, alias: str, command: list[str], *, agree: bool
-    ) -> Connection:
+    ) -> McpConnection:
         """A program on this machine, for the operator's own command."""
         check_alias(alias, self.parts.natives)
 
-        async def work(tx: Transaction) -> Connection:
+        async def work(tx: Transaction) -> McpConnection:
             made = await rows.add_stdio(tx, actor.workspace_id, actor.id, alias, command)
             if not agree:
                 await tool_rows.look_first(tx, actor.workspace_id, made.id)
             return made
 
         made = await self.inside(actor.workspace_id).run_retrying(work)
-        return (await self.first_look(actor, made))[0]
+        return (await self.discover_tools(actor, made))[0]
 
-    async def first_look(self, actor: Actor, made: Connection) -> tuple[Connection, str | None]:
+    async def discover_tools(
+        self, actor: Actor, made: McpConnection
+    ) -> tuple[McpConnection, str | None]:
         """The tools of a new connection, or where to sign in; one that fails is taken away."""
         link = None
         inside = self.inside(actor.workspace_id)
@@ -162,12 +173,12 @@ class Switchboard:
                 await self.parts.harvester.harvest(actor.workspace_id, made.id, actor.id)
         except BaseException:
             # Also when whoever connects has gone away: an alias without tools helps nobody.
-            await finished(self._taken_away(made))
+            await run_to_completion(self._remove_connection(made))
             raise
         async with inside.acquire() as connection:
             return await rows.find(connection, actor.workspace_id, made.id), link
 
-    async def _taken_away(self, made: Connection) -> None:
+    async def _remove_connection(self, made: McpConnection) -> None:
         space = made.workspace_id
         await self.inside(space).run_retrying(lambda tx: rows.remove(tx, space, made.id))
 
@@ -183,7 +194,7 @@ class Switchboard:
         code: str | None,
         iss: str | None,
         error: str | None,
-    ) -> tuple[Connection, Problem | None]:
+    ) -> tuple[McpConnection, Problem | None]:
         """Takes in whoever comes back from signing in, and looks at the tools.
 
         A look that fails does not undo the signing in; why it failed is told.
@@ -198,28 +209,33 @@ class Switchboard:
         self.parts.tools.stir(actor.workspace_id)
         return made, None
 
-    async def take_token(self, tx: Transaction, found: Connection, token: str) -> None:
+    async def take_token(self, tx: Transaction, found: McpConnection, token: str) -> None:
         """Another token for a server that is let in by one, or now asks for one."""
         if found.transport != "http" or found.auth == "oauth":
             signs_in = found.auth == "oauth"
-            raise Clash(
+            raise Conflict(
                 f"{found.alias} is not let in by a token.",
                 code="no_token_taken",
                 suggestion=f"Sign in again: `mainspring connections sign-in {found.alias}`."
                 if signs_in
                 else "It is a program on this machine, which needs none.",
             )
-        drawer = connection_drawer(found.workspace_id, found.id)
+        drawer = connection_scope(found.workspace_id, found.id)
         await self.parts.vault.put(tx, drawer, ACCESS, token)
         await rows.take_token(tx, found.workspace_id, found.id)
 
-    async def _added(
-        self, tx: Transaction, actor: Actor, given: Mapping[str, Any], address: str, auth: Auth
-    ) -> Connection:
+    async def _insert_connection(
+        self,
+        tx: Transaction,
+        actor: Actor,
+        given: Mapping[str, Any],
+        address: str,
+        auth: ConnectionAuth,
+    ) -> McpConnection:
         space = actor.workspace_id
         there = await rows.list_connections(tx, space)
         if len(there) >= self.parts.limits.connections:
-            raise Exhausted(
+            raise LimitExceeded(
                 f"A workspace has at most {self.parts.limits.connections} connections.",
                 code="too_many_connections",
                 suggestion="Remove one that is not used.",
@@ -231,7 +247,7 @@ class Switchboard:
         made = await rows.add_http(
             tx, space, actor.id, given["alias"], address, auth=auth, oauth=known
         )
-        drawer = connection_drawer(space, made.id)
+        drawer = connection_scope(space, made.id)
         for name, argument in ((ACCESS, "token"), (CLIENT_SECRET, "client_secret")):
             if argument in given:
                 await self.parts.vault.put(tx, drawer, name, given[argument])
@@ -245,7 +261,7 @@ def check_alias(alias: str, natives: Vocabulary) -> None:
     heads = {name.partition(".")[0] for name in (*natives.capabilities, *natives.actions)}
     if alias in heads or alias in _RESERVED or alias.startswith("admin_"):
         detail = f"{alias} is the beginning of names that are known already."
-        raise Clash(
+        raise Conflict(
             detail,
             code="alias_reserved",
             findings=[Finding("/alias", detail, "alias_reserved")],
@@ -253,7 +269,7 @@ def check_alias(alias: str, natives: Vocabulary) -> None:
         )
 
 
-def checked_url(url: str) -> str:
+def validate_server_url(url: str) -> str:
     """The address of a server over HTTP; nothing else can be connected from here."""
     scheme = url.partition(":")[0].lower()
     if scheme not in ("http", "https"):
@@ -285,9 +301,9 @@ def _wrong_url(detail: str, code: str, suggestion: str) -> Invalid:
     return Invalid(detail, code=code, findings=[finding], suggestion=suggestion)
 
 
-def _auth(given: Mapping[str, Any]) -> Auth:
+def _auth(given: Mapping[str, Any]) -> ConnectionAuth:
     """How it is signed in to; what is given for another way is a mistake."""
-    auth: Auth = given.get("auth") or ("bearer" if "token" in given else "none")
+    auth: ConnectionAuth = given.get("auth") or ("bearer" if "token" in given else "none")
     needed = {"bearer": {"token"}}.get(auth, set())
     taken = {"bearer": {"token"}, "oauth": {"client_id", "client_secret"}}.get(auth, set())
     for name in ("token", "client_id", "client_secret"):

@@ -33,12 +33,12 @@ from mcp_types import (
 from pydantic import TypeAdapter, ValidationError
 
 from mainspring import __version__
-from mainspring.contracts.errors import Invalid, Missing, Problem, TimedOut, Upstream
+from mainspring.contracts.errors import DeadlineExceeded, Invalid, NotFound, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
-from mainspring.gate.outside.answers import CallAnswer, failure, read_answer, sentence
-from mainspring.gate.outside.session import Session, ToolSeen
-from mainspring.gate.outside.wire import Wire
-from mainspring.store.outage import logged_problem
+from mainspring.gate.outside.answers import McpToolResult, failure, read_answer, sentence
+from mainspring.gate.outside.session import ListedTool, McpSession
+from mainspring.gate.outside.wire import McpHttpTransport
+from mainspring.store.outage import log_and_convert_error
 
 _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _BUSY: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -46,7 +46,7 @@ _RELIST_PAGES: Final = 100
 _ANSWER: Final[TypeAdapter[Any]] = TypeAdapter(CallToolResult | InputRequiredResult)
 
 
-class Way(Protocol):
+class McpChannel(Protocol):
     """What lies between us and the server, and remembers why it broke."""
 
     problem: Problem | None
@@ -55,7 +55,9 @@ class Way(Protocol):
 
 
 @asynccontextmanager
-async def over_http(url: str, wire: Wire, alias: str, limits: Limits) -> AsyncIterator[Session]:
+async def over_http(
+    url: str, wire: McpHttpTransport, alias: str, limits: Limits
+) -> AsyncIterator[McpSession]:
     """A session over HTTP; every request of the library goes through the wire."""
     async with httpx2.AsyncClient(transport=wire, trust_env=False, timeout=None) as http:
         streams = streamable_http_client(
@@ -67,8 +69,8 @@ async def over_http(url: str, wire: Wire, alias: str, limits: Limits) -> AsyncIt
 
 @asynccontextmanager
 async def over(
-    streams: AbstractAsyncContextManager[Any], way: Way, alias: str, limits: Limits
-) -> AsyncIterator[Session]:
+    streams: AbstractAsyncContextManager[Any], way: McpChannel, alias: str, limits: Limits
+) -> AsyncIterator[McpSession]:
     """A session over any streams. An error of whoever uses it is theirs, as they raised it."""
     _hush()
     client = Client(
@@ -84,7 +86,7 @@ async def over(
             async with client:
                 patience.reschedule(None)
                 try:
-                    yield Session(_Line(client, way, alias, limits), alias, limits)
+                    yield McpSession(_SdkProtocolClient(client, way, alias, limits), alias, limits)
                 except Exception as error:
                     # The library would wrap it in groups of its own.
                     failed = error
@@ -95,26 +97,26 @@ async def over(
         raise failed
 
 
-class _Line:
+class _SdkProtocolClient:
     """The library's client as a session asks it."""
 
-    def __init__(self, client: Client, way: Way, alias: str, limits: Limits) -> None:
+    def __init__(self, client: Client, way: McpChannel, alias: str, limits: Limits) -> None:
         self._client = client
         self._way = way
         self._alias = alias
         self._limits = limits
 
-    async def page(self, cursor: str | None) -> tuple[list[ToolSeen], str | None]:
+    async def page(self, cursor: str | None) -> tuple[list[ListedTool], str | None]:
         params = PaginatedRequestParams(cursor=cursor)
         try:
             found = await self._client.session.list_tools(params=params)
         except Exception as error:
             raise _problem(error, self._way, self._alias) from None
-        return [_seen(tool, self._limits) for tool in found.tools], found.next_cursor
+        return [_to_listed_tool(tool, self._limits) for tool in found.tools], found.next_cursor
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], meta: Mapping[str, Any]
-    ) -> CallAnswer:
+    ) -> McpToolResult:
         request = CallToolRequest(
             params=CallToolRequestParams(
                 name=name, arguments=dict(arguments), _meta=cast("Any", dict(meta))
@@ -125,7 +127,7 @@ class _Line:
         except Exception as error:
             raise _problem(error, self._way, self._alias, name) from None
         if isinstance(answer, InputRequiredResult):
-            raise Upstream(
+            raise UpstreamError(
                 f"{self._alias}.{name} asks a question back, and nobody is there to answer it.",
                 code="tool_asks",
                 retryable=False,
@@ -168,12 +170,12 @@ def _hush() -> None:
             log.setLevel(level)
 
 
-def _seen(tool: Tool, limits: Limits) -> ToolSeen:
+def _to_listed_tool(tool: Tool, limits: Limits) -> ListedTool:
     # More of a text than this is cut off anyway, and is not kept until then.
     most = limits.tool_text * 2
     told = tool.annotations.model_dump(by_alias=True) if tool.annotations is not None else {}
     title = tool.title or told.get("title") or ""
-    return ToolSeen(
+    return ListedTool(
         name=tool.name,
         title=title[:most],
         description=(tool.description or "")[:most],
@@ -190,22 +192,22 @@ def _leaf(error: BaseException) -> BaseException:
     return error
 
 
-def _problem(error: BaseException, way: Way, alias: str, tool: str = "") -> Problem:
+def _problem(error: BaseException, way: McpChannel, alias: str, tool: str = "") -> Problem:
     """What went wrong, as one problem; the wire knows best."""
     if way.problem is not None:
         return way.problem
     if isinstance(error, Problem):
         return error
     if isinstance(error, TimeoutError):
-        return TimedOut(f"The server of {alias} did not answer in time.", code="timed_out")
+        return DeadlineExceeded(f"The server of {alias} did not answer in time.", code="timed_out")
     if way.status is not None and way.status >= 300 and not _has_reason(error):
-        return _refused(way, alias)
+        return _refused_error(way, alias)
     if isinstance(error, MCPError):
-        return _told(error, alias, tool)
+        return _tool_error(error, alias, tool)
     # RecursionError is a RuntimeError: what is nested without end is no answer either.
     if isinstance(error, ValidationError | RuntimeError):
         return _not_the_protocol(alias)
-    return logged_problem(error)
+    return log_and_convert_error(error)
 
 
 def _has_reason(error: BaseException) -> bool:
@@ -217,24 +219,24 @@ def _has_reason(error: BaseException) -> bool:
     }
 
 
-def _refused(way: Way, alias: str) -> Problem:
+def _refused_error(way: McpChannel, alias: str) -> Problem:
     status = way.status
     if status == 403:
-        return Upstream(
+        return UpstreamError(
             f"The server of {alias} does not allow this to whoever is signed in there.",
             code="mcp_forbidden",
             suggestion="Sign in there as somebody who may, or ask for more rights.",
             retryable=False,
         )
     if status == 404:
-        return Upstream(
+        return UpstreamError(
             f"At the address of {alias} is no server of tools.",
             code="mcp_not_found",
             retryable=False,
         )
     if status is not None and status < 400:
-        return _redirected(alias)
-    return Upstream(
+        return _redirect_error(alias)
+    return UpstreamError(
         f"The server of {alias} answered with status {status}.",
         code="mcp_failed",
         retryable=status in _BUSY,
@@ -242,8 +244,8 @@ def _refused(way: Way, alias: str) -> Problem:
     )
 
 
-def _redirected(alias: str) -> Problem:
-    return Upstream(
+def _redirect_error(alias: str) -> Problem:
+    return UpstreamError(
         f"The server of {alias} sends us to another address, and that is not followed.",
         code="redirected",
         suggestion="If it has moved, connect to its new address.",
@@ -251,19 +253,21 @@ def _redirected(alias: str) -> Problem:
     )
 
 
-def _told(error: MCPError, alias: str, tool: str) -> Problem:
+def _tool_error(error: MCPError, alias: str, tool: str) -> Problem:
     said = sentence(error.message)
     if error.code == REQUEST_TIMEOUT:
-        return TimedOut(f"The server of {alias} did not answer in time.", code="timed_out")
+        return DeadlineExceeded(f"The server of {alias} did not answer in time.", code="timed_out")
     if said.startswith("Redirect to"):
-        return _redirected(alias)
+        return _redirect_error(alias)
     if said.startswith(("Failed to parse", "Unexpected content type", "SSE stream")):
         return _not_the_protocol(alias)
     if tool and error.code in {INVALID_PARAMS, METHOD_NOT_FOUND}:
         if "unknown tool" in said.lower() or "not found" in said.lower():
-            return Missing(f"The server of {alias} has no tool called {tool}.", code="tool_missing")
+            return NotFound(
+                f"The server of {alias} has no tool called {tool}.", code="tool_missing"
+            )
         return Invalid(f"{alias}.{tool} refuses these arguments: {said}", code="tool_refused")
-    return Upstream(
+    return UpstreamError(
         f"The server of {alias} answered with an error: {said or 'it gives no reason.'}",
         code="tool_failed" if tool else "mcp_failed",
         retryable=False,
@@ -271,7 +275,7 @@ def _told(error: MCPError, alias: str, tool: str) -> Problem:
 
 
 def _not_the_protocol(alias: str) -> Problem:
-    return Upstream(
+    return UpstreamError(
         f"The server of {alias} answered with something that is not the protocol of tools.",
         code="bad_response",
         retryable=False,

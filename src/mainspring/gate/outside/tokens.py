@@ -16,16 +16,20 @@ from datetime import timedelta
 from typing import Any, Final
 
 from mainspring.contracts.clock import Clock
-from mainspring.contracts.errors import Missing, Problem, Upstream
-from mainspring.contracts.ids import new_id
-from mainspring.gate.outside.authority import Authority, Refusal, Tokens
-from mainspring.gate.outside.renewals import EARLY, Turns, mark_of
+from mainspring.contracts.errors import NotFound, Problem, UpstreamError
+from mainspring.contracts.ids import generate_id
+from mainspring.gate.outside.authority import (
+    AuthorizationServerClient,
+    OAuthTokenResponse,
+    TokenEndpointError,
+)
+from mainspring.gate.outside.renewals import EARLY, TokenRenewalLocks, mark_of
 from mainspring.gate.outside.wire import SIGN_IN_NEEDED, sign_in_needed
 from mainspring.store.database import Connection as DatabaseConnection
 from mainspring.store.database import Database
 from mainspring.workspace.connections import rows
-from mainspring.workspace.connections.rows import Connection
-from mainspring.workspace.vault import Vault, connection_drawer, delete_secret
+from mainspring.workspace.connections.rows import McpConnection
+from mainspring.workspace.vault import Vault, connection_scope, delete_secret
 
 ACCESS: Final = "access_token"
 REFRESH: Final = "refresh_token"
@@ -34,27 +38,27 @@ CLIENT_SECRET: Final = "client_secret"  # noqa: S105
 RENEWING: Final = "renewing"
 
 
-class TokenKeeper:
+class McpTokenManager:
     """Keeps the tokens of all connections good."""
 
     def __init__(
-        self, database: Database, vault: Vault, authority: Authority, clock: Clock
+        self, database: Database, vault: Vault, authority: AuthorizationServerClient, clock: Clock
     ) -> None:
         self._database = database
         self._vault = vault
         self._authority = authority
         self._clock = clock
-        self._turns = Turns(database)
+        self._turns = TokenRenewalLocks(database)
 
-    async def reveal(self, connection: Connection, names: frozenset[str]) -> dict[str, str]:
+    async def reveal(self, connection: McpConnection, names: frozenset[str]) -> dict[str, str]:
         """What lets a connection in; nothing there means that somebody has to sign in."""
-        drawer = connection_drawer(connection.workspace_id, connection.id)
+        drawer = connection_scope(connection.workspace_id, connection.id)
         try:
             return await self._vault.reveal(drawer, names)
-        except Missing:
+        except NotFound:
             raise sign_in_needed(connection.alias) from None
 
-    async def ready(self, connection: Connection) -> Connection:
+    async def ready(self, connection: McpConnection) -> McpConnection:
         """The connection with a token that is good for a while."""
         if connection.auth != "oauth":
             return connection
@@ -64,13 +68,13 @@ class TokenKeeper:
             return connection
         try:
             return await self._renewed(connection, None)
-        except Upstream:
+        except UpstreamError:
             # A server of tokens that is away does not matter yet.
             if connection.expires_at is None or connection.expires_at <= self._clock.now():
                 raise
             return connection
 
-    async def renew(self, connection: Connection, refused: str) -> bool:
+    async def renew(self, connection: McpConnection, refused: str) -> bool:
         """Whether there is another token than the one that was refused."""
         if connection.auth != "oauth":
             return False
@@ -79,28 +83,28 @@ class TokenKeeper:
 
     async def keep(
         self,
-        connection: Connection,
-        tokens: Tokens,
+        connection: McpConnection,
+        tokens: OAuthTokenResponse,
         learnt: Mapping[str, Any],
         *,
         renewal: bool,
         client_secret: str | None = None,
-    ) -> Connection:
+    ) -> McpConnection:
         """Seals new tokens; a renewal without a new renewal token leaves the one that is there.
 
         A renewal of what was there before a later signing in changes nothing.
         """
         workspace_id = connection.workspace_id
-        drawer = connection_drawer(workspace_id, connection.id)
+        drawer = connection_scope(workspace_id, connection.id)
         sealed = {ACCESS: tokens.access, REFRESH: tokens.refresh, CLIENT_SECRET: client_secret}
         ends = None
         if tokens.lasts is not None:
             ends = self._clock.now() + timedelta(seconds=tokens.lasts)
         known = {**learnt, RENEWING: None}
         if not renewal:
-            known["sign_in"] = str(new_id())
+            known["sign_in"] = str(generate_id())
 
-        async def store() -> Connection:
+        async def store() -> McpConnection:
             async with self._database.transaction() as tx:
                 now = await rows.hold(tx, workspace_id, connection.id)
                 if renewal and now.sign_in != connection.sign_in:
@@ -116,11 +120,11 @@ class TokenKeeper:
         # There is no second answer, so this one is not given up with a lost connection.
         return await self._database.retrying(store)
 
-    def _ends_soon(self, connection: Connection) -> bool:
+    def _ends_soon(self, connection: McpConnection) -> bool:
         ends = connection.expires_at
         return ends is not None and ends - EARLY <= self._clock.now()
 
-    async def _renewed(self, connection: Connection, refused: str | None) -> Connection:
+    async def _renewed(self, connection: McpConnection, refused: str | None) -> McpConnection:
         async with self.held(connection) as tx:
             now = await rows.find(tx, connection.workspace_id, connection.id)
             if now.state == "sign_in":
@@ -129,14 +133,14 @@ class TokenKeeper:
                 return now
             return await self._asked(now)
 
-    async def _still_wanted(self, now: Connection, refused: str | None) -> bool:
+    async def _still_wanted(self, now: McpConnection, refused: str | None) -> bool:
         """Somebody else may have renewed it while we waited."""
         if refused is None:
             return self._ends_soon(now)
         values = await self.reveal(now, frozenset({ACCESS}))
         return mark_of(values[ACCESS]) == refused
 
-    async def _asked(self, connection: Connection) -> Connection:
+    async def _asked(self, connection: McpConnection) -> McpConnection:
         form, client, secret = await self._grant(connection)
         lost = connection.oauth.get(RENEWING) is not None
         await self._note(connection, {RENEWING: self._clock.now().isoformat()})
@@ -144,16 +148,18 @@ class TokenKeeper:
             tokens = await self._authority.tokens(
                 str(connection.oauth["token_endpoint"]), form, client, secret
             )
-        except Refusal as refusal:
-            problem = sign_in_needed(connection.alias, _refused(connection, refusal, lost=lost))
+        except TokenEndpointError as refusal:
+            problem = sign_in_needed(
+                connection.alias, _describe_token_refusal(connection, refusal, lost=lost)
+            )
             if (later := await self._sign_out(connection, problem)) is not None:
                 return later
             raise problem from None
         return await self.keep(connection, tokens, {}, renewal=True)
 
-    async def _grant(self, connection: Connection) -> tuple[dict[str, str], dict[str, str], Any]:
+    async def _grant(self, connection: McpConnection) -> tuple[dict[str, str], dict[str, str], Any]:
         known = connection.oauth
-        drawer = connection_drawer(connection.workspace_id, connection.id)
+        drawer = connection_scope(connection.workspace_id, connection.id)
         there = {secret.name for secret in await self._vault.names(drawer)}
         if REFRESH not in there or "token_endpoint" not in known:
             problem = sign_in_needed(connection.alias)
@@ -166,11 +172,11 @@ class TokenKeeper:
         client = {"id": str(known["client_id"]), "method": str(known.get("client_method", "none"))}
         return form, client, values.get(CLIENT_SECRET)
 
-    async def _note(self, connection: Connection, learnt: Mapping[str, Any]) -> None:
+    async def _note(self, connection: McpConnection, learnt: Mapping[str, Any]) -> None:
         async with self._database.transaction() as tx:
             await rows.keep_oauth(tx, connection.workspace_id, connection.id, learnt)
 
-    async def _sign_out(self, connection: Connection, problem: Problem) -> Connection | None:
+    async def _sign_out(self, connection: McpConnection, problem: Problem) -> McpConnection | None:
         """Written before others who wait go on, so that they do not ask once more.
 
         Whoever has signed in meanwhile stays so, and what they signed in to is answered.
@@ -185,20 +191,22 @@ class TokenKeeper:
         return None
 
     @asynccontextmanager
-    async def held(self, connection: Connection) -> AsyncIterator[DatabaseConnection]:
+    async def held(self, connection: McpConnection) -> AsyncIterator[DatabaseConnection]:
         """Alone with a connection over all processes, for one renewal or one signing in."""
         async with self._turns.held(connection.id, connection.alias) as tx:
             yield tx
 
 
-def _waits(connection: Connection) -> Problem:
+def _waits(connection: McpConnection) -> Problem:
     """Somebody has to sign in, for the reason that was found when it was last tried."""
     last = connection.last_error or {}
     why = str(last.get("detail", "")) if last.get("code") == SIGN_IN_NEEDED else ""
     return sign_in_needed(connection.alias, why)
 
 
-def _refused(connection: Connection, refusal: Refusal, *, lost: bool) -> str:
+def _describe_token_refusal(
+    connection: McpConnection, refusal: TokenEndpointError, *, lost: bool
+) -> str:
     if refusal.word == "invalid_grant" and lost:
         return (
             f"The token of {connection.alias} was being renewed when a worker was lost, and the "

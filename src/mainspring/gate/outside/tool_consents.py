@@ -12,18 +12,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Finding
-from mainspring.contracts.roles import Permission, role_too_small
-from mainspring.definition.authority import Addition
-from mainspring.definition.json_values import canonical
-from mainspring.gate.outside.harvest import check_room
-from mainspring.gate.outside.settling import Consent, agreed, offered_hash, refused
+from mainspring.contracts.errors import Conflict, Finding
+from mainspring.contracts.roles import Permission, role_too_small_error
+from mainspring.definition.authority import AuthorityAddition
+from mainspring.definition.json_values import encode_canonical
+from mainspring.gate.outside.harvest import check_tool_quota
+from mainspring.gate.outside.settling import (
+    ToolConsent,
+    approve_tool,
+    hash_offered_tool,
+    refuse_tool,
+)
 from mainspring.workspace.connections import rows, tool_rows
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
-    from mainspring.gate.outside.switchboard import Switchboard
-    from mainspring.workspace.connections.rows import Connection
+    from mainspring.gate.outside.switchboard import McpConnectionService
+    from mainspring.workspace.connections.rows import McpConnection
     from mainspring.workspace.connections.tool_rows import ToolRow
 
 _PURPOSE: Final = b"mainspring changed tools v1\0"
@@ -31,20 +36,20 @@ _MOST_USERS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedTools:
+class ChangedToolConsents:
     """What waits, and the answer to it."""
 
-    board: Switchboard
+    board: McpConnectionService
 
     async def waiting(self, ctx: CallContext) -> list[dict[str, Any]]:
         """One for each connection that has changed tools."""
         space = ctx.actor.workspace_id
-        counts = await tool_rows.tool_counts(ctx.tx, space)
+        counts = await tool_rows.count_tools_by_state(ctx.tx, space)
         if not any(one.get("changed") for one in counts.values()):
             return []
         found = await rows.list_connections(ctx.tx, space)
         return [
-            await self._one(ctx, one, await tool_rows.tools_of(ctx.tx, space, one.id))
+            await self._one(ctx, one, await tool_rows.list_connection_tools(ctx.tx, space, one.id))
             for one in found
             if counts.get(one.id, {}).get("changed")
         ]
@@ -55,28 +60,31 @@ class ChangedTools:
         """Agrees to all changed tools of a connection as they are now, or refuses them."""
         role, space = ctx.actor.role, ctx.actor.workspace_id
         if role is None or not role.may(Permission.CONNECT):
-            raise role_too_small(role, Permission.CONNECT)
+            raise role_too_small_error(role, Permission.CONNECT)
         self.board.parts.tools.stir(space)
         await tool_rows.hold_connection(ctx.tx, space, connection_id)
         found = await rows.find(ctx.tx, space, connection_id)
-        tools = await tool_rows.tools_of(ctx.tx, space, connection_id)
+        tools = await tool_rows.list_connection_tools(ctx.tx, space, connection_id)
         shown = await self._one(ctx, found, tools)
         if shown["digest"] != digest:
-            raise _changed(shown["digest"])
-        consent = Consent(ctx.actor.id, ctx.clock.now())
-        changes = [agreed(row, consent) if agree else refused(row) for row in _changed_of(tools)]
+            raise _digest_changed_error(shown["digest"])
+        consent = ToolConsent(ctx.actor.id, ctx.clock.now())
+        changes = [
+            approve_tool(row, consent) if agree else refuse_tool(row)
+            for row in _find_changed_tools(tools)
+        ]
         await tool_rows.put_tools(ctx.tx, space, changes)
         await tool_rows.count_on(ctx.tx, space, connection_id)
-        await check_room(ctx.tx, space, self.board.parts.limits)
+        await check_tool_quota(ctx.tx, space, self.board.parts.limits)
         moment = consent.at.isoformat()
         return {**shown, "status": "agreed" if agree else "refused", "answered_at": moment}
 
     async def _one(
-        self, ctx: CallContext, found: Connection, tools: Sequence[ToolRow]
+        self, ctx: CallContext, found: McpConnection, tools: Sequence[ToolRow]
     ) -> dict[str, Any]:
-        changed = _changed_of(tools)
+        changed = _find_changed_tools(tools)
         names = [f"{found.alias}.{row.name}" for row in changed]
-        used = await tool_rows.users_of(ctx.tx, ctx.actor.workspace_id, names)
+        used = await tool_rows.list_capability_users(ctx.tx, ctx.actor.workspace_id, names)
         return {
             "consent_id": str(found.id),
             "automation_id": None,
@@ -93,26 +101,26 @@ class ChangedTools:
         }
 
 
-def _changed_of(tools: Sequence[ToolRow]) -> list[ToolRow]:
+def _find_changed_tools(tools: Sequence[ToolRow]) -> list[ToolRow]:
     return [row for row in tools if row.state == "changed"]
 
 
-def _addition(name: str, used: Mapping[str, Sequence[str]]) -> Addition:
+def _addition(name: str, used: Mapping[str, Sequence[str]]) -> AuthorityAddition:
     users = list(used.get(name, ()))
     shown = ", ".join(users[:_MOST_USERS]) + (" and others" if users[_MOST_USERS:] else "")
     by = f" It is used by {shown}." if users else " No automation uses it."
     says = f"The tool {name} is not what was agreed to any more."
-    return Addition("tool", f"/tools/{name.partition('.')[2]}", says + by)
+    return AuthorityAddition("tool", f"/tools/{name.partition('.')[2]}", says + by)
 
 
 def _digest(connection_id: UUID, changed: Sequence[ToolRow]) -> str:
-    shown = [str(connection_id), *([row.name, offered_hash(row).hex()] for row in changed)]
-    return hashlib.sha256(_PURPOSE + canonical(shown)).hexdigest()
+    shown = [str(connection_id), *([row.name, hash_offered_tool(row).hex()] for row in changed)]
+    return hashlib.sha256(_PURPOSE + encode_canonical(shown)).hexdigest()
 
 
-def _changed(digest: str) -> Clash:
+def _digest_changed_error(digest: str) -> Conflict:
     detail = "The tools are not what was shown: their server has changed them since."
-    return Clash(
+    return Conflict(
         detail,
         code="consent_changed",
         findings=[Finding("/digest", detail, "consent_changed", f"It is {digest} now.")],

@@ -13,9 +13,9 @@ from typing import Final
 
 import httpx2
 
-from mainspring.contracts.errors import Clash, Problem, Upstream
+from mainspring.contracts.errors import Conflict, Problem, UpstreamError
 from mainspring.gate.egress.transport import EgressTransport
-from mainspring.store.outage import logged_problem
+from mainspring.store.outage import log_and_convert_error
 
 Renew = Callable[[], Awaitable[bool]]
 
@@ -29,7 +29,7 @@ _RESUMING: Final = "last-event-id"
 _MOST_RESUMED: Final = 30
 
 
-class Wire(httpx2.AsyncBaseTransport):
+class McpHttpTransport(httpx2.AsyncBaseTransport):
     """Carries the requests of one session."""
 
     def __init__(self, inner: EgressTransport, alias: str, renew: Renew | None = None) -> None:
@@ -50,7 +50,7 @@ class Wire(httpx2.AsyncBaseTransport):
         if self.problem is not None:
             return httpx2.Response(_STOPPED, request=request)
         if request.method == "DELETE":
-            return await self._goodbye(request)
+            return await self._end_session(request)
         if request.method == "GET" and _RESUMING not in request.headers:
             # A stream that stays open for what a server may say by itself; nobody would listen.
             return httpx2.Response(405, request=request)
@@ -59,7 +59,7 @@ class Wire(httpx2.AsyncBaseTransport):
         try:
             answer = await self._sent(request)
         except Exception as error:
-            self.problem = logged_problem(error)
+            self.problem = log_and_convert_error(error)
             return httpx2.Response(_STOPPED, request=request)
         if request.method != "POST":
             return answer
@@ -70,7 +70,7 @@ class Wire(httpx2.AsyncBaseTransport):
     def _may_resume(self) -> bool:
         self._resumed += 1
         if self._resumed > _MOST_RESUMED:
-            self.problem = Upstream(
+            self.problem = UpstreamError(
                 f"The server of {self._alias} breaks its answer off again and again.",
                 code="bad_response",
                 retryable=False,
@@ -88,7 +88,7 @@ class Wire(httpx2.AsyncBaseTransport):
             self.problem = sign_in_needed(self._alias)
         return answer
 
-    async def _goodbye(self, request: httpx2.Request) -> httpx2.Response:
+    async def _end_session(self, request: httpx2.Request) -> httpx2.Response:
         try:
             async with asyncio.timeout(_GOODBYE_SECONDS):
                 return await self._inner.handle_async_request(request)
@@ -96,9 +96,9 @@ class Wire(httpx2.AsyncBaseTransport):
             return httpx2.Response(_STOPPED, request=request)
 
 
-def sign_in_needed(alias: str, reason: str = "") -> Clash:
+def sign_in_needed(alias: str, reason: str = "") -> Conflict:
     """The server does not know us, or not any more; only a person can change that."""
-    return Clash(
+    return Conflict(
         reason or f"The server of {alias} asks to be signed in to.",
         code=SIGN_IN_NEEDED,
         suggestion=f"Sign in with `mainspring connections sign-in {alias}`, or give it another "

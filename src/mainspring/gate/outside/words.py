@@ -16,19 +16,19 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from mainspring.gate.outside.calling import held_capability, tool_capability
+from mainspring.gate.outside.calling import build_blocked_capability, tool_capability
 from mainspring.workspace.connections.tool_rows import (
-    Stand,
+    ConnectionGeneration,
     ToolRow,
-    agreed_tools,
-    named_tools,
-    stands_of,
+    find_tools_by_name,
+    list_agreed_tools,
+    list_connection_generations,
 )
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import Capability
     from mainspring.contracts.limits import Limits
-    from mainspring.gate.outside.client import Outside
+    from mainspring.gate.outside.client import McpClientPool
     from mainspring.store.database import Database
 
 FRESH_SECONDS: Final = 1.0
@@ -41,30 +41,34 @@ _Key = tuple[UUID, str, str, bytes, str | None]
 
 
 @dataclass(slots=True)
-class _Shelf:
+class _WorkspaceTools:
     """What is remembered of one workspace."""
 
     looked_at: float = float("-inf")
     # Until then somebody here is changing it, and every look is a new one.
     stirred_until: float = float("-inf")
-    stands: tuple[Stand, ...] = ()
+    stands: tuple[ConnectionGeneration, ...] = ()
     tools: Mapping[str, Capability] = field(default_factory=dict)
     made: dict[_Key, Capability] = field(default_factory=dict)
     size: int = 0
     looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-class Tools:
+class McpToolRegistry:
     """The agreed tools of all workspaces, one shelf for each."""
 
     def __init__(
-        self, database: Database, outside: Outside, limits: Limits, most_bytes: int = _MOST_BYTES
+        self,
+        database: Database,
+        outside: McpClientPool,
+        limits: Limits,
+        most_bytes: int = _MOST_BYTES,
     ) -> None:
         self._database = database
         self._outside = outside
         self._limits = limits
         self._most_bytes = most_bytes
-        self._shelves: OrderedDict[UUID, _Shelf] = OrderedDict()
+        self._shelves: OrderedDict[UUID, _WorkspaceTools] = OrderedDict()
 
     async def of(self, workspace_id: UUID, needing: Sequence[str] = ()) -> Mapping[str, Capability]:
         """The tools of a workspace by name; the same mapping as before if nothing has changed.
@@ -90,14 +94,14 @@ class Tools:
         """
         self._shelf(workspace_id).stirred_until = monotonic() + _STIRRED_SECONDS
 
-    def _is_good(self, shelf: _Shelf, now: float, needing: Sequence[str]) -> bool:
+    def _is_good(self, shelf: _WorkspaceTools, now: float, needing: Sequence[str]) -> bool:
         if now - shelf.looked_at >= FRESH_SECONDS or now < shelf.stirred_until:
             return False
         # One that was held back may be agreed to by now.
         return all(name in shelf.tools for name in needing)
 
-    def _shelf(self, workspace_id: UUID) -> _Shelf:
-        shelf = self._shelves.setdefault(workspace_id, _Shelf())
+    def _shelf(self, workspace_id: UUID) -> _WorkspaceTools:
+        shelf = self._shelves.setdefault(workspace_id, _WorkspaceTools())
         self._shelves.move_to_end(workspace_id)
         return shelf
 
@@ -109,19 +113,19 @@ class Tools:
         ):
             size -= self._shelves.popitem(last=False)[1].size
 
-    async def _look(self, workspace_id: UUID, shelf: _Shelf) -> None:
+    async def _look(self, workspace_id: UUID, shelf: _WorkspaceTools) -> None:
         at = monotonic()
         # Whoever asks may hold a connection behind the wall, and those are few.
         async with self._database.acquire() as connection:
-            stands = await stands_of(connection, workspace_id)
+            stands = await list_connection_generations(connection, workspace_id)
             if stands != shelf.stands:
-                rows = await agreed_tools(connection, workspace_id) if stands else []
+                rows = await list_agreed_tools(connection, workspace_id) if stands else []
                 self._fill(shelf, stands, rows)
         shelf.looked_at = at
         self._tidy()
 
     async def _held(
-        self, workspace_id: UUID, shelf: _Shelf, needing: Sequence[str]
+        self, workspace_id: UUID, shelf: _WorkspaceTools, needing: Sequence[str]
     ) -> dict[str, Capability]:
         """Those that are named and only say why they cannot be called; none is remembered."""
         known = {stand.alias: stand.connection_id for stand in shelf.stands}
@@ -130,16 +134,21 @@ class Tools:
         if not wanted:
             return {}
         async with self._database.acquire() as connection:
-            rows = await named_tools(connection, workspace_id, wanted)
+            rows = await find_tools_by_name(connection, workspace_id, wanted)
         aliases = {stand.connection_id: stand.alias for stand in shelf.stands}
         made = [
-            held_capability(row, aliases[row.connection_id])
+            build_blocked_capability(row, aliases[row.connection_id])
             for row in rows
             if row.state != "agreed"
         ]
         return {one.id: one for one in made}
 
-    def _fill(self, shelf: _Shelf, stands: tuple[Stand, ...], rows: Iterable[ToolRow]) -> None:
+    def _fill(
+        self,
+        shelf: _WorkspaceTools,
+        stands: tuple[ConnectionGeneration, ...],
+        rows: Iterable[ToolRow],
+    ) -> None:
         aliases = {stand.connection_id: stand.alias for stand in stands}
         made: dict[_Key, Capability] = {}
         size = 0

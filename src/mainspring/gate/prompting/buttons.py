@@ -17,7 +17,7 @@ _ID: Final = 22
 _LENGTH: Final = 1 + _ID + 22
 
 
-class Press(NamedTuple):
+class ButtonPress(NamedTuple):
     """A button that somebody pressed."""
 
     yes: bool
@@ -37,7 +37,7 @@ def data_of(answer: str, prompt_id: UUID, secret: str) -> str:
     return f"{answer}{named}{secret}"
 
 
-def read_press(data: str) -> Press | None:
+def read_press(data: str) -> ButtonPress | None:
     """What came back, if it is one of ours."""
     if len(data) != _LENGTH or data[0] not in f"{YES}{NO}{OPTIONS}" or not data.isascii():
         return None
@@ -46,4 +46,4 @@ def read_press(data: str) -> Press | None:
     except (binascii.Error, ValueError):
         return None
     option = int(data[0]) if data[0] in OPTIONS else None
-    return Press(data[0] != NO, UUID(bytes=raw), data[1 + _ID :], option)
+    return ButtonPress(data[0] != NO, UUID(bytes=raw), data[1 + _ID :], option)

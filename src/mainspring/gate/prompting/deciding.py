@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Final
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.prompting import rows
 from mainspring.gate.prompting.showing import options_of
-from mainspring.store.outage import logged_problem
+from mainspring.store.outage import log_and_convert_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mainspring.gate.call import Gate
-    from mainspring.gate.prompting.buttons import Press
+    from mainspring.gate.prompting.buttons import ButtonPress
     from mainspring.store.database import Database
 
 _SAID: Final = {
@@ -49,7 +49,7 @@ async def decide(
     prompt: rows.Prompt,
     place: Mapping[str, Any],
     role: str,
-    press: Press,
+    press: ButtonPress,
 ) -> Decision:
     """Answers for the member who pressed a button."""
     actor = Actor(prompt.workspace_id, "member", prompt.member_id, role=Role(role))
@@ -57,10 +57,10 @@ async def decide(
         form = await rows.form_of(connection, prompt)
     try:
         name, given = _call(prompt, place, press, form)
-        answer = await gate.direct(Visitor(actor), name, given)
+        answer = await gate.direct(CapabilityCaller(actor), name, given)
     except Exception as error:
         # Whatever it was, the person sees that nothing was decided.
-        problem = error if isinstance(error, Problem) else logged_problem(error)
+        problem = error if isinstance(error, Problem) else log_and_convert_error(error)
         async with database.acquire() as connection:
             is_open = await rows.is_open(connection, prompt, place.get("hash"))
         return Decision(problem.detail, is_open)
@@ -72,7 +72,10 @@ async def decide(
 
 
 def _call(
-    prompt: rows.Prompt, place: Mapping[str, Any], press: Press, form: Mapping[str, Any] | None
+    prompt: rows.Prompt,
+    place: Mapping[str, Any],
+    press: ButtonPress,
+    form: Mapping[str, Any] | None,
 ) -> tuple[str, dict[str, Any]]:
     """The call that a person would make in the inbox."""
     about = str(prompt.about_id)

@@ -16,23 +16,23 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from mainspring.contracts.errors import Exhausted, Missing, Problem, Unauthenticated
+from mainspring.contracts.errors import LimitExceeded, NotFound, Problem, Unauthenticated
 from mainspring.gate.prompting import rows
 from mainspring.gate.prompting.buttons import read_press
 from mainspring.gate.prompting.deciding import Decision, decide
 from mainspring.gate.prompting.slack_identities import COMMAND, SLACK, is_linked, link_account
-from mainspring.gate.rates import Rate
-from mainspring.store.outage import logged_problem
+from mainspring.gate.rates import RateLimiter
+from mainspring.store.outage import log_and_convert_error
 from mainspring.workspace.publisher_secrets import SLACK_SIGNING_SECRET
-from mainspring.workspace.vault import publisher_drawer
+from mainspring.workspace.vault import publisher_scope
 
 if TYPE_CHECKING:
     from mainspring.contracts.clock import Clock
     from mainspring.contracts.integration import Interaction, Interactions
     from mainspring.contracts.limits import Limits
     from mainspring.gate.call import Gate
-    from mainspring.gate.connected.lines import Lines
-    from mainspring.gate.prompting.telling import Chats
+    from mainspring.gate.connected.lines import AccountConnections
+    from mainspring.gate.prompting.telling import MemberChats
     from mainspring.store.database import Database
     from mainspring.workspace.vault import Vault
 
@@ -68,8 +68,8 @@ class InteractionReceiver:
         database: Database,
         gate: Gate,
         vault: Vault,
-        lines: Lines | None,
-        chats: Chats | None,
+        lines: AccountConnections | None,
+        chats: MemberChats | None,
         clock: Clock,
         limits: Limits,
     ) -> None:
@@ -80,7 +80,7 @@ class InteractionReceiver:
         self._chats = chats
         self._clock = clock
         # Spent by requests that are not accepted, and by no other.
-        self._refusals = Rate(limits.webhook_burst, limits.webhook_per_second)
+        self._refusals = RateLimiter(limits.webhook_burst, limits.webhook_per_second)
         self._deciding: set[asyncio.Task[None]] = set()
         # Only while something of that workspace is being decided.
         self._slots: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
@@ -114,16 +114,16 @@ class InteractionReceiver:
     def _provider(self) -> Interactions:
         found = None if self._lines is None else self._lines.named(SLACK).interactions
         if found is None:
-            raise Missing("No integration takes requests here.", code="no_interactions")
+            raise NotFound("No integration takes requests here.", code="no_interactions")
         return found
 
     async def _is_genuine(
         self, provider: Interactions, workspace_id: UUID, headers: Mapping[str, str], body: bytes
     ) -> bool:
         try:
-            drawer = publisher_drawer(workspace_id)
+            drawer = publisher_scope(workspace_id)
             found = await self._vault.reveal(drawer, [SLACK_SIGNING_SECRET])
-        except Missing:
+        except NotFound:
             return False
         secret = found[SLACK_SIGNING_SECRET].strip()
         return provider.is_genuine(secret, headers, body, self._clock.now())
@@ -132,7 +132,9 @@ class InteractionReceiver:
         """One answer, whatever the reason is."""
         seconds = self._refusals.take(workspace_id)
         if seconds:
-            return Exhausted("Too many requests without a valid signature.", retry_after=seconds)
+            return LimitExceeded(
+                "Too many requests without a valid signature.", retry_after=seconds
+            )
         return Unauthenticated(
             "This needs a request that Slack has just signed with the app's signing secret.",
             code="unknown_signature",
@@ -155,7 +157,7 @@ class InteractionReceiver:
 
     def _decide_later(self, provider: Interactions, workspace_id: UUID, found: Interaction) -> None:
         if len(self._deciding) >= _MOST_WAITING:
-            raise Exhausted("Too many decisions are under way.", retry_after=1.0)
+            raise LimitExceeded("Too many decisions are under way.", retry_after=1.0)
         task = asyncio.create_task(self._answered(provider, workspace_id, found))
         self._deciding.add(task)
         task.add_done_callback(self._deciding.discard)
@@ -168,14 +170,16 @@ class InteractionReceiver:
             async with slots:
                 await self._answer(provider, workspace_id, found)
         except Exception as error:
-            log.warning("A button in Slack was not answered: %s", logged_problem(error).detail)
+            log.warning(
+                "A button in Slack was not answered: %s", log_and_convert_error(error).detail
+            )
 
     async def _answer(self, provider: Interactions, workspace_id: UUID, found: Interaction) -> None:
         press = read_press(found.data or "")
         prompted, mine, role = None, False, None
         if press is not None:
             async with self._database.acquire() as connection:
-                prompted = await rows.pressed(
+                prompted = await rows.find_pressed_prompt(
                     connection, workspace_id, press.prompt_id, press.secret, SLACK
                 )
                 if prompted is not None:

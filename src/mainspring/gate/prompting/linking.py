@@ -14,12 +14,16 @@ from mainspring.contracts.capability import (
     Audience,
     Capability,
     Effect,
-    capability_of,
+    build_capability,
 )
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 from mainspring.contracts.roles import Permission
 from mainspring.gate.prompting.link_codes import hashed, new_code
-from mainspring.workspace.accounts.rows import keep_settings, of_member, with_setting
+from mainspring.workspace.accounts.rows import (
+    find_account_by_setting,
+    find_member_account,
+    keep_settings,
+)
 from mainspring.workspace.secret_capabilities import check_sets_address
 
 if TYPE_CHECKING:
@@ -35,7 +39,7 @@ _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 def link_capability() -> Capability:
     """``link_telegram``: the address at which a person presses Start."""
-    return capability_of(
+    return build_capability(
         "link_telegram",
         "Link your chat with your Telegram bot",
         "Answers an address; open it where you are signed in to Telegram and press Start. From "
@@ -43,7 +47,7 @@ def link_capability() -> Capability:
         "code in it works once, for ten minutes.",
         _INPUT,
         _OUTPUT,
-        _linked,
+        _link_chat_handler,
         Annotations(
             effect=Effect.KEEP,
             transactional=True,
@@ -56,12 +60,12 @@ def link_capability() -> Capability:
     )
 
 
-async def _linked(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+async def _link_chat_handler(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     del given
     check_sets_address(ctx.actor, "A person links their chat; a program cannot.")
-    row = await of_member(ctx.tx, ctx.actor.workspace_id, ctx.actor.id, _TELEGRAM)
+    row = await find_member_account(ctx.tx, ctx.actor.workspace_id, ctx.actor.id, _TELEGRAM)
     if row is None or row.state != "ready":
-        raise Clash(
+        raise Conflict(
             "There is no bot to link a chat with.",
             code="not_connected",
             suggestion="Connect Telegram first: `mainspring integrations connect telegram`.",
@@ -81,7 +85,7 @@ async def _linked(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
 async def link_chat(tx: Transaction, workspace_id: UUID, told: Mapping[str, Any]) -> bool:
     """Somebody brought a code to a bot; whether it was one that waits."""
     mark = hashed(str(told.get("code", ""))).hex()
-    row = await with_setting(tx, workspace_id, _TELEGRAM, _CODE, mark)
+    row = await find_account_by_setting(tx, workspace_id, _TELEGRAM, _CODE, mark)
     chat, user = told.get("chat_id"), told.get("user_id")
     if row is None or not isinstance(chat, int) or not isinstance(user, int):
         return False

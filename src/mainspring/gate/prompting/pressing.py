@@ -21,14 +21,14 @@ from mainspring.gate.prompting.buttons import read_press
 from mainspring.gate.prompting.deciding import decide
 from mainspring.gate.prompting.linking import link_chat
 from mainspring.gate.prompting.telling import TELEGRAM
-from mainspring.store.outage import logged_problem
-from mainspring.workspace.accounts.rows import of_member
+from mainspring.store.outage import log_and_convert_error
+from mainspring.workspace.accounts.rows import find_member_account
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.contracts.event import Event
     from mainspring.gate.call import Gate
-    from mainspring.gate.prompting.telling import Chats
+    from mainspring.gate.prompting.telling import MemberChats
     from mainspring.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -39,10 +39,10 @@ _STARTED: Final = "telegram.started"
 _PRESSED: Final = "telegram.button_pressed"
 
 
-class Pressing:
+class ButtonPressConsumer:
     """The consumer of the log that answers for people."""
 
-    def __init__(self, database: Database, gate: Gate, chats: Chats) -> None:
+    def __init__(self, database: Database, gate: Gate, chats: MemberChats) -> None:
         self._database = database
         self._gate = gate
         self._chats = chats
@@ -83,7 +83,7 @@ class Pressing:
             async with room:
                 await self.answer(space, event.payload)
         except Exception as error:
-            log.warning("A button came to nothing: %s", logged_problem(error).detail)
+            log.warning("A button came to nothing: %s", log_and_convert_error(error).detail)
 
     async def answer(self, workspace_id: UUID, payload: Any) -> str | None:
         """Does what a press asks for; what is shown for it, None where it was not heard."""
@@ -91,13 +91,13 @@ class Pressing:
         if press is None:
             return None
         async with self._database.acquire() as connection:
-            found = await rows.pressed(
+            found = await rows.find_pressed_prompt(
                 connection, workspace_id, press.prompt_id, press.secret, TELEGRAM
             )
             if found is None:
                 return None
             prompt, place = found
-            mine = await of_member(connection, workspace_id, prompt.member_id, TELEGRAM)
+            mine = await find_member_account(connection, workspace_id, prompt.member_id, TELEGRAM)
             role = await rows.role_in(connection, workspace_id, prompt.member_id)
         if mine is None or role is None or not _same_person(mine.settings, payload):
             return None

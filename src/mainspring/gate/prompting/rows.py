@@ -134,7 +134,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PromptContent:
     """What a prompt shows, and the hash of the wording that it shows."""
 
     text: str
@@ -159,9 +159,9 @@ async def take(tx: Transaction, most: int) -> list[Prompt]:
     return [Prompt(**dict(row)) for row in await tx.fetch(_TAKE, most)]
 
 
-async def shown(
+async def read_prompt_content(
     tx: Transaction, prompt: Prompt, fits: Callable[[str], bool] = fits_mail
-) -> Shown | None:
+) -> PromptContent | None:
     """What is to be shown; None when it is not there any more.
 
     ``fits`` says whether one message can show a text.
@@ -174,14 +174,14 @@ async def shown(
         asked = question_message(row["title"], row["message"], fits=fits)
         options = options_of(row["form"])
         plain = asked.whole and (row["form"] is None or bool(options))
-        return Shown(asked.text, None, plain, row["waits"], options)
+        return PromptContent(asked.text, None, plain, row["waits"], options)
     told = draft_message(row["preview"], row["arguments"], row["account"], fits=fits)
     # What nobody can compare with what was shown is answered where it can be seen.
     plain = told.whole and row["hash"] is not None
-    return Shown(told.text, row["hash"] and row["hash"].hex(), plain, row["waits"])
+    return PromptContent(told.text, row["hash"] and row["hash"].hex(), plain, row["waits"])
 
 
-async def keep_secret(tx: Transaction, prompt: Prompt, secret: str, seen: Shown) -> None:
+async def keep_secret(tx: Transaction, prompt: Prompt, secret: str, seen: PromptContent) -> None:
     """What the buttons of a prompt bring back, as a hash alone, and what its message shows."""
     place = {"hash": seen.hash}
     await tx.execute(_BUTTONS, prompt.workspace_id, prompt.id, hashed(secret), place)
@@ -197,7 +197,7 @@ async def mark_failed(tx: Transaction, prompt: Prompt, problem: Problem) -> None
     await tx.execute(_FAILED, prompt.workspace_id, prompt.id, problem.as_dict(), over)
 
 
-async def pressed(
+async def find_pressed_prompt(
     tx: Transaction, workspace_id: UUID, prompt_id: UUID, secret: str, target: str
 ) -> tuple[Prompt, Mapping[str, Any]] | None:
     """The prompt whose button brings this back, and where it stands; None for any other."""

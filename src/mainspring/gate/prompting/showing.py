@@ -13,7 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.contracts.shown_text import shown_line, shown_lines, utf16_length, visible
+from mainspring.contracts.shown_text import (
+    escape_invisible,
+    format_first_line,
+    format_lines,
+    utf16_length,
+)
 
 # A mail has no buttons, and only announces what is longer.
 MOST: Final = 3_500
@@ -28,7 +33,7 @@ _ELSEWHERE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class FormattedPrompt:
     """A text, and whether it shows all that is decided."""
 
     text: str
@@ -53,17 +58,19 @@ def draft_message(
     account: str | None = None,
     *,
     fits: Callable[[str], bool] = fits_mail,
-) -> Message:
+) -> FormattedPrompt:
     """A draft: what would happen, over which account, and all that would leave."""
-    over = [f"(over the account {visible(account)})"] if account else []
-    return _message("\n".join([visible(preview), *over, "", *_lines(arguments)]), fits)
+    over = [f"(over the account {escape_invisible(account)})"] if account else []
+    return _message(
+        "\n".join([escape_invisible(preview), *over, "", *_format_lines(arguments)]), fits
+    )
 
 
 def question_message(
     title: str, message: str, *, fits: Callable[[str], bool] = fits_mail
-) -> Message:
+) -> FormattedPrompt:
     """A question of a plan."""
-    return _message(f"{visible(title)}\n{shown_lines(message)}".strip(), fits)
+    return _message(f"{escape_invisible(title)}\n{format_lines(message)}".strip(), fits)
 
 
 def options_of(form: Mapping[str, Any] | None) -> tuple[Option, ...]:
@@ -86,18 +93,18 @@ def options_of(form: Mapping[str, Any] | None) -> tuple[Option, ...]:
     return tuple(map(Option, labels, answers))
 
 
-def _message(text: str, fits: Callable[[str], bool]) -> Message:
+def _message(text: str, fits: Callable[[str], bool]) -> FormattedPrompt:
     if fits(text):
-        return Message(text, whole=True)
-    return Message(f"{shown_line(text, _ANNOUNCED)}\n\n{_ELSEWHERE}", whole=False)
+        return FormattedPrompt(text, whole=True)
+    return FormattedPrompt(f"{format_first_line(text, _ANNOUNCED)}\n\n{_ELSEWHERE}", whole=False)
 
 
-def _lines(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+def _format_lines(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
     for name, entry in value.items():
-        begins = f"{'  ' * depth}{visible(str(name))}:"
+        begins = f"{'  ' * depth}{escape_invisible(str(name))}:"
         if isinstance(entry, Mapping) and entry:
             yield begins
-            yield from _lines(entry, depth + 1)
+            yield from _format_lines(entry, depth + 1)
         elif isinstance(entry, list) and any(isinstance(one, Mapping) for one in entry):
             yield begins
             for one in entry:
@@ -109,12 +116,12 @@ def _lines(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
 def _entry(value: Any) -> str:
     """A value on its line; only a text of several lines has more of them."""
     if isinstance(value, str):
-        lines = shown_lines(value).split("\n")
+        lines = format_lines(value).split("\n")
         # Marked, so that no text can look like another argument.
         return lines[0] if len(lines) == 1 else "".join(f"\n| {line}" for line in lines)
     if isinstance(value, Mapping):
         return _file(value) or "; ".join(
-            f"{visible(str(k))}: {_entry(v)}" for k, v in value.items()
+            f"{escape_invisible(str(k))}: {_entry(v)}" for k, v in value.items()
         )
     if isinstance(value, list):
         return ", ".join(map(_entry, value)) or "(none)"
@@ -127,5 +134,5 @@ def _file(value: Mapping[str, Any]) -> str | None:
     """A file that leaves with it, by its name, kind and size."""
     if not {"filename", "bytes", "sha256"} <= value.keys():
         return None
-    kind = visible(str(value.get("mime_type", "")))
-    return f"{visible(str(value['filename']))} ({kind}, {value['bytes']} bytes)"
+    kind = escape_invisible(str(value.get("mime_type", "")))
+    return f"{escape_invisible(str(value['filename']))} ({kind}, {value['bytes']} bytes)"

@@ -15,19 +15,19 @@ from mainspring.contracts.capability import (
     Audience,
     Capability,
     Effect,
-    capability_of,
+    build_capability,
 )
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash
-from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.errors import Conflict
+from mainspring.contracts.object_schema import build_object_schema
 from mainspring.contracts.roles import Permission
 from mainspring.gate.prompting.link_codes import hashed, new_code
-from mainspring.store.audit import append_audit, entry_by
-from mainspring.workspace.accounts.rows import usable
+from mainspring.store.audit import append_audit, build_audit_record
+from mainspring.workspace.accounts.rows import find_usable_account
 from mainspring.workspace.publisher_secrets import (
     SLACK_SIGNING_SECRET,
+    format_set_hint,
     has_publisher_secret,
-    how_to_set,
 )
 from mainspring.workspace.secret_capabilities import check_sets_address
 
@@ -73,7 +73,7 @@ async def slack_account(tx: Transaction, workspace_id: UUID, member_id: UUID) ->
     """The Slack account that is linked with a member."""
     row = await tx.fetchrow(_ACCOUNT, workspace_id, member_id)
     if row is None:
-        raise Clash("No Slack account is linked with this member.", code="slack_not_linked")
+        raise Conflict("No Slack account is linked with this member.", code="slack_not_linked")
     return str(row["user_id"])
 
 
@@ -96,7 +96,7 @@ async def link_account(tx: Transaction, workspace_id: UUID, code: str, team: str
     await tx.execute(_LINK, workspace_id, row["member_id"], team, user)
     actor = Actor(workspace_id, "member", row["member_id"])
     detail = {"team_id": team, "user_id": user}
-    await append_audit(tx, [entry_by(actor, "slack.linked", row["member_id"], detail)])
+    await append_audit(tx, [build_audit_record(actor, "slack.linked", row["member_id"], detail)])
     return "Your Slack account is linked. What waits for your decision is shown here."
 
 
@@ -130,7 +130,7 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
         return {"unlinked": row is not None and row["user_id"] is not None}
 
     return (
-        capability_of(
+        build_capability(
             "get_slack_link",
             "Show your link with Slack",
             "Whether your Slack account is linked, and what is missing for it: the connection, the "
@@ -142,7 +142,7 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
                 effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.PEOPLE
             ),
         ),
-        capability_of(
+        build_capability(
             "link_slack",
             "Link your Slack account",
             "Answers a command; enter it in Slack, where you are signed in. From then on what "
@@ -161,7 +161,7 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
                 subject=lambda given, _: SLACK,
             ),
         ),
-        capability_of(
+        build_capability(
             "unlink_slack",
             "Unlink your Slack account",
             "Nothing is shown there any more, and the buttons of earlier messages decide nothing.",
@@ -183,7 +183,7 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
 async def _shown(ctx: CallContext, request_url: str) -> dict[str, Any]:
     space, member = ctx.actor.workspace_id, ctx.actor.id
     row = await ctx.tx.fetchrow(_ACCOUNT, space, member)
-    connection = await usable(ctx.tx, space, member, SLACK)
+    connection = await find_usable_account(ctx.tx, space, member, SLACK)
     return {
         "linked": row is not None,
         "team_id": None if row is None else row["team_id"],
@@ -197,25 +197,25 @@ async def _shown(ctx: CallContext, request_url: str) -> dict[str, Any]:
 
 def _check_ready(now: Mapping[str, Any]) -> None:
     if not now["connected"]:
-        raise Clash(
+        raise Conflict(
             "Slack is not connected, so nobody can be asked there.",
             code="not_connected",
             suggestion="Connect Slack first: `mainspring integrations connect slack`.",
         )
     if not now["signing_secret"]:
-        raise Clash(
+        raise Conflict(
             "The signing secret of the Slack app is not set, so its requests cannot be verified.",
             code="slack_signing_secret",
-            suggestion=how_to_set(SLACK_SIGNING_SECRET),
+            suggestion=format_set_hint(SLACK_SIGNING_SECRET),
         )
 
 
 _SOME_TIME: Final = "2026-12-01T10:00:00+00:00"
 _SOME_URL: Final = f"https://mainspring.example.com{_PATH}/01900000-0000-7000-8000-000000000001"
-_NOTHING: Final = object_schema(
+_NOTHING: Final = build_object_schema(
     {}, [], [{}], [({"user_id": "U0ADA"}, "Slack says which account it is")]
 )
-_SHOWN: Final = object_schema(
+_SHOWN: Final = build_object_schema(
     {
         "linked": {"type": "boolean"},
         "team_id": {"type": ["string", "null"]},
@@ -245,7 +245,7 @@ _SHOWN: Final = object_schema(
     ],
     [({"linked": True}, "the account is always named")],
 )
-_CODE: Final = object_schema(
+_CODE: Final = build_object_schema(
     {
         "command": {"type": "string", "description": "What to enter in Slack."},
         "code": {"type": "string"},
@@ -263,7 +263,7 @@ _CODE: Final = object_schema(
     ],
     [({"code": "abcdefghijklmnopqrstuvwx"}, "until when is always said")],
 )
-_ENDED: Final = object_schema(
+_ENDED: Final = build_object_schema(
     {"unlinked": {"type": "boolean"}},
     ["unlinked"],
     [{"unlinked": True}, {"unlinked": False}],

@@ -7,18 +7,22 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.capability import Route
+from mainspring.contracts.capability import ConnectionRoute
 from mainspring.contracts.context import Actor, Mail
-from mainspring.contracts.errors import Clash, Missing, Problem
+from mainspring.contracts.errors import Conflict, NotFound, Problem
 from mainspring.contracts.integration import Button, PromptMessage
-from mainspring.gate.connected.trial import context_over, learn_nothing, no_own_secrets
+from mainspring.gate.connected.trial import (
+    build_connection_context,
+    ignore_values,
+    reveal_no_secrets,
+)
 from mainspring.gate.draft_person import page_of
 from mainspring.gate.prompting import rows
 from mainspring.gate.prompting.buttons import NO, OPTIONS, YES, data_of, new_secret
 from mainspring.gate.prompting.showing import fits_mail
 from mainspring.gate.prompting.slack_identities import slack_account
-from mainspring.store.outage import logged_problem
-from mainspring.workspace.people.addresses import address_of_member
+from mainspring.store.outage import log_and_convert_error
+from mainspring.workspace.people.addresses import find_member_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.clock import Clock
     from mainspring.contracts.context import CallContext, Mailer
     from mainspring.contracts.integration import Prompter
-    from mainspring.gate.connected.lines import Lines
+    from mainspring.gate.connected.lines import AccountConnections
     from mainspring.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -40,14 +44,14 @@ _MOST: Final = 20
 _SECONDS: Final = 60.0
 
 
-class Chats:
+class MemberChats:
     """The way to a member's chat.
 
     A Telegram bot belongs to one member, so only their own connection leads to their chat. A Slack
     app serves a whole Slack workspace, so the workspace's connection does as well.
     """
 
-    def __init__(self, lines: Lines, clock: Clock, address: str = "") -> None:
+    def __init__(self, lines: AccountConnections, clock: Clock, address: str = "") -> None:
         self._lines = lines
         self._clock = clock
         self._address = address.rstrip("/")
@@ -56,7 +60,7 @@ class Chats:
         """What shows messages there."""
         integration = self._lines.named(target)
         if integration.prompter is None:
-            raise Clash(f"{integration.name} cannot ask anybody.", code="no_prompter")
+            raise Conflict(f"{integration.name} cannot ask anybody.", code="no_prompter")
         return integration.prompter
 
     def page(self, prompt: rows.Prompt) -> str:
@@ -70,27 +74,29 @@ class Chats:
     ) -> tuple[Prompter, CallContext]:
         """What shows messages there, and the context in which it does."""
         prompter, integration = self.prompter(target), self._lines.named(target)
-        route = Route(target, frozenset(integration.manifest["hosts"]), owner_id=member_id)
+        route = ConnectionRoute(
+            target, frozenset(integration.manifest["hosts"]), owner_id=member_id
+        )
         way = await self._lines.open(
             workspace_id,
             member_id,
             route,
-            own=no_own_secrets,
-            learn=learn_nothing,
+            own=reveal_no_secrets,
+            learn=ignore_values,
             called_by_owner=True,
             shared=target == SLACK,
         )
         if way is None:
-            raise Missing(f"{integration.name} is not connected.", code="not_connected")
+            raise NotFound(f"{integration.name} is not connected.", code="not_connected")
         actor = Actor(workspace_id, "member", member_id)
-        return prompter, context_over(way, actor, self._clock)
+        return prompter, build_connection_context(way, actor, self._clock)
 
 
-class Telling:
+class PromptDelivery:
     """Brings every prompt to its person, once, and tries again when that fails."""
 
     def __init__(
-        self, database: Database, chats: Chats, mailer: Mailer | None, owner_mail: str | None
+        self, database: Database, chats: MemberChats, mailer: Mailer | None, owner_mail: str | None
     ) -> None:
         self._database = database
         self._chats = chats
@@ -104,7 +110,7 @@ class Telling:
                 while await self.once():
                     pass
             except Exception as error:
-                log.warning("Prompts could not be sent: %s", logged_problem(error).detail)
+                log.warning("Prompts could not be sent: %s", log_and_convert_error(error).detail)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), _PAUSE)
 
@@ -126,7 +132,7 @@ class Telling:
             async with asyncio.timeout(_SECONDS):
                 await self._tell(prompt)
         except Exception as error:
-            problem = error if isinstance(error, Problem) else logged_problem(error)
+            problem = error if isinstance(error, Problem) else log_and_convert_error(error)
             async with self._database.transaction() as tx:
                 await rows.mark_failed(tx, prompt, problem)
 
@@ -136,7 +142,7 @@ class Telling:
             fits = (
                 fits_mail if prompt.target == "email" else self._chats.prompter(prompt.target).fits
             )
-            seen = await rows.shown(tx, prompt, fits)
+            seen = await rows.read_prompt_content(tx, prompt, fits)
             if seen is not None and seen.waits and seen.plain:
                 # Before the message is there: whoever presses at once is known.
                 await rows.keep_secret(tx, prompt, secret, seen)
@@ -146,10 +152,12 @@ class Telling:
         async with self._database.transaction() as tx:
             await rows.mark_sent(tx, prompt, {**place, "hash": seen and seen.hash})
 
-    async def _sent(self, prompt: rows.Prompt, seen: rows.Shown, secret: str) -> Mapping[str, Any]:
+    async def _sent(
+        self, prompt: rows.Prompt, seen: rows.PromptContent, secret: str
+    ) -> Mapping[str, Any]:
         text, link = seen.text.strip(), self._chats.page(prompt)
         if prompt.target == "email":
-            return await self._mailed(prompt, f"{text}\n\n{link}")
+            return await self._send_mail(prompt, f"{text}\n\n{link}")
         recipient = ""
         if prompt.target == SLACK:
             async with self._database.acquire() as connection:
@@ -159,15 +167,15 @@ class Telling:
         prompter, ctx = await self._chats.over(*where)
         return await prompter.send(ctx, PromptMessage(text, link, buttons, recipient))
 
-    async def _mailed(self, prompt: rows.Prompt, text: str) -> Mapping[str, Any]:
+    async def _send_mail(self, prompt: rows.Prompt, text: str) -> Mapping[str, Any]:
         """A mail leads to the inbox and decides nothing: whoever reads mail may be a program."""
         if self._mailer is None:
-            raise Missing("No mail server is set for this installation.", code="mail_not_set_up")
-        to = await address_of_member(
+            raise NotFound("No mail server is set for this installation.", code="mail_not_set_up")
+        to = await find_member_address(
             self._database, prompt.workspace_id, prompt.member_id, self._owner_mail
         )
         if to is None:
-            raise Missing("This member has no address for mail.", code="owner_mail_missing")
+            raise NotFound("This member has no address for mail.", code="owner_mail_missing")
         mail = Mail(
             to=(to,),
             subject="Something waits for your yes or no",
@@ -178,7 +186,7 @@ class Telling:
         return {"to": to}
 
 
-def _buttons(prompt: rows.Prompt, seen: rows.Shown, secret: str) -> tuple[Button, ...]:
+def _buttons(prompt: rows.Prompt, seen: rows.PromptContent, secret: str) -> tuple[Button, ...]:
     yes, no = ("Approve", "Decline")
     answers = [(one.label, OPTIONS[number]) for number, one in enumerate(seen.options)]
     answers = [*(answers or [(yes, YES)]), (no, NO)]

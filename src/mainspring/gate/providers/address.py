@@ -21,7 +21,7 @@ def read_base_url(text: str) -> str:
     return target.url.rstrip("/")
 
 
-def place_of(base_url: str) -> str:
+def host_and_port(base_url: str) -> str:
     """The exact host:port that is dialled for it."""
     return parse_url(base_url).pair
 

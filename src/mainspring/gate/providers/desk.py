@@ -16,18 +16,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Denied, Finding, Invalid, Missing
+from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound, PermissionDenied
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest, Price
 from mainspring.gate.egress import CallHttp, Egress, parse_url
-from mainspring.gate.egress.dial import judge_literal
+from mainspring.gate.egress.dial import check_literal_address
 from mainspring.gate.providers import wire
-from mainspring.gate.providers.address import place_of
-from mainspring.gate.providers.naming import Named, named
-from mainspring.gate.providers.prices import Priced, price_of
+from mainspring.gate.providers.address import host_and_port
+from mainspring.gate.providers.naming import ModelReference, resolve_model_name
+from mainspring.gate.providers.prices import SourcedPrice, price_of
 from mainspring.workspace.automations import FIRST_WORKSPACE
-from mainspring.workspace.model_connections import ModelConnection, reached_by
-from mainspring.workspace.model_prices import operator_prices
+from mainspring.workspace.model_connections import ModelConnection, list_reachable_connections
+from mainspring.workspace.model_prices import load_operator_prices
 from mainspring.workspace.vault import Vault
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ _WAY_IN: Final = (
 class ProviderModel:
     """One model at one connection."""
 
-    named: Named
-    priced: Priced | None
+    named: ModelReference
+    priced: SourcedPrice | None
     desk: ProviderModels
 
     @property
@@ -92,16 +92,18 @@ class ProviderModels:
                 await wire.load()
 
     async def connected(self, workspace_id: UUID) -> bool:
-        return bool(await reached_by(self._database, workspace_id))
+        return bool(await list_reachable_connections(self._database, workspace_id))
 
     async def find(self, workspace_id: UUID, name: str) -> ProviderModel:
-        found = named(name, await reached_by(self._database, workspace_id))
+        found = resolve_model_name(
+            name, await list_reachable_connections(self._database, workspace_id)
+        )
         return ProviderModel(found, await self.priced(found.connection, found.model), self)
 
-    async def priced(self, connection: ModelConnection, model: str) -> Priced | None:
+    async def priced(self, connection: ModelConnection, model: str) -> SourcedPrice | None:
         """What a model costs there, and who says so."""
         names = (f"{connection.name}/{model}", model)
-        operator = await operator_prices(self._database, names)
+        operator = await load_operator_prices(self._database, names)
         # The price list is large, and is read from the disk when it is first asked.
         return await asyncio.to_thread(price_of, connection.name, connection.kind, model, operator)
 
@@ -117,9 +119,9 @@ class ProviderModels:
                 suggestion=_WAY_IN.format(pair=target.pair),
             )
         try:
-            judge_literal(target, self._allow)
-        except Denied as refused:
-            raise Denied(
+            check_literal_address(target, self._allow)
+        except PermissionDenied as refused:
+            raise PermissionDenied(
                 refused.detail,
                 code=refused.code,
                 findings=[Finding("/base_url", refused.detail, refused.code)],
@@ -128,7 +130,7 @@ class ProviderModels:
 
     def way_to(self, connection: ModelConnection) -> CallHttp:
         """The way out to one connection and to nowhere else, with its key and no other."""
-        place = place_of(connection.base_url)
+        place = host_and_port(connection.base_url)
         private = connection.workspace_id is None
         way = self._ways.get(place if private else "")
         if way is None:
@@ -138,8 +140,8 @@ class ProviderModels:
         async def reveal(names: frozenset[str]) -> Mapping[str, str]:
             try:
                 values = await self._vault.reveal(connection.drawer, names)
-            except Missing:
-                raise Clash(
+            except NotFound:
+                raise Conflict(
                     f"The key of the connection {connection.name} is gone.",
                     code="no_key",
                     suggestion="Connect it again with its key.",
@@ -151,10 +153,12 @@ class ProviderModels:
         return way.bound(frozenset({place}), reveal)
 
     async def _check_unmoved(self, connection: ModelConnection) -> None:
-        there = await reached_by(self._database, connection.workspace_id or FIRST_WORKSPACE)
+        there = await list_reachable_connections(
+            self._database, connection.workspace_id or FIRST_WORKSPACE
+        )
         if any((one.id, one.base_url) == (connection.id, connection.base_url) for one in there):
             return
-        raise Clash(
+        raise Conflict(
             f"The connection {connection.name} was changed at this moment, so it was not asked.",
             code="connection_changed",
             retryable=True,
@@ -168,9 +172,9 @@ class ProviderModels:
             await way.aclose()
 
 
-def endpoint_of(connection: ModelConnection, model: str) -> wire.Endpoint:
+def endpoint_of(connection: ModelConnection, model: str) -> wire.ModelEndpoint:
     """A connection as the wire needs it."""
-    return wire.Endpoint(
+    return wire.ModelEndpoint(
         connection.kind,
         connection.base_url,
         connection.name,

@@ -15,20 +15,25 @@ from uuid import UUID
 
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, TimedOut, Upstream
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, DeadlineExceeded, UpstreamError
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.model import Price, Usage, is_refusal
-from mainspring.gate.ask import Ask
-from mainspring.gate.budget import ENDLESS, Purse
-from mainspring.gate.departure import Departure
-from mainspring.gate.money import Promise, finished, make_promise, settle
-from mainspring.gate.policy import Posture
+from mainspring.gate.ask import CapabilityCall
+from mainspring.gate.budget import ENDLESS, RunBudget
+from mainspring.gate.departure import RequestSendTracker
+from mainspring.gate.money import (
+    BudgetReservation,
+    reserve_budget,
+    run_to_completion,
+    settle_reservation,
+)
+from mainspring.gate.policy import RunPolicy
 from mainspring.gate.providers import wire
 from mainspring.gate.providers.desk import ProviderModels, endpoint_of
-from mainspring.gate.providers.prices import listed_price
+from mainspring.gate.providers.prices import find_listed_price
 from mainspring.gate.usage import UsageRow, write_usage
-from mainspring.workspace.model_connections import ModelConnection, all_connections
-from mainspring.workspace.model_prices import operator_prices
+from mainspring.workspace.model_connections import ModelConnection, list_all_connections
+from mainspring.workspace.model_prices import load_operator_prices
 
 if TYPE_CHECKING:
     from mainspring.store.database import Database
@@ -71,27 +76,27 @@ class OpenAIEmbedder:
             vectors = await self._asked(connection, cut, taken)
         finally:
             ms = round((self._clock.monotonic() - started) * 1000)
-            await finished(self._booked(promise, price, sum(taken), ms))
+            await run_to_completion(self._booked(promise, price, sum(taken), ms))
         return self._checked(vectors, len(cut))
 
     async def _connection(self) -> ModelConnection:
-        for one in await all_connections(self._database):
+        for one in await list_all_connections(self._database):
             if one.workspace_id is None and one.name == CONNECTION and one.kind == "openai":
                 return one
-        raise Clash(
+        raise Conflict(
             "Embeddings are to come from OpenAI, and the installation is not connected to it.",
             code="no_model",
             suggestion="The operator runs `mainspring models connect openai --for-everyone`.",
         )
 
     async def _price(self, connection: ModelConnection) -> Price:
-        operator = await operator_prices(self._database, _NAMES)
+        operator = await load_operator_prices(self._database, _NAMES)
         for name in _NAMES:
             if name in operator:
                 return operator[name]
-        listed = await asyncio.to_thread(listed_price, connection.kind, MODEL, writes=False)
+        listed = await asyncio.to_thread(find_listed_price, connection.kind, MODEL, writes=False)
         if listed is None:
-            raise Clash(f"What {MODEL} costs is not known.", code="unknown_price")
+            raise Conflict(f"What {MODEL} costs is not known.", code="unknown_price")
         return listed
 
     async def _asked(
@@ -100,14 +105,14 @@ class OpenAIEmbedder:
         """All vectors; what each group of texts took is told in ``taken``, come what may."""
         endpoint, way = endpoint_of(connection, MODEL), self._desk.way_to(connection)
         vectors: list[list[float]] = []
-        departure = Departure()
+        departure = RequestSendTracker()
         try:
             async with asyncio.timeout(_SECONDS):
                 for first in range(0, len(texts), _AT_ONCE):
                     group = texts[first : first + _AT_ONCE]
                     # What was asked may be charged, until the provider says no.
                     taken.append(_most(group))
-                    with (departure := Departure()):
+                    with (departure := RequestSendTracker()):
                         made, tokens = await wire.embed(endpoint, group, way, self._desk.limits)
                     taken[-1] = tokens or taken[-1]
                     vectors += made
@@ -115,33 +120,37 @@ class OpenAIEmbedder:
             if departure.is_held or is_refusal(error):
                 taken.pop()
             if isinstance(error, TimeoutError):
-                raise TimedOut("The embedding model did not answer in time.") from None
+                raise DeadlineExceeded("The embedding model did not answer in time.") from None
             raise
         return vectors
 
-    async def _promised(self, workspace_id: UUID, most: int, price: Price) -> Promise:
+    async def _promised(self, workspace_id: UUID, most: int, price: Price) -> BudgetReservation:
         """Sets the most aside that it can take; refused when the workspace's day is spent."""
-        promise = Promise(workspace_id, new_id(), None, None, "", price.cost(most, 0), most)
+        promise = BudgetReservation(
+            workspace_id, generate_id(), None, None, "", price.cost(most, 0), most
+        )
         nobody = Actor(workspace_id, "client", workspace_id)
-        ask = Ask(CALLER, {}, nobody, None, 1, Posture(()), Purse(ENDLESS), id=promise.id)
+        ask = CapabilityCall(
+            CALLER, {}, nobody, None, 1, RunPolicy(()), RunBudget(ENDLESS), id=promise.id
+        )
         lasts = timedelta(seconds=self._desk.limits.reservation_seconds)
         async with self._database.transaction() as tx:
-            await make_promise(tx, promise, ask, lasts)
+            await reserve_budget(tx, promise, ask, lasts)
         return promise
 
-    async def _booked(self, promise: Promise, price: Price, tokens: int, ms: int) -> None:
+    async def _booked(self, promise: BudgetReservation, price: Price, tokens: int, ms: int) -> None:
         cost = price.cost(tokens, 0)
         used = Usage(MODEL, tokens, 0, cost, provider=CONNECTION, price=price.as_dict(), ms=ms)
         row = UsageRow(promise.workspace_id, promise.id, self._clock.now(), None, 1, CALLER, used)
         async with self._database.transaction() as tx:
-            await settle(tx, promise, cost)
+            await settle_reservation(tx, promise, cost)
             if tokens:
                 await write_usage(tx, row)
 
     def _checked(self, vectors: list[list[float]], wanted: int) -> list[list[float]]:
         """Of length 1, whoever made them."""
         if len(vectors) != wanted or any(len(one) != self.dimensions for one in vectors):
-            raise Upstream(
+            raise UpstreamError(
                 f"The embedding model did not answer with vectors of {self.dimensions} numbers.",
                 code="bad_vectors",
                 retryable=False,

@@ -11,7 +11,7 @@ Kind = Literal["anthropic", "openai", "groq", "compatible"]
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ModelEndpoint:
     """Where a model is, and which language is spoken there."""
 
     kind: Kind

@@ -14,16 +14,23 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.errors import Finding, Invalid, Problem, TimedOut, TooLarge, Upstream
+from mainspring.contracts.errors import (
+    DeadlineExceeded,
+    Finding,
+    Invalid,
+    Problem,
+    TooLarge,
+    UpstreamError,
+)
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.model import cut_off
-from mainspring.gate.http_fetch import retry_after
+from mainspring.contracts.model import interrupted_reply_error
+from mainspring.gate.http_fetch import parse_retry_after
 from mainspring.gate.providers.reading import read_object
-from mainspring.store.outage import logged_problem
+from mainspring.store.outage import log_and_convert_error
 
 if TYPE_CHECKING:
-    from mainspring.gate.providers.endpoint import Endpoint
-    from mainspring.gate.providers.line import Line
+    from mainspring.gate.providers.endpoint import ModelEndpoint
+    from mainspring.gate.providers.line import ProviderTransport
 
 log = logging.getLogger(__name__)
 
@@ -56,14 +63,16 @@ _NO_MONEY: Final = re.compile(r"insufficient_quota|billing_|credit_balance|spend
 _BLANK: Final = re.compile(r"[\x00-\x20\x7f-\x9f]+")
 
 
-def problem_of(endpoint: Endpoint, line: Line, error: Exception | None, limits: Limits) -> Problem:
+def problem_of(
+    endpoint: ModelEndpoint, line: ProviderTransport, error: Exception | None, limits: Limits
+) -> Problem:
     """Why there is no answer, from what the line has seen of it."""
     if line.problem is not None:
         return _on_the_way(endpoint, line.problem)
     if line.status is None:
         # Nothing was sent, so it is a mistake of ours.
-        return logged_problem(error or RuntimeError("nothing was sent"))
-    told = _told(line.body)
+        return log_and_convert_error(error or RuntimeError("nothing was sent"))
+    told = _parse_error_body(line.body)
     status = line.status
     if 200 <= status < 300:
         hidden = told.get("code")
@@ -71,8 +80,10 @@ def problem_of(endpoint: Endpoint, line: Line, error: Exception | None, limits: 
             return _unreadable(endpoint)
         # A gateway's way of handing on what somebody else said.
         status = hidden
-    pause = retry_after(line.headers.get("retry-after"), datetime.now(UTC), limits.retry_seconds)
-    return _refused(endpoint, status, told, pause)
+    pause = parse_retry_after(
+        line.headers.get("retry-after"), datetime.now(UTC), limits.retry_seconds
+    )
+    return _map_status(endpoint, status, told, pause)
 
 
 def without_host(problem: Problem, name: str) -> Problem:
@@ -92,15 +103,17 @@ def without_host(problem: Problem, name: str) -> Problem:
     )
 
 
-def _on_the_way(endpoint: Endpoint, problem: Problem) -> Problem:
+def _on_the_way(endpoint: ModelEndpoint, problem: Problem) -> Problem:
     if endpoint.hidden:
         problem = without_host(problem, endpoint.name)
-    if isinstance(problem, TimedOut):
-        return TimedOut(
+    if isinstance(problem, DeadlineExceeded):
+        return DeadlineExceeded(
             f"The model server of {endpoint.name} did not answer in time.", code="model_timeout"
         )
     if problem.code in _AFTER_ASKING:
-        broken = cut_off(f"The answer of {endpoint.name} broke off. {problem.detail}")
+        broken = interrupted_reply_error(
+            f"The answer of {endpoint.name} broke off. {problem.detail}"
+        )
         broken.retryable = problem.retryable
         return broken
     if problem.code in _NOT_THERE and not endpoint.hidden:
@@ -108,15 +121,15 @@ def _on_the_way(endpoint: Endpoint, problem: Problem) -> Problem:
     return problem
 
 
-def _unreadable(endpoint: Endpoint) -> Problem:
-    return cut_off(
+def _unreadable(endpoint: ModelEndpoint) -> Problem:
+    return interrupted_reply_error(
         f"The answer of {endpoint.name} is not whole: it does not say what it took, or it is not "
         "in the form that its kind of connection has."
     )
 
 
-def _refused(
-    endpoint: Endpoint, status: int, told: Mapping[str, Any], pause: float | None
+def _map_status(
+    endpoint: ModelEndpoint, status: int, told: Mapping[str, Any], pause: float | None
 ) -> Problem:
     """What a status means; only the last ones may have cost something."""
     name = endpoint.name
@@ -136,17 +149,17 @@ def _refused(
             f"Look at the account of the model connection {name} at its provider.",
         )
     if status in _BUSY:
-        return Upstream(
+        return UpstreamError(
             f"{name} is busy and did not take the request.", code="model_busy", retry_after=pause
         )
     if status in _LOST_BETWEEN:
-        return cut_off(
+        return interrupted_reply_error(
             f"{name} did not answer: something on the way to it gave up (status {status}).",
             retry_after=pause,
         )
     if status == 413 or (status in {400, 422} and _TOO_LONG.search(said)):
         return TooLarge(
-            f"The conversation is longer than {endpoint.model} takes.{_quoted(told)}",
+            f"The conversation is longer than {endpoint.model} takes.{_format_provider_message(told)}",  # noqa: E501
             code="model_request_too_large",
             suggestion="Give the model less to read, or name one that reads more.",
         )
@@ -161,7 +174,7 @@ def _out_of_money(status: int, told: Mapping[str, Any], said: str) -> bool:
     return bool(_NO_MONEY.search(named)) or "credit balance is too low" in said
 
 
-def _other(endpoint: Endpoint, status: int, told: Mapping[str, Any]) -> Problem:
+def _other(endpoint: ModelEndpoint, status: int, told: Mapping[str, Any]) -> Problem:
     name = endpoint.name
     if status == 404 and told:
         detail = f"{name} has no model called {endpoint.model}, or its key may not use it."
@@ -175,15 +188,20 @@ def _other(endpoint: Endpoint, status: int, told: Mapping[str, Any]) -> Problem:
             f"Look at the address of the model connection {name}.",
         )
     if 400 <= status < 500:
-        return Invalid(f"{name} did not take the request.{_quoted(told)}", code="model_refused")
-    return Upstream(f"{name} failed with status {status}.{_quoted(told)}", code="model_failed")
+        return Invalid(
+            f"{name} did not take the request.{_format_provider_message(told)}",
+            code="model_refused",
+        )
+    return UpstreamError(
+        f"{name} failed with status {status}.{_format_provider_message(told)}", code="model_failed"
+    )
 
 
-def _upstream(detail: str, code: str, suggestion: str) -> Upstream:
-    return Upstream(detail, code=code, suggestion=suggestion, retryable=False)
+def _upstream(detail: str, code: str, suggestion: str) -> UpstreamError:
+    return UpstreamError(detail, code=code, suggestion=suggestion, retryable=False)
 
 
-def _told(body: bytes) -> dict[str, Any]:
+def _parse_error_body(body: bytes) -> dict[str, Any]:
     """What an error's body tells, in whichever of the providers' shapes."""
     found = read_object(body) or {}
     error = found.get("error", found.get("detail"))
@@ -195,7 +213,7 @@ def _told(body: bytes) -> dict[str, Any]:
     return {"message": message} if isinstance(message, str) else {}
 
 
-def _quoted(told: Mapping[str, Any]) -> str:
+def _format_provider_message(told: Mapping[str, Any]) -> str:
     """The provider's own sentence, on one line and short."""
     message = told.get("message")
     if not isinstance(message, str) or not message.strip():

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Final
 from mainspring.contracts.errors import Invalid, Problem
 from mainspring.gate.providers.address import read_base_url
 from mainspring.settings import PREFIX
-from mainspring.store.audit import INSTALLATION, Entry, append_audit
+from mainspring.store.audit import INSTALLATION, AuditRecord, append_audit
 from mainspring.workspace.model_connections import (
     API_KEY,
     HOME_URLS,
     KIND,
     URL,
     ModelConnection,
+    ModelConnectionSpec,
     ModelKind,
-    Wish,
-    all_connections,
     connect,
+    list_all_connections,
 )
 
 if TYPE_CHECKING:
@@ -64,14 +64,14 @@ async def _take(
     if before is not None and await _same(vault, before, said[URL], key):
         return
     async with database.transaction() as tx:
-        made, _ = await connect(tx, vault, Wish(None, kind, said, key, None))
+        made, _ = await connect(tx, vault, ModelConnectionSpec(None, kind, said, key, None))
         detail = {"base_url": made.base_url, "from": "settings"}
-        entry = Entry(INSTALLATION, "engine", None, "admin_connect_model", kind, detail)
+        entry = AuditRecord(INSTALLATION, "engine", None, "admin_connect_model", kind, detail)
         await append_audit(tx, [entry])
 
 
 async def _there(database: Database, name: str) -> ModelConnection | None:
-    for one in await all_connections(database):
+    for one in await list_all_connections(database):
         if one.workspace_id is None and one.name == name:
             return one
     return None

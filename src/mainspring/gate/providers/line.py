@@ -12,13 +12,13 @@ from typing import Final
 
 import httpx2
 
-from mainspring.contracts.errors import Fault, Problem
+from mainspring.contracts.errors import InternalError, Problem
 from mainspring.gate.egress.transport import EgressTransport
 
 _LET_THROUGH: Final = frozenset({"accept", "content-type", "anthropic-version", "anthropic-beta"})
 
 
-class Line(httpx2.AsyncBaseTransport):
+class ProviderTransport(httpx2.AsyncBaseTransport):
     """Carries one ask."""
 
     def __init__(self, carried: EgressTransport) -> None:
@@ -33,7 +33,7 @@ class Line(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if self.status is not None and self.status < 400:
             # An ask that was answered is paid for; nothing may ask a second time.
-            raise Fault("One ask was about to be sent twice.")
+            raise InternalError("One ask was about to be sent twice.")
         for name in request.headers.keys() - _LET_THROUGH:
             del request.headers[name]
         try:

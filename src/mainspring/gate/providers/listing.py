@@ -28,7 +28,7 @@ _EDITION: Final = {"anthropic-version": "2023-06-01"}
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class ModelConnectionTest:
     """What came of it, in a sentence."""
 
     works: bool
@@ -36,7 +36,9 @@ class Tried:
     models: tuple[str, ...] = ()
 
 
-async def try_out(connection: ModelConnection, http: CallHttp, *, hidden: bool) -> Tried:
+async def try_out(
+    connection: ModelConnection, http: CallHttp, *, hidden: bool
+) -> ModelConnectionTest:
     """Asks for the list of models; where it leads may be hidden from who asks."""
     anthropic = connection.kind == "anthropic"
     url = f"{connection.base_url}{'/v1/models' if anthropic else '/models'}"
@@ -59,8 +61,8 @@ async def try_out(connection: ModelConnection, http: CallHttp, *, hidden: bool) 
         )
     except Problem as problem:
         told = without_host(problem, connection.name) if hidden else problem
-        return Tried(False, told.detail)
-    return _judged(answer)
+        return ModelConnectionTest(False, told.detail)
+    return _interpret_listing(answer)
 
 
 def _let_in(connection: ModelConnection) -> Mapping[str, str | SecretText]:
@@ -71,20 +73,24 @@ def _let_in(connection: ModelConnection) -> Mapping[str, str | SecretText]:
     return {"authorization": SecretText(("Bearer ", SecretRef(API_KEY)))}
 
 
-def _judged(answer: HttpResponse) -> Tried:
+def _interpret_listing(answer: HttpResponse) -> ModelConnectionTest:
     if answer.status in (401, 403):
-        return Tried(False, f"It answers, but does not take the key (HTTP {answer.status}).")
+        return ModelConnectionTest(
+            False, f"It answers, but does not take the key (HTTP {answer.status})."
+        )
     if answer.status == 404:
-        return Tried(
+        return ModelConnectionTest(
             False, "Something answers there, but it has no list of models. Is the path right?"
         )
     if answer.status != 200:
-        return Tried(False, f"It answers with HTTP {answer.status}.")
+        return ModelConnectionTest(False, f"It answers with HTTP {answer.status}.")
     models = _names(answer.body)
     if models is None:
-        return Tried(False, "Something answers there, but not in the language of models.")
+        return ModelConnectionTest(
+            False, "Something answers there, but not in the language of models."
+        )
     count = "1 model" if len(models) == 1 else f"{len(models)} models"
-    return Tried(True, f"It answers and lists {count}.", models)
+    return ModelConnectionTest(True, f"It answers and lists {count}.", models)
 
 
 def _names(body: bytes) -> tuple[str, ...] | None:

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mainspring.contracts.errors import Finding, Missing
-from mainspring.contracts.model import DEFAULT_MODEL, no_model
+from mainspring.contracts.errors import Finding, NotFound
+from mainspring.contracts.model import DEFAULT_MODEL, no_model_error
 from mainspring.workspace.model_connections import ModelConnection, ModelKind
 
 # By what a kind knows its own models.
@@ -38,7 +38,7 @@ _SHOWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ModelReference:
     """A connection, and a model as its provider names it."""
 
     connection: ModelConnection
@@ -47,10 +47,10 @@ class Named:
     name: str
 
 
-def named(name: str, connections: Sequence[ModelConnection]) -> Named:
+def resolve_model_name(name: str, connections: Sequence[ModelConnection]) -> ModelReference:
     """What a name means among these connections, in their order."""
     if not connections:
-        raise no_model()
+        raise no_model_error()
     if not name:
         return _usual(connections)
     before, _, model = name.partition("/")
@@ -58,7 +58,7 @@ def named(name: str, connections: Sequence[ModelConnection]) -> Named:
     if own is not None:
         if own.offers and model not in own.offers:
             raise _unknown(name, connections)
-        return Named(own, model, name)
+        return ModelReference(own, model, name)
     found = offering(name, connections)
     if name == DEFAULT_MODEL and not (found and _offers(found, name)):
         other = _gateway(connections) or usual(connections)
@@ -66,17 +66,17 @@ def named(name: str, connections: Sequence[ModelConnection]) -> Named:
             return other
     if found is None:
         raise _unknown(name, connections)
-    return Named(found, name, name)
+    return ModelReference(found, name, name)
 
 
-def _gateway(connections: Sequence[ModelConnection]) -> Named | None:
+def _gateway(connections: Sequence[ModelConnection]) -> ModelReference | None:
     """The default model at a gateway that lists no models and has no usual one.
 
     It may well serve that model, and its prompts must not move to another provider.
     """
     for one in connections:
         if one.kind == "compatible" and one.usual_model is None and not one.offers:
-            return Named(one, DEFAULT_MODEL, DEFAULT_MODEL)
+            return ModelReference(one, DEFAULT_MODEL, DEFAULT_MODEL)
     return None
 
 
@@ -88,14 +88,14 @@ def offering(model: str, connections: Sequence[ModelConnection]) -> ModelConnect
     return next((one for one in connections if one.kind in _TAKE_ANY and not one.offers), None)
 
 
-def usual(connections: Sequence[ModelConnection]) -> Named | None:
+def usual(connections: Sequence[ModelConnection]) -> ModelReference | None:
     """The model that is asked when nobody names one; None when there is none."""
     for one in connections:
         if one.usual_model is not None:
-            return Named(one, one.usual_model, f"{one.name}/{one.usual_model}")
+            return ModelReference(one, one.usual_model, f"{one.name}/{one.usual_model}")
     for one in connections:
         if _offers(one, DEFAULT_MODEL):
-            return Named(one, DEFAULT_MODEL, f"{one.name}/{DEFAULT_MODEL}")
+            return ModelReference(one, DEFAULT_MODEL, f"{one.name}/{DEFAULT_MODEL}")
     # A model whose price is known comes before one that only an operator can price.
     for one in sorted(connections, key=lambda one: one.kind not in _USUAL):
         model = one.offers[0] if one.offers else None
@@ -103,14 +103,14 @@ def usual(connections: Sequence[ModelConnection]) -> Named | None:
         if known is not None and (known in one.offers or not one.offers):
             model = known
         if model is not None:
-            return Named(one, model, f"{one.name}/{model}")
+            return ModelReference(one, model, f"{one.name}/{model}")
     return None
 
 
-def _usual(connections: Sequence[ModelConnection]) -> Named:
+def _usual(connections: Sequence[ModelConnection]) -> ModelReference:
     found = usual(connections)
     if found is None:
-        raise Missing(
+        raise NotFound(
             "No model is named, and no connection has a usual one.",
             code="unknown_model",
             findings=[Finding("/model", "Name a model.", "unknown_model")],
@@ -131,10 +131,10 @@ def _is_own(model: str, kind: ModelKind) -> bool:
     return pattern is not None and pattern.match(model) is not None
 
 
-def _unknown(name: str, connections: Sequence[ModelConnection]) -> Missing:
+def _unknown(name: str, connections: Sequence[ModelConnection]) -> NotFound:
     detail = f"No connection here offers the model {name[:200]!r}."
     way_out = f"There is {_there(connections)}."
-    return Missing(
+    return NotFound(
         detail,
         code="unknown_model",
         findings=[Finding("/model", detail, "unknown_model", way_out)],

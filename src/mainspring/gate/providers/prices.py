@@ -30,7 +30,7 @@ _READ, _WRITTEN, _AGAIN, _ASIDE = (
 _LONGEST_NAME: Final = 200
 
 
-class Priced(NamedTuple):
+class SourcedPrice(NamedTuple):
     """A price and who says so."""
 
     price: Price
@@ -39,16 +39,16 @@ class Priced(NamedTuple):
 
 def price_of(
     connection: str, kind: str, model: str, operator: Mapping[str, Price]
-) -> Priced | None:
+) -> SourcedPrice | None:
     """What a model costs at a connection; None when nobody knows."""
     own = operator.get(f"{connection}/{model}", operator.get(model))
     if own is not None:
-        return Priced(own, "operator")
-    listed = listed_price(kind, model)
-    return None if listed is None else Priced(listed, "list")
+        return SourcedPrice(own, "operator")
+    listed = find_listed_price(kind, model)
+    return None if listed is None else SourcedPrice(listed, "list")
 
 
-def listed_price(kind: str, model: str, *, writes: bool = True) -> Price | None:
+def find_listed_price(kind: str, model: str, *, writes: bool = True) -> Price | None:
     """What the price list says today; of a model that writes nothing it need only say less."""
     if kind not in _LISTED or len(model) > _LONGEST_NAME:
         return None

@@ -28,7 +28,7 @@ _FINISHES: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProviderReplyMetadata:
     """The part of an answer that is counted."""
 
     model: str
@@ -52,7 +52,7 @@ def read_object(body: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def read_answer(wire: WireName, body: bytes) -> Answer | None:
+def read_answer(wire: WireName, body: bytes) -> ProviderReplyMetadata | None:
     """What an answer says of itself; None when it does not say it all."""
     found = read_object(body)
     if found is None:
@@ -65,7 +65,7 @@ def embedding_tokens(body: bytes) -> int | None:
     return _count(usage, "prompt_tokens") if isinstance(usage, dict) else None
 
 
-def _anthropic(found: Mapping[str, Any]) -> Answer | None:
+def _anthropic(found: Mapping[str, Any]) -> ProviderReplyMetadata | None:
     usage, finish = found.get("usage"), found.get("stop_reason")
     if not isinstance(usage, dict) or not isinstance(finish, str) or not finish:
         return None
@@ -74,7 +74,7 @@ def _anthropic(found: Mapping[str, Any]) -> Answer | None:
     stored = _count(usage, "cache_creation_input_tokens", missing=0)
     if plain is None or written is None or cached is None or stored is None:
         return None
-    return Answer(
+    return ProviderReplyMetadata(
         _model(found),
         plain + cached + stored,
         written,
@@ -84,7 +84,7 @@ def _anthropic(found: Mapping[str, Any]) -> Answer | None:
     )
 
 
-def _openai(found: Mapping[str, Any]) -> Answer | None:
+def _openai(found: Mapping[str, Any]) -> ProviderReplyMetadata | None:
     choices, usage = found.get("choices"), found.get("usage")
     if not isinstance(choices, list) or not choices or not isinstance(usage, dict):
         return None
@@ -97,8 +97,8 @@ def _openai(found: Mapping[str, Any]) -> Answer | None:
     cached = _count(details, "cached_tokens", missing=0) if isinstance(details, dict) else 0
     # Some providers count thinking in the total alone.
     total = _count(usage, "total_tokens", missing=0) or 0
-    declined = _declined(choice)
-    return Answer(
+    declined = _read_refusal(choice)
+    return ProviderReplyMetadata(
         _model(found),
         read,
         max(written, total - read),
@@ -109,7 +109,7 @@ def _openai(found: Mapping[str, Any]) -> Answer | None:
     )
 
 
-def _declined(choice: Mapping[str, Any]) -> str:
+def _read_refusal(choice: Mapping[str, Any]) -> str:
     message = choice.get("message")
     said = message.get("refusal") if isinstance(message, dict) else None
     return said if isinstance(said, str) else ""

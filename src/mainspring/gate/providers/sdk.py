@@ -23,14 +23,19 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
 from mainspring.contracts.model import ModelRequest
-from mainspring.gate.providers.spelling import Said, from_response, to_messages, to_parameters
+from mainspring.gate.providers.spelling import (
+    ParsedReply,
+    from_response,
+    to_messages,
+    to_parameters,
+)
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from pydantic_ai.settings import ModelSettings
 
-    from mainspring.gate.providers.endpoint import Endpoint
-    from mainspring.gate.providers.line import Line
+    from mainspring.gate.providers.endpoint import ModelEndpoint
+    from mainspring.gate.providers.line import ProviderTransport
 
 # Stands where a library wants a key; the line never lets it out.
 NO_KEY: Final = "unused"
@@ -53,7 +58,9 @@ _SAMPLES: Final = re.compile(r"(ft:)?(chatgpt-4|gpt-(3\.5|4|5-chat))")
 _LOGS: Final = ("anthropic", "openai", "httpx2", "httpcore2")
 
 
-async def complete(endpoint: Endpoint, request: ModelRequest, line: Line) -> Said:
+async def complete(
+    endpoint: ModelEndpoint, request: ModelRequest, line: ProviderTransport
+) -> ParsedReply:
     """Asks once and hands back what was said."""
     async with _client(line) as client:
         if endpoint.wire == "anthropic":
@@ -70,7 +77,9 @@ async def complete(endpoint: Endpoint, request: ModelRequest, line: Line) -> Sai
     return from_response(response)
 
 
-async def embed(endpoint: Endpoint, texts: Sequence[str], line: Line) -> list[list[float]]:
+async def embed(
+    endpoint: ModelEndpoint, texts: Sequence[str], line: ProviderTransport
+) -> list[list[float]]:
     """A vector for each text, in their order."""
     async with _client(line) as client:
         vectors_of = _openai_provider(endpoint, client).client.with_options(max_retries=0)
@@ -91,7 +100,7 @@ async def embed(endpoint: Endpoint, texts: Sequence[str], line: Line) -> list[li
     return vectors
 
 
-def _client(line: Line) -> httpx2.AsyncClient:
+def _client(line: ProviderTransport) -> httpx2.AsyncClient:
     for name in _LOGS:
         # At its lower levels a library writes whole conversations into the log, so it does that
         # only where somebody has asked for it.
@@ -104,7 +113,7 @@ def _client(line: Line) -> httpx2.AsyncClient:
 
 
 def _anthropic(
-    endpoint: Endpoint, request: ModelRequest, client: httpx2.AsyncClient
+    endpoint: ModelEndpoint, request: ModelRequest, client: httpx2.AsyncClient
 ) -> tuple[Model[Any], ModelSettings]:
     base_url = endpoint.base_url.removesuffix("/v1")
     model = AnthropicModel(
@@ -126,7 +135,7 @@ def _anthropic(
 
 
 def _openai(
-    endpoint: Endpoint, request: ModelRequest, client: httpx2.AsyncClient
+    endpoint: ModelEndpoint, request: ModelRequest, client: httpx2.AsyncClient
 ) -> tuple[Model[Any], ModelSettings]:
     profile = OpenAIModelProfile(json_schema_transformer=None)
     if endpoint.kind != "openai":
@@ -142,7 +151,7 @@ def _openai(
     return model, settings
 
 
-def _takes_temperature(endpoint: Endpoint, model: OpenAIChatModel) -> bool:
+def _takes_temperature(endpoint: ModelEndpoint, model: OpenAIChatModel) -> bool:
     """Whether sampling can be set: OpenAI's models refuse it while they reason."""
     if endpoint.kind != "openai":
         return True
@@ -153,7 +162,7 @@ def _takes_temperature(endpoint: Endpoint, model: OpenAIChatModel) -> bool:
 
 
 def _openai_provider(
-    endpoint: Endpoint, client: httpx2.AsyncClient
+    endpoint: ModelEndpoint, client: httpx2.AsyncClient
 ) -> OpenAIProvider | OpenAICompatibleProvider:
     if endpoint.kind == "openai":
         return OpenAIProvider(api_key=NO_KEY, base_url=endpoint.base_url, http_client=client)

@@ -42,7 +42,7 @@ _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ParsedReply:
     """What a model said, in our words."""
 
     text: str
@@ -80,9 +80,9 @@ def to_parameters(request: ours.ModelRequest) -> ModelRequestParameters:
     )
 
 
-def from_response(response: ModelResponse) -> Said:
+def from_response(response: ModelResponse) -> ParsedReply:
     """What came back, with ids that tell its calls apart."""
-    parts, cut = _heard(response.parts)
+    parts, cut = _limit_calls(response.parts)
     calls: list[ours.ToolCall] = []
     taken: set[str] = set()
     for part in parts:
@@ -92,16 +92,16 @@ def from_response(response: ModelResponse) -> Said:
             calls.append(ours.ToolCall(unique, part.tool_name, _arguments(part.args)))
     texts = [part.content for part in parts if isinstance(part, TextPart)]
     thoughts = [part.content for part in parts if isinstance(part, ThinkingPart)]
-    return Said(
+    return ParsedReply(
         "".join(texts),
         tuple(calls),
         "\n\n".join(thought for thought in thoughts if thought),
-        _kept(response.provider_name, parts) if calls else "",
+        _serialize_thoughts(response.provider_name, parts) if calls else "",
         cut,
     )
 
 
-def _heard(parts: Sequence[ModelResponsePart]) -> tuple[Sequence[ModelResponsePart], bool]:
+def _limit_calls(parts: Sequence[ModelResponsePart]) -> tuple[Sequence[ModelResponsePart], bool]:
     """The parts up to the last call that is heard, and whether others follow it."""
     calls = [place for place, part in enumerate(parts) if isinstance(part, ToolCallPart)]
     if len(calls) <= MOST_CALLS:
@@ -158,7 +158,7 @@ def _fitting(name: str) -> str:
     return _FOREIGN.sub("_", name)[:64] or "_"
 
 
-def _kept(system: str | None, parts: Sequence[ModelResponsePart]) -> str:
+def _serialize_thoughts(system: str | None, parts: Sequence[ModelResponsePart]) -> str:
     """The thoughts and their places; empty when there are none that must go back."""
     order: list[list[Any]] = []
     for part in parts:

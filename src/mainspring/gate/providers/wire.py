@@ -19,18 +19,18 @@ from mainspring.contracts.errors import Invalid, TooLarge
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.secret import SecretRef, SecretText
-from mainspring.gate.departure import hold_departure
+from mainspring.gate.departure import mark_unsent
 from mainspring.gate.egress import CallHttp
 from mainspring.gate.egress.transport import EgressTransport
 from mainspring.gate.providers import failures, reading
-from mainspring.gate.providers.endpoint import Endpoint, Kind
-from mainspring.gate.providers.line import Line
-from mainspring.gate.replies import cleaned
+from mainspring.gate.providers.endpoint import Kind, ModelEndpoint
+from mainspring.gate.providers.line import ProviderTransport
+from mainspring.gate.replies import drop_deep_arguments
 
 if TYPE_CHECKING:
-    from mainspring.gate.providers.spelling import Said
+    from mainspring.gate.providers.spelling import ParsedReply
 
-__all__ = ["Endpoint", "Kind", "ask", "embed", "is_loaded", "load"]
+__all__ = ["Kind", "ModelEndpoint", "ask", "embed", "is_loaded", "load"]
 
 _SDK: Final = "mainspring.gate.providers.sdk"
 _loaded: Final[list[ModuleType]] = []
@@ -45,20 +45,20 @@ _CHARACTERS: Final = 400_000
 
 
 async def ask(
-    endpoint: Endpoint, request: ModelRequest, http: CallHttp, limits: Limits, *, key: str
+    endpoint: ModelEndpoint, request: ModelRequest, http: CallHttp, limits: Limits, *, key: str
 ) -> ModelReply:
     """Asks once. A problem means that nothing is charged, unless it is ``cut_off`` or late.
 
     What ends before the request has left is not charged, however it ends.
     """
-    hold_departure()
+    mark_unsent()
     sdk = await load()
     line = _line(endpoint, http, limits, key)
     try:
         said = await sdk.complete(endpoint, request, line)
     except Exception as error:
         raise failures.problem_of(endpoint, line, error, limits) from None
-    answer = _taken(endpoint, line, limits)
+    answer = _read_metadata(endpoint, line, limits)
     reply = ModelReply(
         text=said.text or answer.refusal,
         model=answer.model or endpoint.model,
@@ -66,17 +66,17 @@ async def ask(
         output_tokens=answer.output_tokens,
         cached_tokens=answer.cached_tokens,
         stored_tokens=answer.stored_tokens,
-        stop_reason=_ended(said, answer),
+        stop_reason=_find_finish_reason(said, answer),
         provider=endpoint.name,
         calls=said.calls,
         thoughts=said.thoughts,
         kept=said.kept,
     )
-    return cleaned(reply, limits.json_depth)
+    return drop_deep_arguments(reply, limits.json_depth)
 
 
 async def embed(
-    endpoint: Endpoint, texts: Sequence[str], http: CallHttp, limits: Limits
+    endpoint: ModelEndpoint, texts: Sequence[str], http: CallHttp, limits: Limits
 ) -> tuple[list[list[float]], int]:
     """A vector for each text, in their order, and the tokens that it took."""
     if endpoint.wire == "anthropic":
@@ -85,7 +85,7 @@ async def embed(
             code="no_vectors",
             suggestion="Name a connection of another kind.",
         )
-    hold_departure()
+    mark_unsent()
     sdk = await load()
     vectors: list[list[float]] = []
     tokens = 0
@@ -102,7 +102,7 @@ async def embed(
     return vectors, tokens
 
 
-def _ended(said: Said, answer: reading.Answer) -> str:
+def _find_finish_reason(said: ParsedReply, answer: reading.ProviderReplyMetadata) -> str:
     """Why the answer ended."""
     if said.cut and answer.finish != "refusal":
         return "max_tokens"
@@ -110,7 +110,9 @@ def _ended(said: Said, answer: reading.Answer) -> str:
     return "tool_use" if said.calls and answer.finish == "end_turn" else answer.finish
 
 
-def _taken(endpoint: Endpoint, line: Line, limits: Limits) -> reading.Answer:
+def _read_metadata(
+    endpoint: ModelEndpoint, line: ProviderTransport, limits: Limits
+) -> reading.ProviderReplyMetadata:
     """What the answer says of itself, or a problem when it does not."""
     answer = reading.read_answer(endpoint.wire, line.body)
     if answer is None:
@@ -118,7 +120,7 @@ def _taken(endpoint: Endpoint, line: Line, limits: Limits) -> reading.Answer:
     return answer
 
 
-def _line(endpoint: Endpoint, http: CallHttp, limits: Limits, key: str) -> Line:
+def _line(endpoint: ModelEndpoint, http: CallHttp, limits: Limits, key: str) -> ProviderTransport:
     headers: dict[str, str | SecretText] = {"user-agent": "mainspring"}
     if endpoint.has_key and endpoint.wire == "anthropic":
         headers["x-api-key"] = SecretText((SecretRef(API_KEY),))
@@ -133,7 +135,7 @@ def _line(endpoint: Endpoint, http: CallHttp, limits: Limits, key: str) -> Line:
         most_bytes=limits.model_response_bytes,
         headers=headers,
     )
-    return Line(carried)
+    return ProviderTransport(carried)
 
 
 def _groups(texts: Sequence[str], most: int) -> list[list[str]]:

@@ -15,10 +15,10 @@ from mainspring.contracts.capability import (
     Audience,
     Capability,
     Effect,
-    capability_of,
+    build_capability,
 )
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import PersonNeeded
+from mainspring.contracts.errors import PersonRequired
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.gate.standing.rules import decide_rule, end_rule, list_rules
@@ -85,22 +85,22 @@ def standing_capabilities(address: str = "") -> tuple[Capability, ...]:
     """All of them; ``address`` is the server's own."""
 
     async def decided(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        return await _decided(ctx, given, address)
+        return await _decide_rule(ctx, given, address)
 
     return (
-        capability_of(
+        build_capability(
             "list_standing_rules",
             "List standing rules",
             "What was proposed after many unchanged approvals, what somebody accepted, and how "
             "often it was used.",
             _LIST_INPUT,
             _LIST_OUTPUT,
-            _listed,
+            _list_rules,
             Annotations(
                 effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.PEOPLE
             ),
         ),
-        capability_of(
+        build_capability(
             "decide_standing_rule",
             "Accept or decline a standing rule",
             "Accepted, drafts of exactly this shape leave without being asked about, until one "
@@ -110,19 +110,19 @@ def standing_capabilities(address: str = "") -> tuple[Capability, ...]:
             decided,
             _DECIDING,
         ),
-        capability_of(
+        build_capability(
             "withdraw_standing_rule",
             "Withdraw a standing rule",
             "From here on every draft waits for a person again.",
             _END_INPUT,
             _RULE_OUTPUT,
-            _ended,
+            _end_rule,
             _ENDING,
         ),
     )
 
 
-async def _listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+async def _list_rules(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     about = given.get("automation_id")
     rows = await list_rules(
         ctx.tx,
@@ -131,27 +131,27 @@ async def _listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         automation_id=None if about is None else UUID(about),
         most=given.get("limit", _USUAL),
     )
-    return {"rules": [_shown(row) for row in rows]}
+    return {"rules": [_describe_rule(row) for row in rows]}
 
 
-async def _decided(ctx: CallContext, given: Mapping[str, Any], address: str) -> dict[str, Any]:
+async def _decide_rule(ctx: CallContext, given: Mapping[str, Any], address: str) -> dict[str, Any]:
     if not ctx.actor.is_person:
-        raise PersonNeeded(
+        raise PersonRequired(
             "A person decides about a standing rule; a program cannot.",
             url=f"{address.rstrip('/')}/inbox?tab=rules",
             command=f"mainspring rules {given['decision']} {given['rule_id']}",
         )
     accept = given["decision"] == "accept"
     row = await decide_rule(ctx.tx, ctx.actor, UUID(given["rule_id"]), accept=accept)
-    return _shown(row)
+    return _describe_rule(row)
 
 
-async def _ended(ctx: CallContext, given: Mapping[str, Any]) -> Any:
+async def _end_rule(ctx: CallContext, given: Mapping[str, Any]) -> Any:
     row, news = await end_rule(ctx.tx, ctx.actor, UUID(given["rule_id"]))
-    return _shown(row) if news else Unchanged(_shown(row))
+    return _describe_rule(row) if news else Unchanged(_describe_rule(row))
 
 
-def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_rule(row: Mapping[str, Any]) -> dict[str, Any]:
     shown = {name: value for name, value in row.items() if name != "id"}
     for name in ("proposed_at", "decided_at", "ended_at"):
         shown[name] = None if shown[name] is None else shown[name].isoformat()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mainspring.contracts.capability import Capability
-from mainspring.definition.json_values import canonical, content_hash
+from mainspring.definition.json_values import encode_canonical, hash_content
 
 # So many confirmed drafts of one shape, one after another, earn a proposal.
 ENOUGH: Final = 5
@@ -30,16 +30,18 @@ def pattern_of(capability: Capability, arguments: Mapping[str, Any]) -> dict[str
 
 def hash_of(pattern: Mapping[str, Any]) -> bytes:
     """Equal for patterns that say the same."""
-    return content_hash([dict(pattern)])
+    return hash_content([dict(pattern)])
 
 
 def fits(pattern: Mapping[str, Any], capability: Capability, arguments: Mapping[str, Any]) -> bool:
     """Whether a call has exactly this shape: nothing else, nothing less, nothing more."""
     shape = pattern_of(capability, arguments)
-    return shape is not None and canonical(shape) == canonical(dict(pattern))
+    return shape is not None and encode_canonical(shape) == encode_canonical(dict(pattern))
 
 
-def earned(capability: Capability, latest: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+def derive_pattern(
+    capability: Capability, latest: Sequence[Mapping[str, Any]]
+) -> dict[str, Any] | None:
     """The pattern that the latest answered drafts have earned, the newest first.
 
     Each tells its arguments, whether it was sent, and whether it was sent as it was drafted.
@@ -48,6 +50,8 @@ def earned(capability: Capability, latest: Sequence[Mapping[str, Any]]) -> dict[
         return None
     shapes = [pattern_of(capability, one["arguments"]) for one in latest[:ENOUGH]]
     first = shapes[0]
-    if first is None or any(one is None or canonical(one) != canonical(first) for one in shapes):
+    if first is None or any(
+        one is None or encode_canonical(one) != encode_canonical(first) for one in shapes
+    ):
         return None
     return first

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.capability import Capability
-from mainspring.contracts.errors import Clash, Denied, Missing, Problem
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, NotFound, PermissionDenied, Problem
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.definition.authority_sends import outgoing_by
-from mainspring.gate.outside.quoted import quoted
-from mainspring.gate.standing.patterns import ENOUGH, earned, fits, hash_of
-from mainspring.store.audit import append_audit, entry_by
-from mainspring.workspace.approval_policy import ApprovalPolicy, approval_policy
+from mainspring.definition.authority_sends import list_outgoing_by
+from mainspring.gate.outside.quoted import escape_json
+from mainspring.gate.standing.patterns import ENOUGH, derive_pattern, fits, hash_of
+from mainspring.store.audit import append_audit, build_audit_record
+from mainspring.workspace.approval_policy import ApprovalPolicy, load_approval_policy
 from mainspring.workspace.inbox import leave_message
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
-    from mainspring.gate.ask import Ask
+    from mainspring.gate.ask import CapabilityCall
 
 # What a run confirmed for itself, or a rule let go, has convinced no person. One that repeats an
 # edited one was changed like that.
@@ -125,7 +125,7 @@ async def learn(tx: Transaction, row: Mapping[str, Any], capability: Capability)
         return None
     key = (row["workspace_id"], row["automation_id"], row["version"], capability.id)
     latest = await tx.fetch(_LATEST, *key, ENOUGH)
-    pattern = earned(capability, latest)
+    pattern = derive_pattern(capability, latest)
     if pattern is None:
         return None
     over = (await tx.fetchrow(_OVER, *key, hash_of(pattern)))["at"]
@@ -133,7 +133,7 @@ async def learn(tx: Transaction, row: Mapping[str, Any], capability: Capability)
         # Somebody has said no to it: it is earned anew from there.
         return None
     made = await tx.fetchrow(
-        _PROPOSE, key[0], new_id(), key[1], key[2], key[3], pattern, hash_of(pattern), ENOUGH
+        _PROPOSE, key[0], generate_id(), key[1], key[2], key[3], pattern, hash_of(pattern), ENOUGH
     )
     if made is None:
         return None
@@ -142,7 +142,7 @@ async def learn(tx: Transaction, row: Mapping[str, Any], capability: Capability)
         key[0],
         title=f"Confirmed {ENOUGH} times unchanged: send it automatically?",
         message=f"{ENOUGH} drafts of {capability.id} were confirmed, one after another, and none "
-        f"was changed; each had exactly {quoted(pattern)}. Somebody may let such drafts go without "
+        f"was changed; each had exactly {escape_json(pattern)}. Somebody may let such drafts go without "  # noqa: E501
         f"asking: `mainspring rules accept {made['id']}`, or in the inbox. Until then each one "
         "waits as before.",
         automation_id=key[1],
@@ -159,8 +159,8 @@ async def unlearn(tx: Transaction, row: Mapping[str, Any], reason: str) -> int:
     return len(await tx.fetch(_WITHDRAW, *key, reason))
 
 
-async def lets_go(
-    tx: Transaction, ask: Ask, capability: Capability, arguments: Mapping[str, Any]
+async def find_standing_rule(
+    tx: Transaction, ask: CapabilityCall, capability: Capability, arguments: Mapping[str, Any]
 ) -> UUID | None:
     """The accepted rule under which a run's write may go, if there is one; its use is told.
 
@@ -171,7 +171,7 @@ async def lets_go(
     if run is None or capability.write is None or not capability.write.wording:
         return None
     found = await tx.fetch(_ACTIVE, space, run.automation_id, capability.id, run.id)
-    policy = await approval_policy(tx, space) if found else ApprovalPolicy()
+    policy = await load_approval_policy(tx, space) if found else ApprovalPolicy()
     for rule in found:
         if not fits(rule["pattern"], capability, arguments) or not _covers(rule, capability.id):
             continue
@@ -181,7 +181,9 @@ async def lets_go(
             if await tx.fetchrow(_USED, space, rule["id"]) is None:
                 continue
             told = {"capability": capability.id, "call": ask.key}
-            await append_audit(tx, [entry_by(ask.actor, "standing_rule.used", rule["id"], told)])
+            await append_audit(
+                tx, [build_audit_record(ask.actor, "standing_rule.used", rule["id"], told)]
+            )
             rule_id: UUID = rule["id"]
             return rule_id
     return None
@@ -204,12 +206,12 @@ async def decide_rule(
     tx: Transaction, actor: Actor, rule_id: UUID, *, accept: bool
 ) -> dict[str, Any]:
     """A person accepts or declines a rule that was proposed."""
-    row = await _held(tx, actor.workspace_id, rule_id)
+    row = await _lock_rule(tx, actor.workspace_id, rule_id)
     if row["status"] != "proposed":
-        raise Clash(f"This rule is {row['status']} already.", code="rule_decided")
+        raise Conflict(f"This rule is {row['status']} already.", code="rule_decided")
     if accept:
         made = await tx.fetchrow(_AUTHORS, actor.workspace_id, row["automation_id"], row["version"])
-        policy = await approval_policy(tx, actor.workspace_id)
+        policy = await load_approval_policy(tx, actor.workspace_id)
         problem = refusal(policy, actor.id, actor.role, _authors(made))
         if problem is not None:
             raise problem
@@ -220,7 +222,7 @@ async def decide_rule(
 
 async def end_rule(tx: Transaction, actor: Actor, rule_id: UUID) -> tuple[dict[str, Any], bool]:
     """Takes a rule away; whether this was news."""
-    row = await _held(tx, actor.workspace_id, rule_id)
+    row = await _lock_rule(tx, actor.workspace_id, rule_id)
     if row["status"] in ("withdrawn", "declined"):
         return row, False
     await tx.execute(_END, actor.workspace_id, rule_id, "withdrawn")
@@ -232,21 +234,21 @@ def refusal(
 ) -> Problem | None:
     """Why somebody cannot agree once for all; whoever can not to one draft cannot to many."""
     if policy.approvers > 1:
-        return Clash(
+        return Conflict(
             f"In this workspace {policy.approvers} people agree to each draft, so no rule lets "
             "drafts go.",
             code="rule_needs_one_approver",
             suggestion="Leave it: each draft waits in the inbox as before.",
         )
     if not policy.takes(role):
-        return Denied(
+        return PermissionDenied(
             "A rule is accepted by whoever may approve drafts here: "
             f"{', '.join(one.value for one in policy.roles)}.",
             code="not_an_approver",
             suggestion="Leave it for one of them.",
         )
     if not policy.author_may_approve and member_id in authors:
-        return Denied(
+        return PermissionDenied(
             "In this workspace nobody approves what they have asked for themselves, so they "
             "accept no rule for it either.",
             code="author_may_not_approve",
@@ -259,7 +261,7 @@ def _covers(rule: Mapping[str, Any], capability: str) -> bool:
     """Whether the run's version sends nothing with this capability that the rule's did not."""
     if not rule["other_version"]:
         return True
-    return outgoing_by(rule["now"], capability) <= outgoing_by(rule["then"], capability)
+    return list_outgoing_by(rule["now"], capability) <= list_outgoing_by(rule["then"], capability)
 
 
 def _authors(row: Mapping[str, Any]) -> set[UUID]:
@@ -267,8 +269,8 @@ def _authors(row: Mapping[str, Any]) -> set[UUID]:
     return {row["created_by"], row["author"], row.get("author_now")} - {None}
 
 
-async def _held(tx: Transaction, workspace_id: UUID, rule_id: UUID) -> dict[str, Any]:
+async def _lock_rule(tx: Transaction, workspace_id: UUID, rule_id: UUID) -> dict[str, Any]:
     row = await tx.fetchrow(_HOLD, workspace_id, rule_id)
     if row is None:
-        raise Missing("There is no such rule.", code="no_rule")
+        raise NotFound("There is no such rule.", code="no_rule")
     return dict(row)

@@ -12,7 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from mainspring.contracts.integration import Integration
-from mainspring.contracts.manifest import moved
+from mainspring.contracts.manifest import apply_sign_in_addresses
 from mainspring.integrations.calendar.capabilities import (
     create_event,
     delete_event,
@@ -20,7 +20,7 @@ from mainspring.integrations.calendar.capabilities import (
 )
 from mainspring.integrations.calendar.client import Calendar
 from mainspring.integrations.calendar.events import EVENTS
-from mainspring.integrations.calendar.sources import changes_poll, events_source
+from mainspring.integrations.calendar.sources import build_changes_poll, build_events_source
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -35,10 +35,13 @@ def integration(addresses: Mapping[str, str]) -> Integration:
         return await calendar.account(ctx.http)
 
     return Integration(
-        manifest={**moved(json.loads(text), addresses), "hosts": sorted(calendar.hosts)},
+        manifest={
+            **apply_sign_in_addresses(json.loads(text), addresses),
+            "hosts": sorted(calendar.hosts),
+        },
         capabilities=(create_event(calendar), update_event(calendar), delete_event(calendar)),
         events=EVENTS,
-        sources=(events_source(calendar),),
-        polls=(changes_poll(calendar),),
+        sources=(build_events_source(calendar),),
+        polls=(build_changes_poll(calendar),),
         account=account,
     )

@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
-from mainspring.contracts.errors import Finding, Invalid, Missing, Problem
-from mainspring.contracts.shown_text import shown_line
+from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
+from mainspring.contracts.errors import Finding, Invalid, NotFound, Problem
+from mainspring.contracts.shown_text import format_first_line
 from mainspring.integrations.calendar.client import Calendar
-from mainspring.integrations.calendar.moments import time_findings, wire_time
+from mainspring.integrations.calendar.moments import find_time_problems, format_api_time
 from mainspring.integrations.calendar.schemas import (
     CREATE_INPUT,
     CREATED,
@@ -48,10 +48,10 @@ def create_event(calendar: Calendar) -> Capability:
         _check(create_findings(arguments))
         event = {name: arguments[name] for name in _TEXTS if name in arguments}
         for name in ("start", "end"):
-            event[name] = _made(wire_time(arguments[name], arguments.get("time_zone")))
+            event[name] = _made(format_api_time(arguments[name], arguments.get("time_zone")))
         if "attendees" in arguments:
             event["attendees"] = [{"email": one} for one in arguments["attendees"]]
-        event["id"] = event_id_of(ctx.key)
+        event["id"] = build_event_id(ctx.key)
         made = await calendar.create(ctx.http, _place(arguments), event, _updates(arguments))
         return {"event_id": made}
 
@@ -87,9 +87,9 @@ def update_event(calendar: Calendar) -> Capability:
         change = {name: arguments[name] for name in _TEXTS if name in arguments}
         for name in ("start", "end"):
             if name in arguments:
-                change[name] = wire_time(arguments[name], arguments.get("time_zone"))
+                change[name] = format_api_time(arguments[name], arguments.get("time_zone"))
         if "attendees" in arguments:
-            change["attendees"] = kept_attendees(before.get("attendees"), arguments["attendees"])
+            change["attendees"] = merge_attendees(before.get("attendees"), arguments["attendees"])
         etag = before.get("etag")
         await calendar.change(
             ctx.http, place, own, change, _updates(arguments), etag if _is_etag(etag) else None
@@ -165,20 +165,20 @@ def _write(
             effect=Effect.SEND,
             seconds=2.0,
             hosts=calendar.hosts,
-            route=Route("calendar", calendar.hosts, scopes=frozenset({_EVENTS_SCOPE})),
+            route=ConnectionRoute("calendar", calendar.hosts, scopes=frozenset({_EVENTS_SCOPE})),
             judge=judge,
         ),
     )
 
 
-def event_id_of(key: str) -> str:
+def build_event_id(key: str) -> str:
     """The id of the event of one call, in the few signs that Google takes for one."""
     return "ms" + hashlib.sha256(key.encode()).hexdigest()[:48]
 
 
 def create_findings(arguments: Mapping[str, Any]) -> list[Finding]:
     """What is wrong with an event that fits its schema."""
-    return time_findings(arguments)
+    return find_time_problems(arguments)
 
 
 def update_findings(arguments: Mapping[str, Any]) -> list[Finding]:
@@ -186,14 +186,14 @@ def update_findings(arguments: Mapping[str, Any]) -> list[Finding]:
     if not _CHANGES & arguments.keys():
         detail = "Nothing of the event is to be changed."
         return [Finding("", detail, "event_unchanged", "Give summary, start, end or another one.")]
-    return time_findings(arguments)
+    return find_time_problems(arguments)
 
 
 def create_preview(arguments: Mapping[str, Any]) -> str:
     """What will be when, and who is told."""
-    where = f", {shown_line(arguments['location'], 80)}" if arguments.get("location") else ""
+    where = f", {format_first_line(arguments['location'], 80)}" if arguments.get("location") else ""
     again = ", repeated" if arguments.get("recurrence") else ""
-    summary = shown_line(arguments["summary"], 120)
+    summary = format_first_line(arguments["summary"], 120)
     return (
         f"Create the event “{summary}”, {_when(arguments)}{where}{again}"
         f"{_with(arguments)} in {_calendar_name(arguments)}; {_TOLD[_updates(arguments)]}."
@@ -207,12 +207,12 @@ def update_preview(arguments: Mapping[str, Any]) -> str:
         if name in arguments:
             value = arguments[name]
             text = value if isinstance(value, str) else ", ".join(value)
-            changed.append(f"{name} to “{shown_line(text, 60)}”")
+            changed.append(f"{name} to “{format_first_line(text, 60)}”")
     guests = arguments.get("attendees")
     if guests is not None:
         changed.append(f"guests to {_named(guests)}" if guests else "guests to nobody")
     return (
-        f"Change the event {shown_line(arguments['event_id'], 60)} in {_calendar_name(arguments)}: "
+        f"Change the event {format_first_line(arguments['event_id'], 60)} in {_calendar_name(arguments)}: "  # noqa: E501
         f"{'; '.join(changed) or 'nothing'}; {_TOLD[_updates(arguments)]}."
     )
 
@@ -220,12 +220,12 @@ def update_preview(arguments: Mapping[str, Any]) -> str:
 def delete_preview(arguments: Mapping[str, Any]) -> str:
     """Which event will be gone, and who is told."""
     return (
-        f"Delete the event {shown_line(arguments['event_id'], 60)} in {_calendar_name(arguments)}; "
+        f"Delete the event {format_first_line(arguments['event_id'], 60)} in {_calendar_name(arguments)}; "  # noqa: E501
         f"{_TOLD[_updates(arguments)]}."
     )
 
 
-def kept_attendees(before: Any, wanted: list[str]) -> list[dict[str, Any]]:
+def merge_attendees(before: Any, wanted: list[str]) -> list[dict[str, Any]]:
     """The guests as they shall be; those who stay keep what they have answered."""
     known = {
         str(one.get("email", "")).lower(): one
@@ -243,7 +243,7 @@ async def _before(calendar: Calendar, ctx: CallContext, place: str, own: str) ->
         problem.unsent = True
         raise
     if found.get("status") == "cancelled":
-        raise Missing("The event was deleted.", code="event_deleted", unsent=True)
+        raise NotFound("The event was deleted.", code="event_deleted", unsent=True)
     return found
 
 
@@ -264,8 +264,8 @@ def _made(moment: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _when(arguments: Mapping[str, Any]) -> str:
-    zone = f" ({shown_line(arguments['time_zone'], 40)})" if "time_zone" in arguments else ""
-    return f"{shown_line(arguments['start'], 40)} to {shown_line(arguments['end'], 40)}{zone}"
+    zone = f" ({format_first_line(arguments['time_zone'], 40)})" if "time_zone" in arguments else ""
+    return f"{format_first_line(arguments['start'], 40)} to {format_first_line(arguments['end'], 40)}{zone}"  # noqa: E501
 
 
 def _with(arguments: Mapping[str, Any]) -> str:
@@ -275,13 +275,17 @@ def _with(arguments: Mapping[str, Any]) -> str:
 
 def _named(guests: list[str]) -> str:
     more = len(guests) - 3
-    shown = ", ".join(shown_line(one, 60) for one in guests[:3])
+    shown = ", ".join(format_first_line(one, 60) for one in guests[:3])
     return shown + (f" and {more} more" if more > 0 else "")
 
 
 def _calendar_name(arguments: Mapping[str, Any]) -> str:
     given = arguments.get("calendar_id")
-    return "the main calendar" if given in {None, "primary"} else f"{shown_line(str(given), 80)}"
+    return (
+        "the main calendar"
+        if given in {None, "primary"}
+        else f"{format_first_line(str(given), 80)}"
+    )
 
 
 def _place(arguments: Mapping[str, Any]) -> str:

@@ -9,17 +9,17 @@ from urllib.parse import quote
 
 import orjson
 
-from mainspring.contracts.context import Http, HttpRequest
-from mainspring.contracts.errors import Clash, Expired
-from mainspring.contracts.manifest import base_of
+from mainspring.contracts.context import HttpClient, HttpRequest
+from mainspring.contracts.errors import Conflict, Expired
+from mainspring.contracts.manifest import resolve_base_address
 from mainspring.contracts.provider_answers import (
-    Words,
+    ProviderErrorReasons,
+    format_one_line,
     list_in,
-    one_line,
+    parse_error_detail,
+    parse_refusal,
     read_object,
-    refused,
-    said,
-    text_in,
+    require_text,
 )
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
 
@@ -35,7 +35,7 @@ _FIELDS: Final = (
 )
 # Nobody has more; a server that never comes to an end is not followed for ever.
 _MOST_CALENDARS: Final = 2_000
-_WORDS: Final = Words(
+_WORDS: Final = ProviderErrorReasons(
     busy=frozenset(
         {
             "rateLimitExceeded",
@@ -61,7 +61,7 @@ class CalendarEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Events:
+class EventPage:
     """One page of events: where the next one begins, or from where changes are told later."""
 
     items: tuple[Mapping[str, Any], ...]
@@ -73,15 +73,15 @@ class Calendar:
     """The API at one address."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
-        self._base, pair = base_of(addresses, "calendar", "https://www.googleapis.com")
+        self._base, pair = resolve_base_address(addresses, "calendar", "https://www.googleapis.com")
         self.hosts = frozenset({pair})
 
-    async def account(self, http: Http) -> str:
+    async def account(self, http: HttpClient) -> str:
         """Whose calendars they are: the first one is called by the account's address."""
         found = await self._call(http, "GET", "users/me/calendarList/primary")
-        return text_in(found, "id", NAME)
+        return require_text(found, "id", NAME)
 
-    async def calendars(self, http: Http) -> list[CalendarEntry]:
+    async def calendars(self, http: HttpClient) -> list[CalendarEntry]:
         """All calendars of the account, hidden ones too."""
         found: list[CalendarEntry] = []
         page: str | None = None
@@ -95,8 +95,8 @@ class Calendar:
         return found
 
     async def events(
-        self, http: Http, calendar_id: str, asked: Mapping[str, str], page: str | None
-    ) -> Events:
+        self, http: HttpClient, calendar_id: str, asked: Mapping[str, str], page: str | None
+    ) -> EventPage:
         """A page of events, recurring ones one by one; 410 is Expired: the sync token is old."""
         query = {
             "maxResults": _PAGE,
@@ -108,28 +108,28 @@ class Calendar:
         path = f"calendars/{quote(calendar_id, safe='')}/events"
         told = await self._call(http, "GET", path, _paged(query, page))
         items = tuple(one for one in list_in(told, "items", NAME) if isinstance(one, Mapping))
-        return Events(items, _optional(told, "nextPageToken"), _optional(told, "nextSyncToken"))
+        return EventPage(items, _optional(told, "nextPageToken"), _optional(told, "nextSyncToken"))
 
-    async def event(self, http: Http, calendar_id: str, event_id: str) -> dict[str, Any]:
+    async def event(self, http: HttpClient, calendar_id: str, event_id: str) -> dict[str, Any]:
         return await self._call(http, "GET", _event_path(calendar_id, event_id))
 
     async def create(
-        self, http: Http, calendar_id: str, event: Mapping[str, Any], send_updates: str
+        self, http: HttpClient, calendar_id: str, event: Mapping[str, Any], send_updates: str
     ) -> str:
         """Makes an event under the id that it brings; one that is there already is that one."""
         path = f"calendars/{quote(calendar_id, safe='')}/events"
         query = {"sendUpdates": send_updates}
         response = await http.send(self._request("POST", path, query, event))
-        if response.status == 409 and "duplicate" in said(response).reasons:
+        if response.status == 409 and "duplicate" in parse_error_detail(response).reasons:
             return str(event["id"])
-        problem = refused(response, NAME, _WORDS)
+        problem = parse_refusal(response, NAME, _WORDS)
         if problem is not None:
             raise problem
-        return text_in(read_object(response, NAME), "id", NAME)
+        return require_text(read_object(response, NAME), "id", NAME)
 
     async def change(
         self,
-        http: Http,
+        http: HttpClient,
         calendar_id: str,
         event_id: str,
         change: Mapping[str, Any],
@@ -144,9 +144,9 @@ class Calendar:
             change,
             {} if etag is None else {"If-Match": etag},
         )
-        problem = refused(await http.send(request), NAME, _WORDS)
-        if isinstance(problem, Clash):
-            raise Clash(
+        problem = parse_refusal(await http.send(request), NAME, _WORDS)
+        if isinstance(problem, Conflict):
+            raise Conflict(
                 "Somebody changed the event while this was on its way.",
                 code="event_changed",
                 suggestion="Look at it again, and draft the change anew.",
@@ -155,11 +155,13 @@ class Calendar:
         if problem is not None:
             raise problem
 
-    async def delete(self, http: Http, calendar_id: str, event_id: str, send_updates: str) -> bool:
+    async def delete(
+        self, http: HttpClient, calendar_id: str, event_id: str, send_updates: str
+    ) -> bool:
         """Deletes an event; False: it was deleted before."""
         path = _event_path(calendar_id, event_id)
         response = await http.send(self._request("DELETE", path, {"sendUpdates": send_updates}))
-        problem = refused(response, NAME, _WORDS)
+        problem = parse_refusal(response, NAME, _WORDS)
         if isinstance(problem, Expired):
             return False
         if problem is not None:
@@ -167,10 +169,10 @@ class Calendar:
         return True
 
     async def _call(
-        self, http: Http, method: str, path: str, query: Mapping[str, str] | None = None
+        self, http: HttpClient, method: str, path: str, query: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
         response = await http.send(self._request(method, path, query or {}))
-        problem = refused(response, NAME, _WORDS)
+        problem = parse_refusal(response, NAME, _WORDS)
         if problem is not None:
             raise problem
         return read_object(response, NAME)
@@ -203,12 +205,12 @@ class Calendar:
 
 
 def _entry(found: Any) -> CalendarEntry:
-    own = text_in(found, "id", NAME)
+    own = require_text(found, "id", NAME)
     name = found.get("summaryOverride") or found.get("summary")
     zone = found.get("timeZone")
     return CalendarEntry(
         own,
-        one_line(name, 200) if isinstance(name, str) else own,
+        format_one_line(name, 200) if isinstance(name, str) else own,
         zone if isinstance(zone, str) else "UTC",
     )
 

@@ -33,7 +33,7 @@ class Window:
 
     def within(self, zone: str) -> tuple[str, str]:
         """The window as the API takes it, where days are those of a zone."""
-        here = zone_of(zone)
+        here = load_zone(zone)
         end = self.end if isinstance(self.end, datetime) else self.end + timedelta(days=1)
         return _stamp(self.start, here), _stamp(end, here)
 
@@ -43,7 +43,7 @@ def read_window(given: Mapping[str, Any]) -> Window:
     found: list[Finding] = []
     ends: dict[str, date | datetime] = {}
     for name in ("start", "end"):
-        value = day_or_moment(given.get(name))
+        value = parse_day_or_time(given.get(name))
         if value is None or (isinstance(value, datetime) and value.tzinfo is None):
             detail = "This is neither a day nor a moment with its offset."
             found.append(Finding(f"/{name}", detail, "calendar_window", _ONE_OR_OTHER))
@@ -61,7 +61,7 @@ def read_window(given: Mapping[str, Any]) -> Window:
     return Window(ends["start"], ends["end"])
 
 
-def window_of(request: str) -> dict[str, str]:
+def parse_window(request: str) -> dict[str, str]:
     """A window from a sentence in which exactly two dates stand; what else it says is not read."""
     said = [one.strip().replace(" ", "T") for one in _SAID.findall(request)]
     if len(said) != 2:
@@ -80,7 +80,7 @@ def window_of(request: str) -> dict[str, str]:
     return window
 
 
-def day_or_moment(value: Any) -> date | datetime | None:
+def parse_day_or_time(value: Any) -> date | datetime | None:
     """A day, or a moment with or without its offset; None for anything else."""
     if not isinstance(value, str):
         return None
@@ -93,7 +93,7 @@ def day_or_moment(value: Any) -> date | datetime | None:
     return found if "T" in value.upper() else None
 
 
-def time_findings(given: Mapping[str, Any]) -> list[Finding]:
+def find_time_problems(given: Mapping[str, Any]) -> list[Finding]:
     """What is wrong with the times of an event, each with its place."""
     found: list[Finding] = []
     times: dict[str, date | datetime] = {}
@@ -104,7 +104,7 @@ def time_findings(given: Mapping[str, Any]) -> list[Finding]:
     for name in ("start", "end"):
         if name not in given:
             continue
-        value = day_or_moment(given[name])
+        value = parse_day_or_time(given[name])
         if value is None:
             detail = "This is neither a day nor a moment."
             found.append(Finding(f"/{name}", detail, "event_time", _ONE_OR_OTHER))
@@ -117,28 +117,28 @@ def time_findings(given: Mapping[str, Any]) -> list[Finding]:
     return found or _event_order(times, zone)
 
 
-def wire_time(value: str, zone: str | None) -> dict[str, str | None]:
+def format_api_time(value: str, zone: str | None) -> dict[str, str | None]:
     """A time as the API takes it; the other way to say it is taken away."""
-    if not isinstance(day_or_moment(value), datetime):
+    if not isinstance(parse_day_or_time(value), datetime):
         return {"date": value, "dateTime": None, "timeZone": None}
     return {"dateTime": value, "date": None, "timeZone": zone}
 
 
-def zone_of(name: str) -> ZoneInfo:
+def load_zone(name: str) -> ZoneInfo:
     """A zone by its name; a name that nobody knows is UTC."""
     return ZoneInfo(name if _is_zone(name) else "UTC")
 
 
-def moment_in(value: date | datetime, zone: str | None) -> datetime:
+def to_datetime(value: date | datetime, zone: str | None) -> datetime:
     """The moment at which something begins or ends, for comparing."""
-    here = zone_of(zone or "UTC")
+    here = load_zone(zone or "UTC")
     if not isinstance(value, datetime):
         return datetime.combine(value, time(), here)
     return value if value.tzinfo else value.replace(tzinfo=here)
 
 
 def _order(window: Window) -> Sequence[Finding]:
-    start, end = (moment_in(one, None) for one in (window.start, window.end))
+    start, end = (to_datetime(one, None) for one in (window.start, window.end))
     if not isinstance(window.end, datetime):
         end += timedelta(days=1)
     if end <= start:
@@ -156,7 +156,7 @@ def _event_order(times: Mapping[str, date | datetime], zone: str | None) -> list
     if isinstance(start, datetime) is not isinstance(end, datetime):
         detail = "One of start and end is a day and the other a moment."
         return [Finding("/end", detail, "event_time", "Give two days, or two moments.")]
-    if moment_in(end, zone) > moment_in(start, zone):
+    if to_datetime(end, zone) > to_datetime(start, zone):
         return []
     if not isinstance(end, datetime):
         way_out = "An event of whole days ends on the day after its last one."

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
-from mainspring.contracts.errors import Upstream
-from mainspring.contracts.html_text import text_of_html
-from mainspring.contracts.integration import Broken, Item
-from mainspring.contracts.provider_answers import one_line
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.html_text import extract_html_text
+from mainspring.contracts.integration import Item, UnreadableItem
+from mainspring.contracts.provider_answers import format_one_line
 from mainspring.integrations.calendar.client import NAME, CalendarEntry
 from mainspring.integrations.calendar.events import EVENT_CHANGED
-from mainspring.integrations.calendar.moments import day_or_moment
+from mainspring.integrations.calendar.moments import parse_day_or_time
 
 _LONGEST_REF: Final = 400
 _MOST_ATTENDEES: Final = 200
@@ -24,7 +24,7 @@ _TAG: Final = re.compile(
 )
 
 
-def ref_of(calendar_id: str, event_id: str) -> str:
+def build_source_ref(calendar_id: str, event_id: str) -> str:
     """The same for ever; ids of events may be longer than what is kept as a reference."""
     ref = f"calendar:event:{calendar_id}:{event_id}"
     if len(ref) <= _LONGEST_REF:
@@ -32,20 +32,20 @@ def ref_of(calendar_id: str, event_id: str) -> str:
     return f"calendar:event:{hashlib.sha256(ref.encode()).hexdigest()}"
 
 
-def event_item(
+def build_event_item(
     found: Mapping[str, Any], entry: CalendarEntry, news_since: datetime | None
-) -> Item | Broken:
+) -> Item | UnreadableItem:
     """The page of an event; one without its id or its time is broken, unless it was cancelled.
 
     What was changed since ``news_since`` is told as an event; None: nothing of it is news.
     """
     own = found.get("id")
-    ref = ref_of(entry.id, own if isinstance(own, str) else "unknown")
+    ref = build_source_ref(entry.id, own if isinstance(own, str) else "unknown")
     status = _line(found, "status", 20) or "confirmed"
     start, end = _time(found.get("start")), _time(found.get("end"))
     if not isinstance(own, str) or (start is None and status != "cancelled"):
         detail = f"{NAME} told of an event without its id or its time."
-        return Broken(ref, Upstream(detail, code="event_unreadable", retryable=False))
+        return UnreadableItem(ref, UpstreamError(detail, code="event_unreadable", retryable=False))
     # Of what was deleted Google may tell no more than when it would have been.
     start = start or _time(found.get("originalStartTime"))
     told = _frontmatter(found, entry, own, status, (start, end or start))
@@ -125,7 +125,7 @@ def _described(said: Any) -> str:
     """What the event says; Google writes some as HTML and some as text with < and > in it."""
     if not isinstance(said, str):
         return ""
-    text = text_of_html(said.replace("\n", "<br>")) if _TAG.search(said) else said.strip()
+    text = extract_html_text(said.replace("\n", "<br>")) if _TAG.search(said) else said.strip()
     return text[:_DESCRIPTION]
 
 
@@ -148,20 +148,20 @@ def _person(found: Any) -> str:
 
 def _time(found: Any) -> date | datetime | None:
     one = _mapping(found)
-    value = day_or_moment(one.get("dateTime", one.get("date")))
+    value = parse_day_or_time(one.get("dateTime", one.get("date")))
     return None if isinstance(value, datetime) and value.tzinfo is None else value
 
 
 def _updated(found: Mapping[str, Any]) -> datetime:
     """When it was changed; what does not say so was changed just now."""
-    value = day_or_moment(found.get("updated"))
+    value = parse_day_or_time(found.get("updated"))
     aware = isinstance(value, datetime) and value.tzinfo is not None
     return value if isinstance(value, datetime) and aware else datetime.max.replace(tzinfo=UTC)
 
 
 def _line(found: Mapping[str, Any], name: str, most: int) -> str:
     value = found.get(name)
-    return one_line(value, most) if isinstance(value, str) else ""
+    return format_one_line(value, most) if isinstance(value, str) else ""
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.object_schema import build_object_schema
 
 _ADDRESS: Final[dict[str, Any]] = {
     "type": "string",
@@ -75,7 +75,7 @@ _EVENT_ID: Final[dict[str, Any]] = {
     "x-mainspring-says": "This must be the id of an event.",
 }
 
-CREATE_INPUT: Final = object_schema(
+CREATE_INPUT: Final = build_object_schema(
     _FIELDS,
     ["summary", "start", "end"],
     [
@@ -110,7 +110,7 @@ CREATE_INPUT: Final = object_schema(
         ),
     ],
 )
-UPDATE_INPUT: Final = object_schema(
+UPDATE_INPUT: Final = build_object_schema(
     {"event_id": _EVENT_ID, **_FIELDS},
     ["event_id"],
     [{"event_id": "7f3k2m9q", "start": "2026-06-01T11:00:00Z", "end": "2026-06-01T12:00:00Z"}],
@@ -119,7 +119,7 @@ UPDATE_INPUT: Final = object_schema(
         ({"event_id": "a b", "summary": "x"}, "an id has no spaces"),
     ],
 )
-DELETE_INPUT: Final = object_schema(
+DELETE_INPUT: Final = build_object_schema(
     {
         "event_id": _EVENT_ID,
         "calendar_id": _FIELDS["calendar_id"],
@@ -129,13 +129,13 @@ DELETE_INPUT: Final = object_schema(
     [{"event_id": "7f3k2m9q", "send_updates": "all"}],
     [({}, "it says which event"), ({"event_id": ""}, "it says which event")],
 )
-CREATED: Final = object_schema(
+CREATED: Final = build_object_schema(
     {"event_id": {"type": "string", "description": "Google's id of the event."}},
     ["event_id"],
     [{"event_id": "ms0f2a6c1be0d94c0f8f0c6a4c1f3d5e77"}],
     [({}, "what was made has an id")],
 )
-MODIFIED: Final = object_schema(
+MODIFIED: Final = build_object_schema(
     {
         "modified_count": {
             "type": "integer",

@@ -13,13 +13,13 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.errors import Expired, Problem, ReconnectNeeded
-from mainspring.contracts.integration import Broken, Item, Poll, Portion, Source
-from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.errors import Expired, Problem, ReconnectRequired
+from mainspring.contracts.integration import Item, ItemBatch, Poll, Source, UnreadableItem
+from mainspring.contracts.object_schema import build_object_schema
 from mainspring.contracts.one_by_one import read_one
-from mainspring.integrations.calendar.client import Calendar, CalendarEntry, Events
-from mainspring.integrations.calendar.moments import day_or_moment, read_window, window_of
-from mainspring.integrations.calendar.pages import event_item
+from mainspring.integrations.calendar.client import Calendar, CalendarEntry, EventPage
+from mainspring.integrations.calendar.moments import parse_day_or_time, parse_window, read_window
+from mainspring.integrations.calendar.pages import build_event_item
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -31,7 +31,7 @@ _AHEAD: Final = timedelta(days=365)
 _SPARE: Final = timedelta(days=30)
 _FRESH: Final = timedelta(hours=1)
 _WHEN: Final[dict[str, Any]] = {"type": "string", "minLength": 10, "maxLength": 40}
-INPUT: Final = object_schema(
+INPUT: Final = build_object_schema(
     {
         "start": {
             **_WHEN,
@@ -51,36 +51,36 @@ INPUT: Final = object_schema(
 )
 
 
-def events_source(calendar: Calendar) -> Source:
+def build_events_source(calendar: Calendar) -> Source:
     """Every event of a window, in every calendar."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
+    ) -> ItemBatch:
         window = read_window(given)
         queue = [_kept(one) for one in (cursor or {}).get("queue", ())]
         if cursor is None:
             queue = await calendar.calendars(ctx.http)
         if not queue:
-            return Portion(())
+            return ItemBatch(())
         first, page = queue[0], (cursor or {}).get("page")
         start, end = window.within(first.zone)
         asked = {"timeMin": start, "timeMax": end}
         items, found = await _page(calendar, ctx, first, asked, page, ctx.clock.now() - _FRESH)
         if found is not None and found.next_page is not None:
-            return Portion(items, {**_queue(queue), "page": found.next_page}, more=True)
+            return ItemBatch(items, {**_queue(queue), "page": found.next_page}, more=True)
         rest = queue[1:]
-        return Portion(items, _queue(rest) if rest else None, more=bool(rest))
+        return ItemBatch(items, _queue(rest) if rest else None, more=bool(rest))
 
     return Source("calendar", INPUT, read, _from_request, most=None)
 
 
-def changes_poll(calendar: Calendar) -> Poll:
+def build_changes_poll(calendar: Calendar) -> Poll:
     """What has changed in any calendar since the last look."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
+    ) -> ItemBatch:
         del given
         kept = dict(cursor or {})
         known: dict[str, str] = dict(kept.get("known", {}))
@@ -93,24 +93,24 @@ def changes_poll(calendar: Calendar) -> Poll:
             until = {one: until[one] for one in known if one in until}
             kept = {"seen_at": kept.get("seen_at"), "began_at": ctx.clock.now().isoformat()}
         if not queue:
-            return Portion((), {"known": {}, "seen_at": kept["began_at"]})
+            return ItemBatch((), {"known": {}, "seen_at": kept["began_at"]})
         own = queue[0].id
         items, found = await _changes(calendar, ctx, queue[0], known, kept)
         windows = {"known": known, "until": until}
         if found is not None and found.next_page is not None:
             kept |= {"page": found.next_page, **windows, **_queue(queue)}
-            return Portion(items, kept, more=True)
+            return ItemBatch(items, kept, more=True)
         whole = kept.get("to")
         kept = {name: kept[name] for name in ("seen_at", "began_at")}
         if found is not None and found.sync_token is not None:
             if own in known and _ends_soon(until.get(own), ctx.clock.now()):
                 del known[own]
-                return Portion(items, {**kept, **windows, **_queue(queue)}, more=True)
+                return ItemBatch(items, {**kept, **windows, **_queue(queue)}, more=True)
             known[own] = found.sync_token
             until |= {own: whole} if whole else {}
         if queue[1:]:
-            return Portion(items, {**kept, **windows, **_queue(queue[1:])}, more=True)
-        return Portion(items, {**windows, "seen_at": kept["began_at"]})
+            return ItemBatch(items, {**kept, **windows, **_queue(queue[1:])}, more=True)
+        return ItemBatch(items, {**windows, "seen_at": kept["began_at"]})
 
     return Poll("events", "Events that are new, changed or cancelled, in every calendar.", read)
 
@@ -121,9 +121,9 @@ async def _changes(
     one: CalendarEntry,
     known: dict[str, str],
     kept: dict[str, Any],
-) -> tuple[list[Item | Broken], Events | None]:
+) -> tuple[list[Item | UnreadableItem], EventPage | None]:
     """One page of what changed in a calendar; of a calendar that is new here, everything near."""
-    seen = day_or_moment(kept.get("seen_at"))
+    seen = parse_day_or_time(kept.get("seen_at"))
     news_since = seen - _FRESH if isinstance(seen, datetime) else None
     if one.id in known:
         asked = {"syncToken": known[one.id]}
@@ -147,19 +147,19 @@ async def _page(
     asked: Mapping[str, str],
     page: str | None,
     news_since: datetime | None,
-) -> tuple[list[Item | Broken], Events | None]:
+) -> tuple[list[Item | UnreadableItem], EventPage | None]:
     """One page of one calendar; a calendar that is refused is broken, and the others go on."""
     try:
         found = await calendar.events(ctx.http, one.id, asked, page)
-    except (ReconnectNeeded, Expired):
+    except (ReconnectRequired, Expired):
         raise
     except Problem as problem:
         if problem.retryable:
             raise
-        return [Broken(f"calendar:calendar:{one.id}", problem)], None
+        return [UnreadableItem(f"calendar:calendar:{one.id}", problem)], None
     at = f"calendar:calendar:{one.id}:unreadable"
     items = [
-        read_one(f"{at}:{n}", partial(event_item, event, one, news_since))
+        read_one(f"{at}:{n}", partial(build_event_item, event, one, news_since))
         for n, event in enumerate(found.items)
     ]
     return items, found
@@ -185,4 +185,4 @@ def _stamp(moment: datetime) -> str:
 def _from_request(request: str, now: datetime) -> dict[str, Any]:
     """Two dates of the sentence; words such as next week are not read."""
     del now
-    return dict(window_of(request))
+    return dict(parse_window(request))

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from importlib import resources
 
 from mainspring.contracts.integration import Integration
-from mainspring.integrations.coinmarketcap.adapters import adapter
+from mainspring.integrations.coinmarketcap.adapters import build_adapter
 from mainspring.integrations.coinmarketcap.client import CoinMarketCap
-from mainspring.integrations.coinmarketcap.sources import hourly, source
+from mainspring.integrations.coinmarketcap.sources import build_hourly_poll, build_source
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
@@ -18,8 +18,8 @@ def integration(addresses: Mapping[str, str]) -> Integration:
     market = CoinMarketCap(addresses)
     return Integration(
         manifest={**json.loads(manifest), "hosts": sorted(market.hosts)},
-        sources=(source(market),),
-        polls=(hourly(market),),
-        adapters=(adapter(market),),
+        sources=(build_source(market),),
+        polls=(build_hourly_poll(market),),
+        adapters=(build_adapter(market),),
         account=market.account,
     )

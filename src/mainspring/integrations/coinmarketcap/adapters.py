@@ -32,7 +32,7 @@ _COLUMNS: Final[Mapping[str, str]] = {
 }
 
 
-def adapter(market: CoinMarketCap) -> Adapter:
+def build_adapter(market: CoinMarketCap) -> Adapter:
     """The largest coins, over somebody's key."""
 
     async def top(

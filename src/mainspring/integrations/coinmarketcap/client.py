@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from mainspring.contracts.context import HttpRequest, HttpResponse
-from mainspring.contracts.errors import Denied, Problem, ReconnectNeeded, Upstream
-from mainspring.contracts.manifest import base_of
+from mainspring.contracts.errors import PermissionDenied, Problem, ReconnectRequired, UpstreamError
+from mainspring.contracts.manifest import resolve_base_address
 from mainspring.contracts.provider_answers import (
-    malformed,
-    one_line,
+    format_one_line,
+    malformed_response_error,
+    parse_refusal,
     read_object,
-    refused,
     retry_after,
 )
-from mainspring.contracts.secret import SecretText, connection_secret
+from mainspring.contracts.secret import SecretText, build_connection_secret
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_COINS: Final = 10
 _NAME: Final = "CoinMarketCap"
 _HEADER: Final = "X-CMC_PRO_API_KEY"
-_KEY: Final = SecretText((connection_secret("api_key"),))
+_KEY: Final = SecretText((build_connection_secret("api_key"),))
 _PLAN: Final = "See the plan of the key at pro.coinmarketcap.com."
 # No key was sent, or it was disabled.
 _NO_KEY: Final = frozenset({1005, 1007})
@@ -59,7 +59,9 @@ class CoinMarketCap:
     """The API at one address."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
-        self._base, host = base_of(addresses, "coinmarketcap", "https://pro-api.coinmarketcap.com")
+        self._base, host = resolve_base_address(
+            addresses, "coinmarketcap", "https://pro-api.coinmarketcap.com"
+        )
         self.hosts = frozenset({host})
 
     async def latest(self, ctx: CallContext, limit: int) -> list[Any]:
@@ -68,7 +70,7 @@ class CoinMarketCap:
         answer = await self._ask(ctx, "/v3/cryptocurrency/listings/latest", query)
         data = answer.get("data")
         if not isinstance(data, list):
-            raise malformed(_NAME)
+            raise malformed_response_error(_NAME)
         return data[:limit]
 
     async def account(self, ctx: CallContext) -> str:
@@ -89,7 +91,7 @@ class CoinMarketCap:
                 follow_redirects=False,
             )
         )
-        problem = _limit_reached(response) or refused(response, _NAME)
+        problem = _limit_reached(response) or parse_refusal(response, _NAME)
         if problem is not None:
             raise _told(problem, response.body)
         return read_object(response, _NAME)
@@ -102,7 +104,7 @@ def _limit_reached(response: HttpResponse) -> Problem | None:
     """
     if response.status == 429:
         passes, detail, suggestion = _LIMITS.get(_code(response.body), _LIMITS[_MINUTE])
-        return Upstream(
+        return UpstreamError(
             detail,
             code="provider_busy" if passes else "coinmarketcap_limit",
             retryable=passes,
@@ -111,11 +113,11 @@ def _limit_reached(response: HttpResponse) -> Problem | None:
             unsent=True,
         )
     if response.status == 403 and _code(response.body) in _NO_KEY:
-        return ReconnectNeeded(
+        return ReconnectRequired(
             "CoinMarketCap does not accept this key any more.", code="coinmarketcap_key"
         )
     if response.status in {402, 403}:
-        return Denied(
+        return PermissionDenied(
             "CoinMarketCap does not allow this with the plan of this key.",
             code="coinmarketcap_plan",
             suggestion=_PLAN,
@@ -130,7 +132,7 @@ def _told(problem: Problem, body: bytes) -> Problem:
     if not isinstance(said, str) or not said.strip():
         return problem
     return type(problem)(
-        f"{problem.detail} It says: {one_line(said)}",
+        f"{problem.detail} It says: {format_one_line(said)}",
         code=problem.code,
         retryable=problem.retryable,
         retry_after=problem.retry_after,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.contracts.errors import Upstream
+from mainspring.contracts.errors import UpstreamError
 
 _LONGEST: Final = 200
 
@@ -34,7 +34,7 @@ def read_coin(coin: Any) -> dict[str, Any]:
     }
 
 
-def place_of(coin: Any, number: int) -> str:
+def describe_coin_position(coin: Any, number: int) -> str:
     """What a coin that cannot be read is called."""
     symbol = _text(coin.get("symbol")) if isinstance(coin, Mapping) else ""
     return f"cmc:{symbol or f'place {number + 1}'}@unread"
@@ -50,5 +50,5 @@ def _number(value: Any, what: str) -> float | int:
     return value
 
 
-def _broken(what: str) -> Upstream:
-    return Upstream(f"A coin that was told {what}.", code="unreadable_item", retryable=False)
+def _broken(what: str) -> UpstreamError:
+    return UpstreamError(f"A coin that was told {what}.", code="unreadable_item", retryable=False)

@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Problem
-from mainspring.contracts.integration import Broken, Item, Poll, Portion, Source
+from mainspring.contracts.integration import Item, ItemBatch, Poll, Source, UnreadableItem
 from mainspring.contracts.one_by_one import read_one
 from mainspring.integrations.coinmarketcap.client import MOST_COINS, CoinMarketCap
-from mainspring.integrations.coinmarketcap.coins import place_of, read_coin
+from mainspring.integrations.coinmarketcap.coins import describe_coin_position, read_coin
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -38,44 +38,44 @@ INPUT_SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-def source(market: CoinMarketCap) -> Source:
+def build_source(market: CoinMarketCap) -> Source:
     """Fresh snapshots on demand."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
+    ) -> ItemBatch:
         del cursor
         return await _portion(market, ctx, int(given.get("limit", MOST_COINS)))
 
     return Source("coinmarketcap", INPUT_SCHEMA, read, _from_request, most=MOST_COINS)
 
 
-def hourly(market: CoinMarketCap) -> Poll:
+def build_hourly_poll(market: CoinMarketCap) -> Poll:
     """The same every hour; the moment of each price tells one snapshot from the next."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
+    ) -> ItemBatch:
         del given, cursor
         return await _portion(market, ctx, MOST_COINS)
 
     return Poll("snapshot", "The ten largest coins, as they stand now.", read, "0 * * * *")
 
 
-async def _portion(market: CoinMarketCap, ctx: CallContext, limit: int) -> Portion:
+async def _portion(market: CoinMarketCap, ctx: CallContext, limit: int) -> ItemBatch:
     coins = await market.latest(ctx, limit)
     items = [
         read_one(f"cmc:unreadable:{number}", partial(_item, coin, number))
         for number, coin in enumerate(coins)
     ]
-    return Portion(items)
+    return ItemBatch(items)
 
 
-def _item(told: Any, number: int) -> Item | Broken:
+def _item(told: Any, number: int) -> Item | UnreadableItem:
     try:
         coin = read_coin(told)
     except Problem as problem:
-        return Broken(place_of(told, number), problem)
+        return UnreadableItem(describe_coin_position(told, number), problem)
     kept = ("symbol", "price_usd", "market_cap_usd", "last_updated")
     return Item(
         source_ref=f"cmc:{coin['symbol']}@{coin['last_updated']}",

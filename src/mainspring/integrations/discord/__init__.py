@@ -12,26 +12,29 @@ from importlib import resources
 
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.integration import Integration
-from mainspring.contracts.manifest import base_of, moved
-from mainspring.integrations.discord.capabilities import discord_post
+from mainspring.contracts.manifest import apply_sign_in_addresses, resolve_base_address
+from mainspring.integrations.discord.capabilities import build_post_capability
 from mainspring.integrations.discord.client import Discord
 from mainspring.integrations.discord.events import EVENTS
-from mainspring.integrations.discord.sources import discord_poll, discord_source
+from mainspring.integrations.discord.sources import build_poll, build_source
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
     """Everything this folder adds to an installation whose Discord is at its address."""
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
-    discord = Discord(*base_of(addresses, "discord", "https://discord.com/api/v10"))
+    discord = Discord(*resolve_base_address(addresses, "discord", "https://discord.com/api/v10"))
 
     async def account(ctx: CallContext) -> str:
         return await discord.who(ctx.http)
 
     return Integration(
-        manifest={**moved(json.loads(manifest), addresses), "hosts": sorted(discord.hosts)},
-        capabilities=(discord_post(discord),),
+        manifest={
+            **apply_sign_in_addresses(json.loads(manifest), addresses),
+            "hosts": sorted(discord.hosts),
+        },
+        capabilities=(build_post_capability(discord),),
         events=EVENTS,
-        sources=(discord_source(discord),),
-        polls=(discord_poll(discord),),
+        sources=(build_source(discord),),
+        polls=(build_poll(discord),),
         account=account,
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
+from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.shown_text import shown_line
+from mainspring.contracts.shown_text import format_first_line
 from mainspring.integrations.discord.client import Discord
 from mainspring.integrations.discord.sources import ID_SCHEMA
 
@@ -16,7 +16,7 @@ _TEXT: Final = 2_000
 _SHOWN_TEXT: Final = 200
 
 
-def discord_post(discord: Discord) -> Capability:
+def build_post_capability(discord: Discord) -> Capability:
     """The capability over one Discord."""
 
     async def post(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,14 +43,14 @@ def discord_post(discord: Discord) -> Capability:
             effect=Effect.SEND,
             seconds=2.0,
             hosts=discord.hosts,
-            route=Route("discord", discord.hosts),
+            route=ConnectionRoute("discord", discord.hosts),
         ),
     )
 
 
 def preview(arguments: Mapping[str, Any]) -> str:
     """Where what will be said, in one line."""
-    shown = shown_line(arguments["content"], _SHOWN_TEXT)
+    shown = format_first_line(arguments["content"], _SHOWN_TEXT)
     place = "Post an answer in" if "reply_to" in arguments else "Post to"
     called = ", calling whoever it names" if arguments.get("mentions") == "users" else ""
     return f"{place} channel {arguments['channel_id']} of Discord{called}: {shown}"

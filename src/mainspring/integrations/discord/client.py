@@ -14,21 +14,21 @@ from typing import Any, Final
 import orjson
 
 from mainspring import __version__
-from mainspring.contracts.context import Http, HttpRequest, HttpResponse
-from mainspring.contracts.errors import Denied, Missing, Problem, Upstream
+from mainspring.contracts.context import HttpClient, HttpRequest, HttpResponse
+from mainspring.contracts.errors import NotFound, PermissionDenied, Problem, UpstreamError
 from mainspring.contracts.provider_answers import (
     LONGEST_PAUSE,
-    malformed,
-    one_line,
+    format_one_line,
+    malformed_response_error,
+    parse_refusal,
     read_json,
     read_object,
-    refused,
     retry_after,
 )
-from mainspring.contracts.secret import SecretText, connection_secret
+from mainspring.contracts.secret import SecretText, build_connection_secret
 
 NAME: Final = "Discord"
-BOT: Final = SecretText(("Bot ", connection_secret("bot_token")))
+BOT: Final = SecretText(("Bot ", build_connection_secret("bot_token")))
 # Discord takes up to 100; a message may be large, and an answer has a size.
 PAGE: Final = 50
 _SECONDS: Final = 30.0
@@ -39,16 +39,20 @@ _ID: Final = re.compile(r"[0-9]{15,20}")
 _INVITE: Final = "Invite the bot to the server, and let it see the channel and its history."
 # What Discord's own number means, and what to do about it.
 _REFUSALS: Final[Mapping[int, tuple[type[Problem], str, str | None]]] = {
-    10003: (Missing, "Discord knows no such channel, or the bot is not in its server.", _INVITE),
-    10008: (Missing, "There is no such message in the channel.", None),
-    40001: (Denied, "Discord does not let this bot do that.", _INVITE),
-    50001: (Denied, "The bot may not see this channel.", _INVITE),
+    10003: (NotFound, "Discord knows no such channel, or the bot is not in its server.", _INVITE),
+    10008: (NotFound, "There is no such message in the channel.", None),
+    40001: (PermissionDenied, "Discord does not let this bot do that.", _INVITE),
+    50001: (PermissionDenied, "The bot may not see this channel.", _INVITE),
     50013: (
-        Denied,
+        PermissionDenied,
         "The bot may see this channel and not write in it.",
         "Give its role the permission Send Messages.",
     ),
-    50008: (Denied, "Nobody can write in a channel of this kind.", "Choose a text channel."),
+    50008: (
+        PermissionDenied,
+        "Nobody can write in a channel of this kind.",
+        "Choose a text channel.",
+    ),
 }
 
 
@@ -64,15 +68,15 @@ class Discord:
         self._base = base
         self.hosts = frozenset({host})
 
-    async def who(self, http: Http) -> str:
+    async def who(self, http: HttpClient) -> str:
         """What the bot is called."""
         found = read_object(await self._sent(http, "GET", "/users/@me"), NAME)
         if not isinstance(found.get("username"), str):
-            raise malformed(NAME)
-        return one_line(found["username"], 80)
+            raise malformed_response_error(NAME)
+        return format_one_line(found["username"], 80)
 
     async def messages(
-        self, http: Http, channel: str, *, after: str = "", before: str = ""
+        self, http: HttpClient, channel: str, *, after: str = "", before: str = ""
     ) -> list[Any]:
         """Up to a page of messages, newest first: the next after one, or the last before one."""
         query = {"limit": str(PAGE)}
@@ -82,22 +86,24 @@ class Discord:
             await self._sent(http, "GET", f"/channels/{channel}/messages", query), NAME
         )
         if not isinstance(found, list):
-            raise malformed(NAME)
+            raise malformed_response_error(NAME)
         return found[:PAGE]
 
-    async def post(self, http: Http, channel: str, message: Mapping[str, Any], *, key: str) -> str:
+    async def post(
+        self, http: HttpClient, channel: str, message: Mapping[str, Any], *, key: str
+    ) -> str:
         """Posts one message; answers with its id. The same key never posts a second one soon."""
         nonce = hashlib.blake2b(key.encode(), digest_size=12).hexdigest()
         body = orjson.dumps({**message, "nonce": nonce, "enforce_nonce": True})
         answer = await self._sent(http, "POST", f"/channels/{channel}/messages", body=body)
         found = read_object(answer, NAME)
         if not is_id(found.get("id")):
-            raise malformed(NAME)
+            raise malformed_response_error(NAME)
         return str(found["id"])
 
     async def _sent(
         self,
-        http: Http,
+        http: HttpClient,
         method: str,
         path: str,
         query: Mapping[str, str] | None = None,
@@ -125,7 +131,7 @@ class Discord:
 def _problem(response: HttpResponse) -> Problem | None:
     """What is wrong with an answer; None where nothing is."""
     if response.status == 429:
-        return Upstream(
+        return UpstreamError(
             "Discord asks for a pause: too many requests in a short time.",
             code="discord_busy",
             retry_after=_pause(response),
@@ -133,7 +139,7 @@ def _problem(response: HttpResponse) -> Problem | None:
         )
     known = _REFUSALS.get(_number(response)) if 400 <= response.status < 500 else None
     if known is None:
-        return refused(response, NAME)
+        return parse_refusal(response, NAME)
     kind, detail, suggestion = known
     return kind(
         detail,

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mainspring.contracts.errors import Upstream
-from mainspring.contracts.integration import Broken, Item
-from mainspring.contracts.provider_answers import one_line
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.integration import Item, UnreadableItem
+from mainspring.contracts.provider_answers import format_one_line
 from mainspring.integrations.discord.client import is_id
 
 MESSAGE_POSTED: Final = "discord.message_posted"
@@ -21,12 +21,12 @@ _TITLE: Final = 80
 _PARTS: Final = 20
 
 
-def id_at(at: datetime) -> str:
+def build_id_at(at: datetime) -> str:
     """The id that a message of this moment would have: nothing after it is older."""
     return str(max(int(at.timestamp() * 1_000) - _EPOCH, 0) << 22)
 
 
-def moment_of(message_id: str) -> datetime:
+def get_message_time(message_id: str) -> datetime:
     """When a message was posted, as its id tells."""
     return datetime.fromtimestamp(((int(message_id) >> 22) + _EPOCH) / 1_000, UTC)
 
@@ -37,18 +37,18 @@ def is_written(message: Any) -> bool:
     return not isinstance(kind, int) or kind in _WRITTEN
 
 
-def item_of(channel: str, message: Any, told_after: str) -> Item | Broken:
+def build_message_item(channel: str, message: Any, told_after: str) -> Item | UnreadableItem:
     """The page of one message; told as an event where it came after the one with an id."""
     if not isinstance(message, Mapping) or not is_id(message.get("id")):
-        return Broken(
+        return UnreadableItem(
             f"discord:{channel}:unreadable",
-            Upstream(
+            UpstreamError(
                 "Discord sent a message without its id.", code="discord_message", retryable=False
             ),
         )
     own = str(message["id"])
     said, author = _content(message), _author(message)
-    posted = moment_of(own).isoformat()
+    posted = get_message_time(own).isoformat()
     frontmatter: dict[str, Any] = {
         "channel_id": channel,
         "message_id": own,
@@ -73,7 +73,7 @@ def item_of(channel: str, message: Any, told_after: str) -> Item | Broken:
     return Item(
         source_ref=f"discord:{channel}:{own}",
         type="discord_message",
-        title=one_line(said, _TITLE) or f"Message of {author}",
+        title=format_one_line(said, _TITLE) or f"Message of {author}",
         body=body,
         frontmatter=frontmatter,
         event=MESSAGE_POSTED if tells else None,
@@ -103,7 +103,7 @@ def _author(message: Mapping[str, Any]) -> str:
     if isinstance(author, Mapping):
         for key in ("global_name", "username"):
             if isinstance(author.get(key), str) and author[key]:
-                return one_line(author[key], 80)
+                return format_one_line(author[key], 80)
     return "somebody"
 
 
@@ -112,4 +112,4 @@ def _files(message: Mapping[str, Any]) -> Iterator[str]:
     for one in files[:_PARTS] if isinstance(files, list) else ():
         name = one.get("filename") if isinstance(one, Mapping) else None
         if isinstance(name, str) and name:
-            yield one_line(name, 200)
+            yield format_one_line(name, 200)

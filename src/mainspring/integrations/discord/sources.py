@@ -13,11 +13,29 @@ from functools import partial
 from typing import Any, Final
 
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Denied, Finding, Invalid, Missing, ReconnectNeeded
-from mainspring.contracts.integration import MOST_FETCHED, Broken, Item, Poll, Portion, Source
+from mainspring.contracts.errors import (
+    Finding,
+    Invalid,
+    NotFound,
+    PermissionDenied,
+    ReconnectRequired,
+)
+from mainspring.contracts.integration import (
+    MOST_FETCHED,
+    Item,
+    ItemBatch,
+    Poll,
+    Source,
+    UnreadableItem,
+)
 from mainspring.contracts.one_by_one import read_one
 from mainspring.integrations.discord.client import PAGE, Discord, is_id
-from mainspring.integrations.discord.messages import id_at, is_silent, is_written, item_of
+from mainspring.integrations.discord.messages import (
+    build_id_at,
+    build_message_item,
+    is_silent,
+    is_written,
+)
 
 MOST_CHANNELS: Final = 50
 _USUAL: Final = 100
@@ -58,38 +76,38 @@ INPUT: Final[dict[str, Any]] = {
 }
 
 
-def discord_source(discord: Discord) -> Source:
+def build_source(discord: Discord) -> Source:
     """The source over one Discord."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
+    ) -> ItemBatch:
         before = cursor or {}
         channel, limit = given["channel_id"], int(given.get("limit", _USUAL))
         taken, forward = int(before.get("taken", 0)), "after" in given
         place = str(before.get("at", given.get("after", "")))
         way = {"after": place} if forward else {"before": place}
         found = await discord.messages(ctx.http, channel, **way)
-        fresh = id_at(ctx.clock.now() - _FRESH)
+        fresh = build_id_at(ctx.clock.now() - _FRESH)
         kept = _pages(channel, found, fresh, newest_first=not forward)[: limit - taken]
         ids = _ids(found)
         taken += len(kept)
         more = len(found) == PAGE and bool(ids) and taken < limit
         going_on = {"at": str((max if forward else min)(ids, default=0)), "taken": taken}
-        return Portion(kept, going_on if more else None, more, _note(found))
+        return ItemBatch(kept, going_on if more else None, more, _note(found))
 
-    return Source("discord", INPUT, read, from_request)
+    return Source("discord", INPUT, read, parse_request)
 
 
-def discord_poll(discord: Discord) -> Poll:
+def build_poll(discord: Discord) -> Poll:
     """The poll over one Discord."""
 
     async def read(
         ctx: CallContext, settings: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
-        channels = channels_of(settings)
+    ) -> ItemBatch:
+        channels = read_channels(settings)
         if not channels:
-            return Portion([], cursor, note="The connection names no channels to follow.")
+            return ItemBatch([], cursor, note="The connection names no channels to follow.")
         before = dict(cursor or {})
         marks = {str(key): one for key, one in dict(before.get("marks", {})).items()}
         channel = before.get("channel")
@@ -98,24 +116,24 @@ def discord_poll(discord: Discord) -> Poll:
         # What a first look finds was there before, and is no news.
         began = {key: one for key, one in dict(before.get("began", {})).items() if key in channels}
         if channel not in marks:
-            began[channel] = id_at(now)
-        mark = str(marks.get(channel) or id_at(now - _FIRST_LOOK))
+            began[channel] = build_id_at(now)
+        mark = str(marks.get(channel) or build_id_at(now - _FIRST_LOOK))
         items, found = await _followed(ctx, discord, channel, mark, str(began.get(channel, mark)))
         # One that is dated in the future moves no mark: what is said until then would be lost.
-        past = [one for one in _ids(found) if one <= int(id_at(now + _AHEAD))]
+        past = [one for one in _ids(found) if one <= int(build_id_at(now + _AHEAD))]
         marks[channel] = str(max([int(mark), *past]))
         rest = channels[channels.index(channel) + 1 :]
         again = len(found) == PAGE and marks[channel] != mark
         following = channel if again else rest[0] if rest else ""
         going_on = {"marks": marks, "channel": following, "began": began}
-        return Portion(items, going_on, bool(following), _note(found))
+        return ItemBatch(items, going_on, bool(following), _note(found))
 
     return Poll(
         "discord", "New messages in the channels that a connection follows.", read, needs="channels"
     )
 
 
-def channels_of(settings: Mapping[str, Any]) -> list[str]:
+def read_channels(settings: Mapping[str, Any]) -> list[str]:
     """The ids of the channels that a connection follows."""
     told = settings.get("channels")
     listed = isinstance(told, Sequence) and not isinstance(told, str)
@@ -123,7 +141,7 @@ def channels_of(settings: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(_AN_ID.findall(text)))[:MOST_CHANNELS]
 
 
-def from_request(request: str, at: datetime) -> Mapping[str, Any]:
+def parse_request(request: str, at: datetime) -> Mapping[str, Any]:
     """The channel of a sentence, which is named by its id."""
     del at
     found = _AN_ID.search(request)
@@ -146,25 +164,25 @@ def from_request(request: str, at: datetime) -> Mapping[str, Any]:
 
 async def _followed(
     ctx: CallContext, discord: Discord, channel: str, mark: str, told_after: str
-) -> tuple[Sequence[Item | Broken], list[Any]]:
+) -> tuple[Sequence[Item | UnreadableItem], list[Any]]:
     """The next messages of a channel; one that is closed to the bot does not hold up the others."""
     try:
         found = await discord.messages(ctx.http, channel, after=mark)
-    except ReconnectNeeded:
+    except ReconnectRequired:
         raise
-    except (Denied, Missing) as problem:
-        return [Broken(f"discord:{channel}", problem)], []
+    except (PermissionDenied, NotFound) as problem:
+        return [UnreadableItem(f"discord:{channel}", problem)], []
     return _pages(channel, found, told_after, newest_first=False), found
 
 
 def _pages(
     channel: str, found: Sequence[Any], told_after: str, *, newest_first: bool
-) -> list[Item | Broken]:
+) -> list[Item | UnreadableItem]:
     """Discord answers the newest first, whichever way it was asked."""
     ordered = found if newest_first else list(reversed(found))
     ref = f"discord:{channel}:unreadable"
     return [
-        read_one(ref, partial(item_of, channel, one, told_after))
+        read_one(ref, partial(build_message_item, channel, one, told_after))
         for one in ordered
         if is_written(one)
     ]

@@ -12,11 +12,15 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from mainspring.contracts.integration import Integration
-from mainspring.contracts.manifest import moved
+from mainspring.contracts.manifest import apply_sign_in_addresses
 from mainspring.integrations.drive.capabilities import create_file
 from mainspring.integrations.drive.client import Drive
 from mainspring.integrations.drive.events import EVENTS
-from mainspring.integrations.drive.sources import files_poll, files_source, texts_poll
+from mainspring.integrations.drive.sources import (
+    build_files_poll,
+    build_files_source,
+    build_texts_poll,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -31,10 +35,13 @@ def integration(addresses: Mapping[str, str]) -> Integration:
         return await drive.account(ctx.http)
 
     return Integration(
-        manifest={**moved(json.loads(text), addresses), "hosts": sorted(drive.hosts)},
+        manifest={
+            **apply_sign_in_addresses(json.loads(text), addresses),
+            "hosts": sorted(drive.hosts),
+        },
         capabilities=(create_file(drive),),
         events=EVENTS,
-        sources=(files_source(drive),),
-        polls=(files_poll(drive), texts_poll(drive)),
+        sources=(build_files_source(drive),),
+        polls=(build_files_poll(drive), build_texts_poll(drive)),
         account=account,
     )

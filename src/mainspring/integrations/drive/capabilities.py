@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
+from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.errors import Finding, Invalid, Problem
-from mainspring.contracts.object_schema import object_schema
-from mainspring.contracts.shown_text import shown_line
+from mainspring.contracts.object_schema import build_object_schema
+from mainspring.contracts.shown_text import format_first_line
 from mainspring.integrations.drive.client import Drive
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def create_file(drive: Drive) -> Capability:
     """The write that makes a file."""
 
     async def create(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        found = findings(arguments)
+        found = find_problems(arguments)
         if found:
             first = found[0]
             raise Invalid(first.detail, code=first.code, findings=found, unsent=True)
@@ -70,13 +70,13 @@ def create_file(drive: Drive) -> Capability:
             effect=Effect.SEND,
             seconds=3.0,
             hosts=drive.hosts,
-            route=Route("drive", drive.hosts, scopes=frozenset({_FILE_SCOPE})),
-            judge=findings,
+            route=ConnectionRoute("drive", drive.hosts, scopes=frozenset({_FILE_SCOPE})),
+            judge=find_problems,
         ),
     )
 
 
-def findings(arguments: Mapping[str, Any]) -> list[Finding]:
+def find_problems(arguments: Mapping[str, Any]) -> list[Finding]:
     """What is wrong with a file that fits its schema."""
     size = len(arguments["content"].encode())
     if size > _CONTENT_BYTES:
@@ -93,15 +93,17 @@ def preview(arguments: Mapping[str, Any]) -> str:
     """What is made where, and how it begins."""
     kind = arguments.get("mime_type", "text/plain")
     what = {f"{_GOOGLE}document": "document", f"{_GOOGLE}spreadsheet": "spreadsheet"}.get(
-        kind, f"file of the type {shown_line(kind, 60)}"
+        kind, f"file of the type {format_first_line(kind, 60)}"
     )
     folder = arguments.get("folder_id")
-    where = f" in the folder {shown_line(folder, 80)}" if folder else ""
-    begins = shown_line(arguments["content"], 150) or "(empty)"
-    return f"Create the {what} “{shown_line(arguments['name'], 120)}” in Drive{where}: {begins}"
+    where = f" in the folder {format_first_line(folder, 80)}" if folder else ""
+    begins = format_first_line(arguments["content"], 150) or "(empty)"
+    return (
+        f"Create the {what} “{format_first_line(arguments['name'], 120)}” in Drive{where}: {begins}"
+    )
 
 
-INPUT: Final = object_schema(
+INPUT: Final = build_object_schema(
     {
         "name": {
             "type": "string",
@@ -148,7 +150,7 @@ INPUT: Final = object_schema(
         ({"name": "a", "content": "", "folder": "x"}, "the folder is given by folder_id"),
     ],
 )
-_OUTPUT: Final = object_schema(
+_OUTPUT: Final = build_object_schema(
     {"file_id": {"type": "string", "description": "Drive's id of the file."}},
     ["file_id"],
     [{"file_id": "1AbCdEfGh"}],

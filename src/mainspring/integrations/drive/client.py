@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from mainspring.contracts.context import Http, HttpRequest, HttpResponse
-from mainspring.contracts.errors import Upstream
-from mainspring.contracts.manifest import base_of
-from mainspring.contracts.provider_answers import Words, malformed, read_object, refused, text_in
+from mainspring.contracts.context import HttpClient, HttpRequest, HttpResponse
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.manifest import resolve_base_address
+from mainspring.contracts.provider_answers import (
+    ProviderErrorReasons,
+    malformed_response_error,
+    parse_refusal,
+    read_object,
+    require_text,
+)
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
 
 NAME: Final = "Google Drive"
@@ -22,7 +28,7 @@ _FILE: Final = (
     "id,name,mimeType,description,owners(displayName,emailAddress),createdTime,modifiedTime,"
     "sharedWithMeTime,webViewLink,size,trashed,parents"
 )
-_WORDS: Final = Words(
+_WORDS: Final = ProviderErrorReasons(
     busy=frozenset(
         {
             "rateLimitExceeded",
@@ -42,7 +48,7 @@ _EVERYWHERE: Final = {"supportsAllDrives": "true", "includeItemsFromAllDrives": 
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class FilePage:
     """One page of files: where the next one begins, or from where changes are told later."""
 
     items: tuple[Mapping[str, Any], ...]
@@ -56,15 +62,15 @@ class Drive:
     """The API at one address."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
-        self._base, pair = base_of(addresses, "drive", "https://www.googleapis.com")
+        self._base, pair = resolve_base_address(addresses, "drive", "https://www.googleapis.com")
         self.hosts = frozenset({pair})
 
-    async def account(self, http: Http) -> str:
+    async def account(self, http: HttpClient) -> str:
         """Whose drive it is."""
         found = await self._get(http, "about", {"fields": "user(emailAddress,displayName)"})
-        return text_in(found.get("user"), "emailAddress", NAME)
+        return require_text(found.get("user"), "emailAddress", NAME)
 
-    async def search(self, http: Http, query: str, most: int, page: str | None) -> Files:
+    async def search(self, http: HttpClient, query: str, most: int, page: str | None) -> FilePage:
         """Files that fit a query in Drive's own language."""
         asked = {
             "q": query,
@@ -74,18 +80,18 @@ class Drive:
             **_EVERYWHERE,
         }
         found = await self._get(http, "files", _paged(asked, page))
-        return Files(
+        return FilePage(
             _objects(found, "files"),
             _optional(found, "nextPageToken"),
             incomplete=found.get("incompleteSearch") is True,
         )
 
-    async def start_token(self, http: Http) -> str:
+    async def start_token(self, http: HttpClient) -> str:
         """From where changes will be told."""
         found = await self._get(http, "changes/startPageToken", {"supportsAllDrives": "true"})
-        return text_in(found, "startPageToken", NAME)
+        return require_text(found, "startPageToken", NAME)
 
-    async def changes(self, http: Http, token: str) -> Files:
+    async def changes(self, http: HttpClient, token: str) -> FilePage:
         """Files that were added or changed since; what was taken away is left out."""
         asked = {
             "pageToken": token,
@@ -97,24 +103,24 @@ class Drive:
         }
         found = await self._get(http, "changes", asked)
         files = [one.get("file") for one in _objects(found, "changes") if not one.get("removed")]
-        return Files(
+        return FilePage(
             tuple(one for one in files if isinstance(one, Mapping)),
             _optional(found, "nextPageToken"),
             _optional(found, "newStartPageToken"),
         )
 
-    async def exported(self, http: Http, file_id: str, kind: str) -> bytes:
+    async def exported(self, http: HttpClient, file_id: str, kind: str) -> bytes:
         """A document of Google as another type of file."""
         path = f"files/{quote(file_id, safe='')}/export"
         return (await self._answer(http, path, {"mimeType": kind}, TEXT_BYTES)).body
 
-    async def content(self, http: Http, file_id: str) -> bytes:
+    async def content(self, http: HttpClient, file_id: str) -> bytes:
         """The bytes of a file."""
         path = f"files/{quote(file_id, safe='')}"
         asked = {"alt": "media", "supportsAllDrives": "true"}
         return (await self._answer(http, path, asked, TEXT_BYTES)).body
 
-    async def made_by(self, http: Http, mark: str) -> str | None:
+    async def made_by(self, http: HttpClient, mark: str) -> str | None:
         """The file that a call has made before, by the mark that it left on it.
 
         That there is none must be certain, or a second one would be made: the search covers shared
@@ -125,20 +131,20 @@ class Drive:
         for _ in range(_MOST_PAGES):
             found = await self.search(http, has, 10, page)
             if found.items:
-                return text_in(found.items[0], "id", NAME)
+                return require_text(found.items[0], "id", NAME)
             page = found.next_page
             if found.incomplete:
                 break
             if page is None:
                 return None
-        raise Upstream(
+        raise UpstreamError(
             f"{INCOMPLETE} Whether the file was made before is not known, so it is not made now.",
             code="drive_incomplete",
             unsent=True,
         )
 
     async def create(
-        self, http: Http, told: Mapping[str, Any], kind: str, content: bytes, boundary: str
+        self, http: HttpClient, told: Mapping[str, Any], kind: str, content: bytes, boundary: str
     ) -> str:
         """Makes a file of its description and its content in one request; answers its id."""
         head = (
@@ -149,13 +155,13 @@ class Drive:
         query = {"uploadType": "multipart", "supportsAllDrives": "true", "fields": "id"}
         kind_of_all = {"Content-Type": f'multipart/related; boundary="{boundary}"'}
         request = self._request("POST", "/upload/drive/v3/files", query, kind_of_all, body)
-        return text_in(read_object(_checked(await http.send(request)), NAME), "id", NAME)
+        return require_text(read_object(_checked(await http.send(request)), NAME), "id", NAME)
 
-    async def _get(self, http: Http, path: str, query: Mapping[str, str]) -> dict[str, Any]:
+    async def _get(self, http: HttpClient, path: str, query: Mapping[str, str]) -> dict[str, Any]:
         return read_object(await self._answer(http, path, query, _BYTES), NAME)
 
     async def _answer(
-        self, http: Http, path: str, query: Mapping[str, str], most: int
+        self, http: HttpClient, path: str, query: Mapping[str, str], most: int
     ) -> HttpResponse:
         request = self._request("GET", f"/drive/v3/{path}", query, most=most)
         return _checked(await http.send(request))
@@ -183,7 +189,7 @@ class Drive:
 
 
 def _checked(response: HttpResponse) -> HttpResponse:
-    problem = refused(response, NAME, _WORDS)
+    problem = parse_refusal(response, NAME, _WORDS)
     if problem is not None:
         raise problem
     return response
@@ -201,5 +207,5 @@ def _optional(found: Mapping[str, Any], name: str) -> str | None:
 def _objects(found: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], ...]:
     value = found.get(name, [])
     if not isinstance(value, list):
-        raise malformed(NAME)
+        raise malformed_response_error(NAME)
     return tuple(one for one in value if isinstance(one, Mapping))

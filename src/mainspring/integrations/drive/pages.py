@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mainspring.contracts.errors import Upstream
-from mainspring.contracts.html_text import text_of_html
-from mainspring.contracts.integration import Broken, Item
-from mainspring.contracts.provider_answers import one_line
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.html_text import extract_html_text
+from mainspring.contracts.integration import Item, UnreadableItem
+from mainspring.contracts.provider_answers import format_one_line
 from mainspring.integrations.drive.client import NAME
 from mainspring.integrations.drive.events import FILE_ADDED, FILE_CHANGED
 
@@ -29,31 +29,31 @@ _TEXT_KINDS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Textual:
+class TextAccess:
     """How the text of a file is had: as an export of a document, or as its own bytes."""
 
     export_as: str | None = None
     too_large: bool = False
 
 
-def ref_of(file_id: str) -> str:
+def build_source_ref(file_id: str) -> str:
     return f"drive:file:{file_id}"
 
 
-def textual(found: Mapping[str, Any]) -> Textual | None:
+def get_text_access(found: Mapping[str, Any]) -> TextAccess | None:
     """Whether a file has text that is read, and how; None for all others."""
     kind = str(found.get("mimeType", ""))
     if found.get("trashed") is True:
         return None
     if kind in _DOCUMENTS:
-        return Textual(_DOCUMENTS[kind])
+        return TextAccess(_DOCUMENTS[kind])
     is_text = kind.startswith("text/") or kind in _TEXT_KINDS
-    return Textual(too_large=size_of(found) > _SMALL) if is_text else None
+    return TextAccess(too_large=read_size(found) > _SMALL) if is_text else None
 
 
-def file_item(
+def build_file_item(
     found: Mapping[str, Any], news_since: datetime | None = None, text: str | None = None
-) -> Item | Broken:
+) -> Item | UnreadableItem:
     """The page of a file; one without an id or a name is broken. Without text it keeps the one
     that it has.
 
@@ -61,16 +61,16 @@ def file_item(
     """
     own, name = found.get("id"), found.get("name")
     if not isinstance(own, str) or not own or not isinstance(name, str):
-        ref = ref_of(own if isinstance(own, str) and own else "unknown")
+        ref = build_source_ref(own if isinstance(own, str) and own else "unknown")
         detail = f"{NAME} told of a file without its id or its name."
-        return Broken(ref, Upstream(detail, code="file_unreadable", retryable=False))
+        return UnreadableItem(ref, UpstreamError(detail, code="file_unreadable", retryable=False))
     told = _frontmatter(found, own)
     event = _event(found, news_since)
     names = ("file_id", "mime_type", "owners", "modified", "web_link")
     return Item(
-        source_ref=ref_of(own),
+        source_ref=build_source_ref(own),
         type="gdrive_file",
-        title=one_line(name, 400) or "(no name)",
+        title=format_one_line(name, 400) or "(no name)",
         body=(text or "")[:_TEXT],
         frontmatter=told,
         event=event,
@@ -81,13 +81,13 @@ def file_item(
     )
 
 
-def text_from(data: bytes, kind: str) -> str:
+def decode_text(data: bytes, kind: str) -> str:
     """The text of a file; what is no text in UTF-8 is marked where it is not."""
     text = data.decode("utf-8-sig", "replace").replace("\x00", "").replace("\r\n", "\n")
-    return (text_of_html(text) if kind == "text/html" else text).strip()
+    return (extract_html_text(text) if kind == "text/html" else text).strip()
 
 
-def size_of(found: Mapping[str, Any]) -> int:
+def read_size(found: Mapping[str, Any]) -> int:
     """Drive writes numbers as text."""
     size = found.get("size")
     return int(size) if isinstance(size, str) and size.isdecimal() and len(size) < 19 else 0
@@ -107,7 +107,7 @@ def _frontmatter(found: Mapping[str, Any], own: str) -> dict[str, Any]:
         "created": _line(found, "createdTime", 40),
         "modified": _line(found, "modifiedTime", 40),
         "web_link": _line(found, "webViewLink", 2_000),
-        "size": size_of(found),
+        "size": read_size(found),
     }
     if _line(found, "description", 2_000):
         told["description"] = _line(found, "description", 2_000)
@@ -119,14 +119,14 @@ def _frontmatter(found: Mapping[str, Any], own: str) -> dict[str, Any]:
 def _event(found: Mapping[str, Any], since: datetime | None) -> str | None:
     if since is None or found.get("trashed") is True:
         return None
-    came = [_moment(found.get(name)) for name in ("createdTime", "sharedWithMeTime")]
+    came = [_parse_timestamp(found.get(name)) for name in ("createdTime", "sharedWithMeTime")]
     if any(one is not None and one >= since for one in came):
         return FILE_ADDED.type
-    changed = _moment(found.get("modifiedTime"))
+    changed = _parse_timestamp(found.get("modifiedTime"))
     return FILE_CHANGED.type if changed is not None and changed >= since else None
 
 
-def _moment(value: Any) -> datetime | None:
+def _parse_timestamp(value: Any) -> datetime | None:
     try:
         found = datetime.fromisoformat(str(value))
     except ValueError:
@@ -136,4 +136,4 @@ def _moment(value: Any) -> datetime | None:
 
 def _line(found: Mapping[str, Any], name: str, most: int) -> str:
     value = found.get(name)
-    return one_line(value, most) if isinstance(value, str) else ""
+    return format_one_line(value, most) if isinstance(value, str) else ""

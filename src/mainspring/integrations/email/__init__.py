@@ -16,7 +16,7 @@ from mainspring.integrations.email.capabilities import SEND_EMAIL
 from mainspring.integrations.email.events import EVENTS
 from mainspring.integrations.email.notify_owner import NOTIFY_OWNER
 from mainspring.integrations.email.offers import SEND
-from mainspring.integrations.email.sources import email_poll, email_source
+from mainspring.integrations.email.sources import build_poll, build_source
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
@@ -28,8 +28,8 @@ def integration(addresses: Mapping[str, str]) -> Integration:
         capabilities=(SEND_EMAIL, NOTIFY_OWNER),
         events=EVENTS,
         offers=(SEND,),
-        sources=(email_source(),),
-        polls=(email_poll(),),
+        sources=(build_source(),),
+        polls=(build_poll(),),
         account=_account,
     )
 

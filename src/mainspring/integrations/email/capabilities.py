@@ -14,12 +14,12 @@ from mainspring.contracts.context import (
     MAIL_FILES,
     MAIL_RECIPIENTS,
     MAIL_SUBJECT,
-    Attachment,
     CallContext,
     Mail,
+    MailAttachment,
 )
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.shown_text import shown_line, visible
+from mainspring.contracts.shown_text import escape_invisible, format_first_line
 
 _TEXT = 500_000
 _SHOWN_RECIPIENTS = 3
@@ -57,7 +57,7 @@ async def _send(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-def _attachments(arguments: Mapping[str, Any]) -> Iterator[Attachment]:
+def _attachments(arguments: Mapping[str, Any]) -> Iterator[MailAttachment]:
     for place, one in enumerate(arguments.get("attachments", ())):
         try:
             content = base64.b64decode(one["content_base64"], validate=True)
@@ -70,20 +70,20 @@ def _attachments(arguments: Mapping[str, Any]) -> Iterator[Attachment]:
                 findings=[Finding(where, detail, "mail_files")],
             ) from None
         kind = one.get("mime_type") or mimetypes.guess_type(one["filename"])[0]
-        yield Attachment(one["filename"], content, kind or "application/octet-stream")
+        yield MailAttachment(one["filename"], content, kind or "application/octet-stream")
 
 
 def _named(arguments: Mapping[str, Any]) -> list[str]:
-    hidden = [f"{visible(one)} (bcc)" for one in arguments.get("bcc", ())]
-    return [*map(visible, (*arguments["to"], *arguments.get("cc", ()))), *hidden]
+    hidden = [f"{escape_invisible(one)} (bcc)" for one in arguments.get("bcc", ())]
+    return [*map(escape_invisible, (*arguments["to"], *arguments.get("cc", ()))), *hidden]
 
 
 def _beside(arguments: Mapping[str, Any]) -> str:
     """What a reader may see or do that its text does not tell."""
     back = arguments.get("reply_to")
     html = arguments.get("html")
-    return (f" (answers go to {visible(back)})" if back else "") + (
-        f" (and as HTML: {shown_line(html)})" if html else ""
+    return (f" (answers go to {escape_invisible(back)})" if back else "") + (
+        f" (and as HTML: {format_first_line(html)})" if html else ""
     )
 
 
@@ -92,7 +92,9 @@ def _everybody(arguments: Mapping[str, Any]) -> list[str]:
 
 
 def _with_files(arguments: Mapping[str, Any]) -> str:
-    names = [shown_line(str(one["filename"]), 60) for one in arguments.get("attachments", ())]
+    names = [
+        format_first_line(str(one["filename"]), 60) for one in arguments.get("attachments", ())
+    ]
     return f" with {', '.join(names)}" if names else ""
 
 
@@ -102,7 +104,7 @@ def preview(arguments: Mapping[str, Any]) -> str:
     named = ", ".join(everybody[:_SHOWN_RECIPIENTS])
     more = len(everybody) - _SHOWN_RECIPIENTS
     others = f" and {more} more" if more > 0 else ""
-    subject, text = visible(arguments["subject"]), shown_line(arguments["text"])
+    subject, text = escape_invisible(arguments["subject"]), format_first_line(arguments["text"])
     said = f"Send to {named}{others}{_with_files(arguments)} “{subject}”: {text}"
     return said + _beside(arguments)
 

@@ -7,25 +7,25 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from mainspring.contracts.context import RawMail
-from mainspring.contracts.errors import Upstream
-from mainspring.contracts.integration import Broken, Item
-from mainspring.contracts.mime_text import MailRead, read_mail
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.integration import Item, UnreadableItem
+from mainspring.contracts.mime_text import ParsedMail, read_mail
 
 MESSAGE_RECEIVED: Final = "email.message_received"
 _TITLE: Final = 200
 _LISTED: Final = 50
 
 
-def item_of(
-    uidvalidity: int, raw: RawMail, is_news: Callable[[MailRead], bool] = lambda _: True
-) -> Item | Broken:
+def build_mail_item(
+    uidvalidity: int, raw: RawMail, is_news: Callable[[ParsedMail], bool] = lambda _: True
+) -> Item | UnreadableItem:
     """The page of one mail, or why there is none; what is no news is not told."""
     try:
         mail = read_mail(raw.data)
     except ValueError as error:
-        return Broken(
+        return UnreadableItem(
             f"email:{uidvalidity}:{raw.uid}",
-            Upstream(str(error), code="email_unreadable", retryable=False),
+            UpstreamError(str(error), code="email_unreadable", retryable=False),
         )
     tells = is_news(mail)
     received = None if mail.date is None else mail.date.isoformat()
@@ -41,7 +41,7 @@ def item_of(
     if received is not None:
         payload["sent_at"] = received
     return Item(
-        source_ref=source_ref(mail),
+        source_ref=build_source_ref(mail),
         type="email",
         title=mail.subject[:_TITLE] or f"Mail of {mail.sender or 'somebody'}"[:_TITLE],
         body=body,
@@ -51,7 +51,7 @@ def item_of(
     )
 
 
-def source_ref(mail: MailRead) -> str:
+def build_source_ref(mail: ParsedMail) -> str:
     """The name of a mail that stays, also when the mailbox counts anew.
 
     A sender chooses the Message-ID, also one that somebody has used before. So what the mail says
@@ -64,7 +64,7 @@ def source_ref(mail: MailRead) -> str:
     return f"email:{mail.message_id}:{mark}" if mail.message_id else f"email:{mark}"
 
 
-def _frontmatter(mail: MailRead, received: str | None) -> dict[str, Any]:
+def _frontmatter(mail: ParsedMail, received: str | None) -> dict[str, Any]:
     told: dict[str, Any] = {
         "from": mail.sender[:1_000],
         "to": [one[:500] for one in mail.to[:_LISTED]],

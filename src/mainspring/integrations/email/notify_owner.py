@@ -10,8 +10,8 @@ from typing import Any
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import CallContext, Mail
-from mainspring.contracts.errors import Missing
-from mainspring.contracts.shown_text import shown_line, visible
+from mainspring.contracts.errors import NotFound
+from mainspring.contracts.shown_text import escape_invisible, format_first_line
 
 _SUBJECT = 200
 _TEXT = 10_000
@@ -20,7 +20,7 @@ _TEXT = 10_000
 async def _notify(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
     owner = await ctx.owner_address()
     if owner is None:
-        raise Missing(
+        raise NotFound(
             "The owner has no verified address for mail, so there is nobody to mail this to.",
             code="owner_mail_missing",
             suggestion="The owner sets and verifies an email on the page under Settings, or with "
@@ -33,7 +33,7 @@ async def _notify(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, A
 
 
 def _preview(arguments: Mapping[str, Any]) -> str:
-    subject, text = visible(arguments["subject"]), shown_line(arguments["text"])
+    subject, text = escape_invisible(arguments["subject"]), format_first_line(arguments["text"])
     return f"Mail to the owner “{subject}”: {text}"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.contracts.integration import Offer
+from mainspring.contracts.integration import WriteOffer
 from mainspring.integrations.email.capabilities import SEND_EMAIL
 
 _SHOWN_THREAD: Final = 60
@@ -49,6 +49,6 @@ def _schema() -> dict[str, Any]:
     }
 
 
-SEND: Final = Offer(
+SEND: Final = WriteOffer(
     SEND_EMAIL.id, _schema(), _arguments, _note, editable=("to", "cc", "bcc", "subject", "body")
 )

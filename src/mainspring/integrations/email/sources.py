@@ -17,11 +17,18 @@ from functools import partial
 from typing import Any, Final
 
 from mainspring.contracts.context import CallContext, Mailbox
-from mainspring.contracts.errors import Upstream
-from mainspring.contracts.integration import MOST_FETCHED, Broken, Item, Poll, Portion, Source
-from mainspring.contracts.mime_text import MailRead
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.integration import (
+    MOST_FETCHED,
+    Item,
+    ItemBatch,
+    Poll,
+    Source,
+    UnreadableItem,
+)
+from mainspring.contracts.mime_text import ParsedMail
 from mainspring.contracts.one_by_one import read_one
-from mainspring.integrations.email.letters import item_of
+from mainspring.integrations.email.letters import build_mail_item
 
 # As much as is read of one mail: its text stands before its files.
 MOST_BYTES: Final = 1_048_576
@@ -65,14 +72,14 @@ INPUT: Final[dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class NewMailFilter:
     """Which mails are told: those that came later than an old number, or since a moment."""
 
     old: int = sys.maxsize
     # None: of the old ones nothing is news.
     since: datetime | None = None
 
-    def has(self, uid: int, mail: MailRead) -> bool:
+    def has(self, uid: int, mail: ParsedMail) -> bool:
         """One that does not say when it was sent has just been sent."""
         late = self.since is not None and (mail.date is None or mail.date >= self.since)
         return uid > self.old or late
@@ -82,23 +89,23 @@ class News:
         return {"old": self.old, "news_since": self.since and self.since.isoformat()}
 
 
-def email_source() -> Source:
+def build_source() -> Source:
     """The source over the mailbox of a connection."""
-    return Source("email", INPUT, _read, from_request)
+    return Source("email", INPUT, _read, parse_request)
 
 
-def email_poll() -> Poll:
+def build_poll() -> Poll:
     """The poll over the mailbox of a connection."""
     return Poll("email", "New mails in the folder of a mailbox.", _poll)
 
 
-def from_request(request: str, at: datetime) -> Mapping[str, Any]:
+def parse_request(request: str, at: datetime) -> Mapping[str, Any]:
     """A sentence is what is searched for."""
     del at
     return {"query": request}
 
 
-def terms_of(query: str | None) -> list[tuple[str, str]]:
+def parse_search_terms(query: str | None) -> list[tuple[str, str]]:
     """What is searched for, and where: words anywhere, or from:, to:, cc:, subject: and body:."""
     found = []
     for place, quoted, plain in _TERM.findall(query or ""):
@@ -110,7 +117,7 @@ def terms_of(query: str | None) -> list[tuple[str, str]]:
 
 async def _read(
     ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-) -> Portion:
+) -> ItemBatch:
     limit = int(given.get("limit", _USUAL))
     async with ctx.mailbox() as box:
         left = list((cursor or {}).get("left", ()))
@@ -118,26 +125,26 @@ async def _read(
             since = given.get("since")
             uids = await box.search(
                 since=date.fromisoformat(since) if since else None,
-                terms=terms_of(given.get("query")),
+                terms=parse_search_terms(given.get("query")),
             )
             left = list(reversed(uids))[:limit]
         now, left = left[:PORTION], left[PORTION:]
-        fresh = News(since=ctx.clock.now() - _FRESH)
+        fresh = NewMailFilter(since=ctx.clock.now() - _FRESH)
         items = await _mails(box, now, fresh)
         going_on = {"uidvalidity": box.uidvalidity, "left": left}
-    return Portion(items, going_on if left else None, bool(left))
+    return ItemBatch(items, going_on if left else None, bool(left))
 
 
 async def _poll(
     ctx: CallContext, settings: Mapping[str, Any], cursor: Mapping[str, Any] | None
-) -> Portion:
+) -> ItemBatch:
     del settings
     async with ctx.mailbox() as box:
         counted = cursor is not None and cursor.get("uidvalidity") == box.uidvalidity
         if cursor is not None and counted:
             after = int(cursor.get("uid", 0))
             uids = await box.search(after=after)
-            news = News(int(cursor.get("old", 0)), _moment(cursor.get("news_since")))
+            news = NewMailFilter(int(cursor.get("old", 0)), _moment(cursor.get("news_since")))
         else:
             after = 0
             uids = await box.search(since=(ctx.clock.now() - _FIRST_LOOK).date())
@@ -145,7 +152,7 @@ async def _poll(
                 after = await _last(box)
             # What a first look finds was there before; later, what came since the last one is news.
             seen = _moment((cursor or {}).get("seen_at"))
-            news = News(max(uids, default=0), None if seen is None else seen - _FRESH)
+            news = NewMailFilter(max(uids, default=0), None if seen is None else seen - _FRESH)
         now, left = uids[:PORTION], uids[PORTION:]
         items = await _mails(box, now, news)
         going_on: dict[str, Any] = {
@@ -157,7 +164,7 @@ async def _poll(
         going_on |= news.as_cursor()
     anew = cursor is not None and not counted
     note = "The mailbox counts its mails anew, so the last days were read again." if anew else None
-    return Portion(items, going_on, bool(left), note)
+    return ItemBatch(items, going_on, bool(left), note)
 
 
 async def _last(box: Mailbox) -> int:
@@ -165,21 +172,23 @@ async def _last(box: Mailbox) -> int:
     return box.last_uid or max(await box.search(), default=0)
 
 
-async def _mails(box: Mailbox, uids: Sequence[int], news: News) -> list[Item | Broken]:
+async def _mails(
+    box: Mailbox, uids: Sequence[int], news: NewMailFilter
+) -> list[Item | UnreadableItem]:
     """One that the server does not hand over does not hold up the others."""
-    found: list[Item | Broken] = []
+    found: list[Item | UnreadableItem] = []
     for uid in uids:
         ref = f"email:{box.uidvalidity}:{uid}"
         try:
             raw = await box.fetch(uid, MOST_BYTES)
-        except Upstream as problem:
+        except UpstreamError as problem:
             if problem.code != _NOT_GIVEN:
                 raise
-            found.append(Broken(ref, problem))
+            found.append(UnreadableItem(ref, problem))
             continue
         if raw is not None:
             # To take a large mail apart would hold up everybody else.
-            read = partial(item_of, box.uidvalidity, raw, partial(news.has, uid))
+            read = partial(build_mail_item, box.uidvalidity, raw, partial(news.has, uid))
             found.append(await asyncio.to_thread(read_one, ref, read))
     return found
 

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from importlib import resources
 
 from mainspring.contracts.integration import Integration
-from mainspring.contracts.manifest import moved
-from mainspring.integrations.github.adapters import repository_rows
-from mainspring.integrations.github.capabilities import comment, open_issue
+from mainspring.contracts.manifest import apply_sign_in_addresses
+from mainspring.integrations.github.adapters import build_repository_adapter
+from mainspring.integrations.github.capabilities import build_comment_capability, open_issue
 from mainspring.integrations.github.client import GitHub
 from mainspring.integrations.github.events import EVENTS
-from mainspring.integrations.github.polls import watched_issues, watched_releases
-from mainspring.integrations.github.sources import searched
+from mainspring.integrations.github.polls import build_issues_poll, build_releases_poll
+from mainspring.integrations.github.sources import build_search_source
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
@@ -25,11 +25,14 @@ def integration(addresses: Mapping[str, str]) -> Integration:
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     github = GitHub(addresses)
     return Integration(
-        manifest={**moved(json.loads(manifest), addresses), "hosts": sorted(github.hosts)},
-        capabilities=(open_issue(github), comment(github)),
+        manifest={
+            **apply_sign_in_addresses(json.loads(manifest), addresses),
+            "hosts": sorted(github.hosts),
+        },
+        capabilities=(open_issue(github), build_comment_capability(github)),
         events=EVENTS,
-        sources=(searched(github),),
-        polls=(watched_issues(github), watched_releases(github)),
-        adapters=(repository_rows(github),),
+        sources=(build_search_source(github),),
+        polls=(build_issues_poll(github), build_releases_poll(github)),
+        adapters=(build_repository_adapter(github),),
         account=github.account,
     )

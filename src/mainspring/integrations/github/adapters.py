@@ -13,17 +13,17 @@ from typing import Any, Final
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import TooLarge
 from mainspring.contracts.integration import Adapter, Operation
-from mainspring.contracts.object_schema import object_schema
-from mainspring.integrations.github.client import GitHub, in_repository
-from mainspring.integrations.github.names import OWNER, REPO, normal_ref
+from mainspring.contracts.object_schema import build_object_schema
+from mainspring.integrations.github.client import GitHub, build_repository_path
+from mainspring.integrations.github.names import OWNER, REPO, normalize_repository_ref
 from mainspring.integrations.github.reading import (
-    commit_row,
+    build_commit_row,
+    build_pr_row,
+    build_rows,
     issue_row,
-    pr_row,
     release_row,
-    rows_of,
 )
-from mainspring.integrations.github.refusals import Asked
+from mainspring.integrations.github.refusals import RequestSubject
 
 MOST_ROWS: Final = 5_000
 # A history has no end that anybody waits for.
@@ -31,7 +31,7 @@ USUAL_COMMITS: Final = 250
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _OperationSpec:
     """One operation, as a line of the table below."""
 
     name: str
@@ -46,7 +46,7 @@ class _Told:
 
 
 _REF: Final[dict[str, Any]] = {
-    **object_schema(
+    **build_object_schema(
         {"owner": OWNER, "repo": REPO, "name": {**REPO, "description": "The same as repo."}},
         ["owner"],
         [{"owner": "octo", "repo": "hello"}, {"owner": "octo", "name": "hello"}],
@@ -150,28 +150,28 @@ _COMMIT_COLUMNS: Final[dict[str, str]] = {
 # Each operation: its name, what it brings, its parameters and columns, where it is read and how
 # an entry becomes a row, how many come at once (an entry of GitHub's is large), what is always
 # asked for, and how many come where no limit is set (none said: all).
-_OPERATIONS: Final[tuple[_Told, ...]] = (
-    _Told(
+_OPERATIONS: Final[tuple[_OperationSpec, ...]] = (
+    _OperationSpec(
         "list_open_prs",
         "The open pull requests.",
         _PR_PARAMS,
         _PR_COLUMNS,
         "pulls",
-        pr_row,
+        build_pr_row,
         15,
         {"state": "open"},
     ),
-    _Told(
+    _OperationSpec(
         "list_prs",
         "All pull requests, or those of one state.",
         {"state": _STATE, **_PR_PARAMS},
         _PR_COLUMNS,
         "pulls",
-        pr_row,
+        build_pr_row,
         15,
         {"state": "all"},
     ),
-    _Told(
+    _OperationSpec(
         "list_open_issues",
         "The open issues, without pull requests.",
         _ISSUE_PARAMS,
@@ -181,7 +181,7 @@ _OPERATIONS: Final[tuple[_Told, ...]] = (
         50,
         {"state": "open"},
     ),
-    _Told(
+    _OperationSpec(
         "list_issues",
         "All issues, or those of one state, without pull requests.",
         {"state": _STATE, **_ISSUE_PARAMS},
@@ -191,7 +191,7 @@ _OPERATIONS: Final[tuple[_Told, ...]] = (
         50,
         {"state": "all"},
     ),
-    _Told(
+    _OperationSpec(
         "list_releases",
         "The releases.",
         {"limit": _LIMIT},
@@ -200,54 +200,54 @@ _OPERATIONS: Final[tuple[_Told, ...]] = (
         release_row,
         15,
     ),
-    _Told(
+    _OperationSpec(
         "list_commits",
         f"The newest commits of a branch: {USUAL_COMMITS}, or as many as limit says.",
         _COMMIT_PARAMS,
         _COMMIT_COLUMNS,
         "commits",
-        commit_row,
+        build_commit_row,
         50,
         usual=USUAL_COMMITS,
     ),
 )
 
 
-def repository_rows(github: GitHub) -> Adapter:
+def build_repository_adapter(github: GitHub) -> Adapter:
     """The adapter over one GitHub."""
     return Adapter(
         kind="github",
         description="A repository at GitHub: its pull requests, issues, releases and commits.",
         ref_schema=_REF,
-        normal=normal_ref,
+        normal=normalize_repository_ref,
         connection="used",
         operations=tuple(_operation(github, told) for told in _OPERATIONS),
     )
 
 
-def _operation(github: GitHub, told: _Told) -> Operation:
+def _operation(github: GitHub, told: _OperationSpec) -> Operation:
     async def read(
         ctx: CallContext, ref: Mapping[str, Any], params: Mapping[str, Any]
     ) -> Sequence[Mapping[str, Any]]:
-        owner, repo = normal_ref(ref).values()
+        owner, repo = normalize_repository_ref(ref).values()
         most = int(params.get("limit", told.usual or MOST_ROWS))
         found, more = await github.listed(
             ctx,
-            in_repository(owner, repo, told.part),
+            build_repository_path(owner, repo, told.part),
             {**told.fixed, **_query(params)},
             told.size,
             most,
-            Asked(f"{owner}/{repo}"),
+            RequestSubject(f"{owner}/{repo}"),
         )
         if more and "limit" not in params and not told.usual:
             raise _too_many(f"{owner}/{repo}")
-        return rows_of(found, told.row)
+        return build_rows(found, told.row)
 
     wrong = [({"limit": 0}, "none at all"), ({"no_such": 1}, "nobody knows this one")]
     return Operation(
         f"github.{told.name}",
         told.says,
-        object_schema(told.params, [], [{}, {"limit": 100}], wrong),
+        build_object_schema(told.params, [], [{}, {"limit": 100}], wrong),
         read,
         told.columns,
     )

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
+from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.provider_answers import malformed
-from mainspring.contracts.shown_text import shown_line
-from mainspring.integrations.github.client import GitHub, in_repository
-from mainspring.integrations.github.refusals import NAME, Asked
+from mainspring.contracts.provider_answers import malformed_response_error
+from mainspring.contracts.shown_text import format_first_line
+from mainspring.integrations.github.client import GitHub, build_repository_path
+from mainspring.integrations.github.refusals import NAME, RequestSubject
 from mainspring.integrations.github.schemas import (
     COMMENT_INPUT,
     COMMENT_OUTPUT,
@@ -31,12 +31,12 @@ def open_issue(github: GitHub) -> Capability:
     async def opened(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         owner, repo = arguments["owner"], arguments["repo"]
         sent = {key: arguments[key] for key in _ISSUE if key in arguments}
-        path = in_repository(owner, repo, "issues")
-        found = await github.post(ctx, path, sent, Asked(f"{owner}/{repo}"))
+        path = build_repository_path(owner, repo, "issues")
+        found = await github.post(ctx, path, sent, RequestSubject(f"{owner}/{repo}"))
         number, url = found.get("number"), found.get("html_url")
         if not isinstance(number, int) or not isinstance(url, str):
-            raise malformed(NAME)
-        return {"issue_number": number, "url": url, "left_out": left_out(sent, found)}
+            raise malformed_response_error(NAME)
+        return {"issue_number": number, "url": url, "left_out": list_dropped(sent, found)}
 
     return Capability(
         id="github.open_issue",
@@ -57,17 +57,17 @@ def open_issue(github: GitHub) -> Capability:
     )
 
 
-def comment(github: GitHub) -> Capability:
+def build_comment_capability(github: GitHub) -> Capability:
     """The capability over one GitHub."""
 
     async def commented(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         owner, repo, number = (arguments[key] for key in ("owner", "repo", "number"))
-        path = in_repository(owner, repo, "issues", str(number), "comments")
-        asked = Asked(f"{owner}/{repo}#{number}")
+        path = build_repository_path(owner, repo, "issues", str(number), "comments")
+        asked = RequestSubject(f"{owner}/{repo}#{number}")
         found = await github.post(ctx, path, {"body": arguments["body"]}, asked)
         named, url = found.get("id"), found.get("html_url")
         if not isinstance(named, int) or not isinstance(url, str):
-            raise malformed(NAME)
+            raise malformed_response_error(NAME)
         return {"issue_number": number, "comment_id": named, "url": url}
 
     return Capability(
@@ -92,21 +92,21 @@ def comment(github: GitHub) -> Capability:
 def issue_preview(arguments: Mapping[str, Any]) -> str:
     """Which issue will be opened where, in one line."""
     place = f"{arguments['owner']}/{arguments['repo']}"
-    line = f"Open an issue in {place} at GitHub: {shown_line(arguments['title'], _SHOWN)}"
+    line = f"Open an issue in {place} at GitHub: {format_first_line(arguments['title'], _SHOWN)}"
     for name, words in (("labels", "labelled"), ("assignees", "assigned to")):
         if arguments.get(name):
-            line += f", {words} {shown_line(', '.join(arguments[name]), 60)}"
-    body = shown_line(arguments.get("body", ""), _SHOWN)
+            line += f", {words} {format_first_line(', '.join(arguments[name]), 60)}"
+    body = format_first_line(arguments.get("body", ""), _SHOWN)
     return f"{line} — {body}" if body else line
 
 
 def comment_preview(arguments: Mapping[str, Any]) -> str:
     """What will be said where, in one line."""
     place = f"{arguments['owner']}/{arguments['repo']}#{arguments['number']}"
-    return f"Comment on {place} at GitHub: {shown_line(arguments['body'], _SHOWN)}"
+    return f"Comment on {place} at GitHub: {format_first_line(arguments['body'], _SHOWN)}"
 
 
-def left_out(sent: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+def list_dropped(sent: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
     """Labels and people that GitHub dropped: it does so silently where an account may not."""
     taken = {name.lower() for key in ("labels", "assignees") for name in _names(found.get(key))}
     asked = [*sent.get("labels", ()), *sent.get("assignees", ())]
@@ -127,5 +127,5 @@ def _sends(github: GitHub) -> Annotations:
         effect=Effect.SEND,
         seconds=2.0,
         hosts=github.hosts,
-        route=Route("github", github.hosts, "needed", scopes=frozenset({"repo"})),
+        route=ConnectionRoute("github", github.hosts, "needed", scopes=frozenset({"repo"})),
     )

@@ -15,11 +15,11 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 import orjson
 
 from mainspring.contracts.context import CallContext, HttpRequest, HttpResponse
-from mainspring.contracts.errors import Problem, Upstream
-from mainspring.contracts.manifest import base_of
-from mainspring.contracts.provider_answers import malformed, read_json
+from mainspring.contracts.errors import Problem, UpstreamError
+from mainspring.contracts.manifest import resolve_base_address
+from mainspring.contracts.provider_answers import malformed_response_error, read_json
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
-from mainspring.integrations.github.refusals import NAME, Asked, refusal
+from mainspring.integrations.github.refusals import NAME, RequestSubject, parse_github_error
 
 USUAL: Final = "https://api.github.com"
 VERSION: Final = "2022-11-28"
@@ -35,7 +35,7 @@ _ETAG: Final = re.compile(r'(W/)?"[\x21\x23-\x7e]{1,200}"')
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GitHubResponse:
     """What a question brought: its value, where its list goes on, and its mark."""
 
     value: Any
@@ -49,15 +49,15 @@ class GitHub:
     """GitHub's API at one address."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
-        self._base, host = base_of(addresses, "github", USUAL)
+        self._base, host = resolve_base_address(addresses, "github", USUAL)
         self.hosts = frozenset({host})
 
     async def account(self, ctx: CallContext) -> str:
         """The login of whoever is connected."""
-        found = (await self.get(ctx, "/user", {}, Asked("this account"))).value
+        found = (await self.get(ctx, "/user", {}, RequestSubject("this account"))).value
         login = found.get("login") if isinstance(found, dict) else None
         if not isinstance(login, str) or not login:
-            raise malformed(NAME)
+            raise malformed_response_error(NAME)
         return login
 
     async def get(
@@ -65,9 +65,9 @@ class GitHub:
         ctx: CallContext,
         path: str,
         query: Mapping[str, str],
-        asked: Asked,
+        asked: RequestSubject,
         etag: str | None = None,
-    ) -> Answer:
+    ) -> GitHubResponse:
         """One answer; an unchanged one has no value. A page that is too large comes smaller."""
         url = self._base + path + (f"?{urlencode(query)}" if query else "")
         return await self._fitting(ctx, url, asked, etag)
@@ -79,7 +79,7 @@ class GitHub:
         query: Mapping[str, str],
         size: int,
         most: int,
-        asked: Asked,
+        asked: RequestSubject,
     ) -> tuple[list[Any], bool]:
         """A list to its end, or to the most that is wanted; and whether there was more."""
         found: list[Any] = []
@@ -90,13 +90,13 @@ class GitHub:
                 break
             answer = await self._fitting(ctx, url, asked)
             if not isinstance(answer.value, list):
-                raise malformed(NAME)
+                raise malformed_response_error(NAME)
             found += answer.value
             url = answer.next
         return found[:most], url is not None or len(found) > most
 
     async def post(
-        self, ctx: CallContext, path: str, body: Mapping[str, Any], asked: Asked
+        self, ctx: CallContext, path: str, body: Mapping[str, Any], asked: RequestSubject
     ) -> dict[str, Any]:
         """Writes something; a place that has moved is told and not followed."""
         response = await ctx.http.send(
@@ -113,24 +113,26 @@ class GitHub:
         )
         found = _checked(ctx, response, asked)
         if not isinstance(found, dict):
-            raise malformed(NAME)
+            raise malformed_response_error(NAME)
         return found
 
     async def _fitting(
-        self, ctx: CallContext, url: str, asked: Asked, etag: str | None = None
-    ) -> Answer:
+        self, ctx: CallContext, url: str, asked: RequestSubject, etag: str | None = None
+    ) -> GitHubResponse:
         """The answer, in smaller pages where it is too large for the way out."""
         while True:
             try:
                 return await self._got(ctx, url, asked, etag)
-            except Upstream as error:
+            except UpstreamError as error:
                 smaller = _smaller(url) if error.code == "response_too_large" else None
                 if smaller is None:
                     raise
                 # The mark was given for pages of the other size.
                 url, etag = smaller, None
 
-    async def _got(self, ctx: CallContext, url: str, asked: Asked, etag: str | None) -> Answer:
+    async def _got(
+        self, ctx: CallContext, url: str, asked: RequestSubject, etag: str | None
+    ) -> GitHubResponse:
         headers = _headers(ctx)
         if etag is not None:
             headers["If-None-Match"] = etag
@@ -138,24 +140,24 @@ class GitHub:
             HttpRequest("GET", url, headers, {}, None, _SECONDS, _MOST_BYTES)
         )
         if response.status == 304 and etag is not None:
-            return Answer(None, etag=etag, unchanged=True)
+            return GitHubResponse(None, etag=etag, unchanged=True)
         value = _checked(ctx, response, asked)
-        return Answer(value, self._next(response), mark_of(response.headers))
+        return GitHubResponse(value, self._next(response), mark_of(response.headers))
 
     def _next(self, response: HttpResponse) -> str | None:
         """Where the list goes on; somewhere else would be given the token, so it is refused."""
-        url = next_link(response.headers.get("link", ""))
+        url = parse_next_link(response.headers.get("link", ""))
         if url is not None and not url.startswith(f"{self._base}/"):
-            raise malformed(NAME)
+            raise malformed_response_error(NAME)
         return url
 
 
-def in_repository(owner: str, repo: str, *parts: str) -> str:
+def build_repository_path(owner: str, repo: str, *parts: str) -> str:
     """The path of something in a repository."""
     return "/" + "/".join(quote(part, safe="") for part in ("repos", owner, repo, *parts))
 
 
-def next_link(header: str) -> str | None:
+def parse_next_link(header: str) -> str | None:
     """The address of the next page in a Link header."""
     for found in _LINK.finditer(header):
         rel = _REL.search(found[2])
@@ -164,7 +166,7 @@ def next_link(header: str) -> str | None:
     return None
 
 
-def page_of(url: str | None, usual: tuple[int, int]) -> tuple[int, int]:
+def parse_page(url: str | None, usual: tuple[int, int]) -> tuple[int, int]:
     """The page that an address leads to and its size; what it does not say is as usual."""
     query = dict(parse_qsl(urlsplit(url or "").query))
     said = (query.get("page", ""), query.get("per_page", ""))
@@ -185,7 +187,7 @@ def _smaller(url: str) -> str | None:
     """The same place of a list in pages of half the size; None: one entry alone is too large."""
     split = urlsplit(url)
     query = dict(parse_qsl(split.query))
-    page, size = page_of(url, (1, 1))
+    page, size = parse_page(url, (1, 1))
     if size <= 1:
         return None
     half = size // 2
@@ -208,8 +210,8 @@ def _headers(ctx: CallContext) -> dict[str, str | SecretText]:
     return headers
 
 
-def _checked(ctx: CallContext, response: HttpResponse, asked: Asked) -> Any:
-    problem: Problem | None = refusal(response, asked, ctx.clock.now())
+def _checked(ctx: CallContext, response: HttpResponse, asked: RequestSubject) -> Any:
+    problem: Problem | None = parse_github_error(response, asked, ctx.clock.now())
     if problem is not None:
         raise problem
     return read_json(response, NAME)

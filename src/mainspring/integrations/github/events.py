@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mainspring.contracts.event import EventType
-from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.object_schema import build_object_schema
 
 ISSUE_OPENED: Final = "github.issue_opened"
 PR_OPENED: Final = "github.pr_opened"
@@ -13,7 +13,7 @@ RELEASE_PUBLISHED: Final = "github.release_published"
 
 _TEXT: Final[dict[str, Any]] = {"type": "string"}
 _REPOSITORY: Final[dict[str, Any]] = {**_TEXT, "description": "As owner/repo."}
-_OPENED: Final = object_schema(
+_OPENED: Final = build_object_schema(
     {
         "repository": _REPOSITORY,
         "number": {"type": "integer", "minimum": 1},
@@ -37,7 +37,7 @@ _OPENED: Final = object_schema(
     ],
     [({"repository": "octo/hello", "number": 0}, "numbers begin at one")],
 )
-_PUBLISHED: Final = object_schema(
+_PUBLISHED: Final = build_object_schema(
     {
         "repository": _REPOSITORY,
         "tag": _TEXT,

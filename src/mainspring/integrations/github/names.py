@@ -32,7 +32,7 @@ REPO: Final[dict[str, Any]] = {
 _WRITTEN: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9_-]{0,38})/([A-Za-z0-9._-]{1,100})")
 
 
-def normal_ref(ref: Mapping[str, Any]) -> dict[str, str]:
+def normalize_repository_ref(ref: Mapping[str, Any]) -> dict[str, str]:
     """A reference as owner and repo, however it was written."""
     repo, name = ref.get("repo"), ref.get("name")
     if repo is not None and name is not None and repo != name:
@@ -44,7 +44,7 @@ def normal_ref(ref: Mapping[str, Any]) -> dict[str, str]:
     return {"owner": str(ref["owner"]), "repo": str(name if repo is None else repo)}
 
 
-def watched(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+def read_watched_repositories(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The repositories that a connection names, each once, in their order."""
     text = settings.get(REPOSITORIES) or ""
     found: dict[str, tuple[str, str]] = {}

@@ -14,42 +14,44 @@ from functools import partial
 from typing import Any, Final
 
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Problem, ReconnectNeeded, Upstream
-from mainspring.contracts.integration import Broken, Item, Poll, Portion
+from mainspring.contracts.errors import Problem, ReconnectRequired, UpstreamError
+from mainspring.contracts.integration import Item, ItemBatch, Poll, UnreadableItem
 from mainspring.contracts.one_by_one import read_one
-from mainspring.contracts.provider_answers import malformed
-from mainspring.integrations.github.client import GitHub, in_repository, page_of
-from mainspring.integrations.github.names import REPOSITORIES, watched
-from mainspring.integrations.github.reading import issue_item, moment, release_item
-from mainspring.integrations.github.refusals import NAME, Asked
+from mainspring.contracts.provider_answers import malformed_response_error
+from mainspring.integrations.github.client import GitHub, build_repository_path, parse_page
+from mainspring.integrations.github.names import REPOSITORIES, read_watched_repositories
+from mainspring.integrations.github.reading import issue_item, parse_time, release_item
+from mainspring.integrations.github.refusals import NAME, RequestSubject
 
 # How far back the first look reaches.
 _FIRST: Final = timedelta(days=14)
 _ISSUES: Final = 50
 _RELEASES: Final = 15
 _NOBODY: Final = "No repositories are named in the settings of the connection."
-Place = Mapping[str, Any]
+RepositoryCursor = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class RepositoryPoll:
     """What one look into one repository brought."""
 
-    items: Sequence[Item | Broken]
-    place: Place
+    items: Sequence[Item | UnreadableItem]
+    place: RepositoryCursor
     more: bool = False
 
 
-_LookAt = Callable[[CallContext, str, str, Place], Awaitable[Look]]
+_PollRepository = Callable[[CallContext, str, str, RepositoryCursor], Awaitable[RepositoryPoll]]
 
 
-def watched_issues(github: GitHub) -> Poll:
+def build_issues_poll(github: GitHub) -> Poll:
     """New and changed issues and pull requests."""
 
-    async def look(ctx: CallContext, owner: str, repo: str, place: Place) -> Look:
+    async def look(
+        ctx: CallContext, owner: str, repo: str, place: RepositoryCursor
+    ) -> RepositoryPoll:
         now = ctx.clock.now()
-        began = moment(place.get("began")) or now
-        since = moment(place.get("since")) or now - _FIRST
+        began = parse_time(place.get("began")) or now
+        since = parse_time(place.get("since")) or now - _FIRST
         page, size = _page(place)
         # The mark belongs to exactly this question.
         etag = place.get("etag") if isinstance(place.get("etag"), str) else None
@@ -61,13 +63,13 @@ def watched_issues(github: GitHub) -> Poll:
             "per_page": str(size),
             "page": str(page),
         }
-        path = in_repository(owner, repo, "issues")
-        answer = await github.get(ctx, path, query, Asked(f"{owner}/{repo}"), etag)
+        path = build_repository_path(owner, repo, "issues")
+        answer = await github.get(ctx, path, query, RequestSubject(f"{owner}/{repo}"), etag)
         if answer.unchanged:
-            return Look([], place)
+            return RepositoryPoll([], place)
         entries = answer.value
         if not isinstance(entries, list):
-            raise malformed(NAME)
+            raise malformed_response_error(NAME)
         at = f"github:{owner}/{repo}:{_written(since)}"
         items = [
             read_one(f"{at}:{n}", partial(issue_item, one, f"{at}:{n}", began))
@@ -77,12 +79,12 @@ def watched_issues(github: GitHub) -> Poll:
         then: dict[str, Any] = {"began": _written(began), "since": _latest(entries, since, now)}
         if then["since"] == _written(since):
             # All of them share one moment: that one is gone through page by page.
-            then["page"], then["size"] = page_of(answer.next, (page + more, size))
+            then["page"], then["size"] = parse_page(answer.next, (page + more, size))
             if not more and any(one > now for one in _changes(entries)):
                 # Those of the future stay last: what comes now stands before them.
                 then["page"] = 1
             then |= {"etag": answer.etag} if answer.etag and not more else {}
-        return Look(items, then, more)
+        return RepositoryPoll(items, then, more)
 
     return Poll(
         "issues",
@@ -92,26 +94,28 @@ def watched_issues(github: GitHub) -> Poll:
     )
 
 
-def watched_releases(github: GitHub) -> Poll:
+def build_releases_poll(github: GitHub) -> Poll:
     """New releases."""
 
-    async def look(ctx: CallContext, owner: str, repo: str, place: Place) -> Look:
-        began = moment(place.get("began")) or ctx.clock.now()
+    async def look(
+        ctx: CallContext, owner: str, repo: str, place: RepositoryCursor
+    ) -> RepositoryPoll:
+        began = parse_time(place.get("began")) or ctx.clock.now()
         known = place.get("known") if isinstance(place.get("known"), list) else []
         etag = place.get("etag") if isinstance(place.get("etag"), str) else None
         name = f"{owner}/{repo}"
         answer = await github.get(
             ctx,
-            in_repository(owner, repo, "releases"),
+            build_repository_path(owner, repo, "releases"),
             {"per_page": str(_RELEASES)},
-            Asked(name),
+            RequestSubject(name),
             etag,
         )
         if answer.unchanged:
-            return Look([], place)
+            return RepositoryPoll([], place)
         entries = answer.value
         if not isinstance(entries, list):
-            raise malformed(NAME)
+            raise malformed_response_error(NAME)
         fresh = [one for one in entries if not _passed_over(one, known or ())]
         at = f"github:{name}:releases"
         items = [
@@ -119,7 +123,7 @@ def watched_releases(github: GitHub) -> Poll:
             for n, one in enumerate(fresh)
         ]
         seen = [one["id"] for one in entries if isinstance(one, dict) and _is_out(one)]
-        return Look(items, {"began": _written(began), "known": seen, "etag": answer.etag})
+        return RepositoryPoll(items, {"began": _written(began), "known": seen, "etag": answer.etag})
 
     return Poll(
         "releases",
@@ -130,48 +134,55 @@ def watched_releases(github: GitHub) -> Poll:
     )
 
 
-def _over_all(look: _LookAt) -> Callable[..., Awaitable[Portion]]:
+def _over_all(look: _PollRepository) -> Callable[..., Awaitable[ItemBatch]]:
     """One look into each repository that is due, and where each of them goes on."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
-        named = {f"{owner}/{repo}": (owner, repo) for owner, repo in watched(given)}
+    ) -> ItemBatch:
+        named = {
+            f"{owner}/{repo}": (owner, repo) for owner, repo in read_watched_repositories(given)
+        }
         if not named:
-            return Portion([], cursor, note=_NOBODY)
+            return ItemBatch([], cursor, note=_NOBODY)
         places = _places(cursor, named)
         due = [name for name in _due(cursor) if name in named] or list(named)
-        items: list[Item | Broken] = []
+        items: list[Item | UnreadableItem] = []
         again: list[str] = []
         for count, name in enumerate(due):
             try:
                 one = await look(ctx, *named[name], places.get(name, {}))
-            except ReconnectNeeded:
+            except ReconnectRequired:
                 raise
             except Problem as problem:
-                if isinstance(problem, Upstream) and problem.retryable:
+                if isinstance(problem, UpstreamError) and problem.retryable:
                     if not count:
                         raise
                     return _paused(items, places, [*due[count:], *again], problem)
-                items.append(Broken(f"github:repository:{name}", problem))
+                items.append(UnreadableItem(f"github:repository:{name}", problem))
                 continue
             items += one.items
             places[name] = one.place
             again += [name] if one.more else []
-        return Portion(items, {"places": places, "due": again}, more=bool(again))
+        return ItemBatch(items, {"places": places, "due": again}, more=bool(again))
 
     return read
 
 
 def _paused(
-    items: list[Item | Broken], places: dict[str, Place], due: list[str], problem: Problem
-) -> Portion:
+    items: list[Item | UnreadableItem],
+    places: dict[str, RepositoryCursor],
+    due: list[str],
+    problem: Problem,
+) -> ItemBatch:
     """What was read is kept; the next look begins with the rest."""
     note = f"{problem.detail} {len(due)} repositories are left for the next look."
-    return Portion(items, {"places": places, "due": due}, note=note)
+    return ItemBatch(items, {"places": places, "due": due}, note=note)
 
 
-def _places(cursor: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Place]:
+def _places(
+    cursor: Mapping[str, Any] | None, named: Mapping[str, Any]
+) -> dict[str, RepositoryCursor]:
     """Where each repository goes on; what is not named any more is forgotten."""
     found = (cursor or {}).get("places")
     kept = found if isinstance(found, Mapping) else {}
@@ -183,14 +194,14 @@ def _due(cursor: Mapping[str, Any] | None) -> list[str]:
     return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
 
 
-def _page(place: Place) -> tuple[int, int]:
+def _page(place: RepositoryCursor) -> tuple[int, int]:
     page, size = place.get("page"), place.get("size")
     return (page, size) if isinstance(page, int) and isinstance(size, int) else (1, _ISSUES)
 
 
 def _changes(entries: list[Any]) -> list[datetime]:
     """When entries were changed, as far as they say so."""
-    told = [moment(one.get("updated_at")) for one in entries if isinstance(one, dict)]
+    told = [parse_time(one.get("updated_at")) for one in entries if isinstance(one, dict)]
     return [one for one in told if one is not None]
 
 

@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mainspring.contracts.errors import Upstream
-from mainspring.contracts.integration import Broken, Item
-from mainspring.contracts.provider_answers import one_line
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.integration import Item, UnreadableItem
+from mainspring.contracts.provider_answers import format_one_line
 from mainspring.integrations.github.events import ISSUE_OPENED, PR_OPENED, RELEASE_PUBLISHED
 
 _TITLE: Final = 400
 Row = dict[str, Any]
 
 
-class _Unreadable(ValueError):
+class _UnreadableEntry(ValueError):
     """An entry that is not what GitHub documents; its text says what is missing."""
 
 
@@ -34,7 +34,7 @@ def issue_row(entry: Any) -> Row | None:
     }
 
 
-def pr_row(entry: Any) -> Row:
+def build_pr_row(entry: Any) -> Row:
     """A pull request as a row."""
     return {
         **_numbered(_object(entry)),
@@ -60,14 +60,14 @@ def release_row(entry: Any) -> Row:
     }
 
 
-def commit_row(entry: Any) -> Row:
+def build_commit_row(entry: Any) -> Row:
     """A commit as a row, by the first line of its message."""
     commit = _object(_object(entry).get("commit"))
     sha = _needed(entry, "sha")
     return {
         "id": sha,
         "sha": sha,
-        "message": one_line((_text(commit.get("message")) or "").partition("\n")[0]),
+        "message": format_one_line((_text(commit.get("message")) or "").partition("\n")[0]),
         "author": _text(_inner(commit, "author", "name")),
         "author_login": _text(_inner(entry, "author", "login")),
         "committed_at": _text(_inner(commit, "committer", "date")),
@@ -75,30 +75,30 @@ def commit_row(entry: Any) -> Row:
     }
 
 
-def rows_of(entries: list[Any], row: Any) -> list[Row]:
+def build_rows(entries: list[Any], row: Any) -> list[Row]:
     """All entries as rows."""
     try:
         return [found for entry in entries if (found := row(entry)) is not None]
-    except _Unreadable as error:
+    except _UnreadableEntry as error:
         raise _unreadable(str(error)) from None
 
 
-def issue_item(entry: Any, place: str, told_from: datetime | None = None) -> Item | Broken:
+def issue_item(entry: Any, place: str, told_from: datetime | None = None) -> Item | UnreadableItem:
     """An issue or a pull request as a page; told of where it was opened after a moment."""
     try:
         row = _numbered(_object(entry))
         opened = _needed(entry, "created_at")
-    except _Unreadable as error:
-        return Broken(place, _unreadable(str(error)))
+    except _UnreadableEntry as error:
+        return UnreadableItem(place, _unreadable(str(error)))
     is_pr = "pull_request" in entry
     kind, event = ("pr", PR_OPENED) if is_pr else ("issue", ISSUE_OPENED)
-    repository = repository_of(entry)
+    repository = get_repository_name(entry)
     shown = {key: row[key] for key in _PAYLOAD}
     tells = _is_after(opened, told_from)
     return Item(
         source_ref=f"github:{kind}:{row['id']}",
         type=f"gh_{kind}",
-        title=one_line(row["title"], _TITLE) or f"#{row['number']}",
+        title=format_one_line(row["title"], _TITLE) or f"#{row['number']}",
         body=_text(entry.get("body")) or "",
         frontmatter={"repository": repository, **{k: v for k, v in row.items() if k != "title"}},
         event=event if tells else None,
@@ -108,19 +108,19 @@ def issue_item(entry: Any, place: str, told_from: datetime | None = None) -> Ite
 
 def release_item(
     entry: Any, repository: str, place: str, told_from: datetime | None = None
-) -> Item | Broken:
+) -> Item | UnreadableItem:
     """A published release as a page."""
     try:
         row = release_row(entry)
         published = _needed(entry, "published_at")
-    except _Unreadable as error:
-        return Broken(place, _unreadable(str(error)))
+    except _UnreadableEntry as error:
+        return UnreadableItem(place, _unreadable(str(error)))
     tells = _is_after(published, told_from)
     shown = {key: row[key] for key in _RELEASE_PAYLOAD}
     return Item(
         source_ref=f"github:release:{row['id']}",
         type="gh_release",
-        title=one_line(f"{repository} {row['name']}", _TITLE),
+        title=format_one_line(f"{repository} {row['name']}", _TITLE),
         body=_text(entry.get("body")) or "",
         frontmatter={"repository": repository, **{k: v for k, v in row.items() if k != "draft"}},
         event=RELEASE_PUBLISHED if tells else None,
@@ -128,13 +128,13 @@ def release_item(
     )
 
 
-def repository_of(entry: Mapping[str, Any]) -> str:
+def get_repository_name(entry: Mapping[str, Any]) -> str:
     """owner/repo, which an issue knows only by the address of its repository."""
     parts = (_text(entry.get("repository_url")) or "").rstrip("/").split("/")
     return "/".join(parts[-2:]) if len(parts) > 2 else ""
 
 
-def moment(text: Any) -> datetime | None:
+def parse_time(text: Any) -> datetime | None:
     """A moment as GitHub writes it; None where it is none."""
     try:
         found = datetime.fromisoformat(text)
@@ -148,7 +148,7 @@ _RELEASE_PAYLOAD: Final = ("tag", "name", "url", "author", "prerelease", "publis
 
 
 def _is_after(text: str, told_from: datetime | None) -> bool:
-    at = moment(text)
+    at = parse_time(text)
     return told_from is not None and at is not None and at >= told_from
 
 
@@ -156,7 +156,7 @@ def _numbered(entry: Mapping[str, Any]) -> Row:
     """What issues and pull requests have in common."""
     number = _whole(entry.get("number"))
     if number is None:
-        raise _Unreadable("number")
+        raise _UnreadableEntry("number")
     return {
         "id": _id(entry),
         "number": number,
@@ -174,21 +174,21 @@ def _numbered(entry: Mapping[str, Any]) -> Row:
 
 def _object(entry: Any) -> Mapping[str, Any]:
     if not isinstance(entry, Mapping):
-        raise _Unreadable("everything")
+        raise _UnreadableEntry("everything")
     return entry
 
 
 def _id(entry: Mapping[str, Any]) -> int:
     found = _whole(entry.get("id"))
     if found is None:
-        raise _Unreadable("id")
+        raise _UnreadableEntry("id")
     return found
 
 
 def _needed(entry: Mapping[str, Any], name: str) -> str:
     found = entry.get(name)
     if not isinstance(found, str) or not found:
-        raise _Unreadable(name)
+        raise _UnreadableEntry(name)
     return found
 
 
@@ -213,8 +213,8 @@ def _names(value: Any, field: str) -> list[str]:
     return [one for one in found if isinstance(one, str)]
 
 
-def _unreadable(missing: str) -> Upstream:
-    return Upstream(
+def _unreadable(missing: str) -> UpstreamError:
+    return UpstreamError(
         f"GitHub sent an entry that cannot be read: it lacks {missing}.",
         code="github_entry",
         retryable=False,

@@ -16,21 +16,21 @@ import orjson
 
 from mainspring.contracts.context import HttpResponse
 from mainspring.contracts.errors import (
-    Clash,
-    Denied,
+    Conflict,
     Finding,
     Invalid,
-    Missing,
+    NotFound,
+    PermissionDenied,
     Problem,
-    ReconnectNeeded,
-    Upstream,
+    ReconnectRequired,
+    UpstreamError,
 )
 from mainspring.contracts.provider_answers import (
     LONGEST_PAUSE,
-    one_line,
-    refused,
+    format_one_line,
+    parse_error_detail,
+    parse_refusal,
     retry_after,
-    said,
 )
 
 NAME: Final = "GitHub"
@@ -53,7 +53,7 @@ _MEANS: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestSubject:
     """What a request is about, for the sentences of its problems."""
 
     # Such as octo/hello.
@@ -62,28 +62,30 @@ class Asked:
     fields: Mapping[str, str] = field(default_factory=dict)
 
 
-def refusal(response: HttpResponse, asked: Asked, now: datetime) -> Problem | None:
+def parse_github_error(
+    response: HttpResponse, asked: RequestSubject, now: datetime
+) -> Problem | None:
     """The problem behind an answer; None where it is a success."""
     limited = _limited(response, now)
     if limited is not None:
         return limited
     told = _TOLD.get(response.status)
-    return refused(response, NAME) if told is None else told(response, asked)
+    return parse_refusal(response, NAME) if told is None else told(response, asked)
 
 
-def _limited(response: HttpResponse, now: datetime) -> Upstream | None:
+def _limited(response: HttpResponse, now: datetime) -> UpstreamError | None:
     """Too many requests in an hour, or in a moment: nothing was done."""
     if response.status not in {403, 429}:
         return None
     headers = response.headers
     spent = headers.get("x-ratelimit-remaining", "").strip() == "0"
     pause = retry_after(headers)
-    words = said(response).message.lower()
+    words = parse_error_detail(response).message.lower()
     if not (response.status == 429 or spent or pause is not None or "rate limit" in words):
         return None
     if pause is None and spent:
         pause = _until(headers.get("x-ratelimit-reset", ""), now)
-    return Upstream(
+    return UpstreamError(
         "GitHub asks for a pause: too many requests in a short time.",
         code="provider_busy",
         retry_after=_USUAL_PAUSE if pause is None else pause,
@@ -98,9 +100,9 @@ def _until(reset: str, now: datetime) -> float | None:
     return min(max(float(reset) - now.timestamp(), 0.0) + 1.0, LONGEST_PAUSE)
 
 
-def _moved(response: HttpResponse, asked: Asked) -> Problem:
+def _moved(response: HttpResponse, asked: RequestSubject) -> Problem:
     del response
-    return Clash(
+    return Conflict(
         f"{asked.what} has another name by now, and nothing was written.",
         code="github_moved",
         suggestion="Look at GitHub what it is called now, and write that name.",
@@ -108,22 +110,22 @@ def _moved(response: HttpResponse, asked: Asked) -> Problem:
     )
 
 
-def _unknown(response: HttpResponse, asked: Asked) -> Problem:
+def _unknown(response: HttpResponse, asked: RequestSubject) -> Problem:
     del response, asked
-    return ReconnectNeeded("GitHub does not accept this access any more.", code="github_access")
+    return ReconnectRequired("GitHub does not accept this access any more.", code="github_access")
 
 
-def _forbidden(response: HttpResponse, asked: Asked) -> Problem:
-    words = said(response).message
+def _forbidden(response: HttpResponse, asked: RequestSubject) -> Problem:
+    words = parse_error_detail(response).message
     if response.headers.get("x-github-sso", "").startswith("required"):
-        return Denied(
+        return PermissionDenied(
             f"The organisation of {asked.what} wants its single sign-on to be used first.",
             code="github_single_sign_on",
             suggestion="At GitHub, let this application into that organisation.",
             unsent=True,
         )
     by_app = "not accessible by integration" in words.lower()
-    return Denied(
+    return PermissionDenied(
         f"GitHub does not allow this account to do that in {asked.what}"
         + (f": {words}" if words else "."),
         code="github_forbidden",
@@ -132,9 +134,9 @@ def _forbidden(response: HttpResponse, asked: Asked) -> Problem:
     )
 
 
-def _hidden(response: HttpResponse, asked: Asked) -> Problem:
+def _hidden(response: HttpResponse, asked: RequestSubject) -> Problem:
     del response
-    return Missing(
+    return NotFound(
         f"{asked.what} is not there, or not visible to this account.",
         code="github_not_found",
         suggestion="Check how it is written, and that the connected account may see it.",
@@ -142,25 +144,25 @@ def _hidden(response: HttpResponse, asked: Asked) -> Problem:
     )
 
 
-def _gone(response: HttpResponse, asked: Asked) -> Problem:
-    words = said(response).message
+def _gone(response: HttpResponse, asked: RequestSubject) -> Problem:
+    words = parse_error_detail(response).message
     if "sunset" in response.headers or "deprecation" in response.headers:
-        return Upstream(
+        return UpstreamError(
             "GitHub has retired the version of its API that this installation uses.",
             code="github_version",
             retryable=False,
             suggestion="Update Mainspring.",
             unsent=True,
         )
-    return Missing(
+    return NotFound(
         f"GitHub says that this is gone from {asked.what}" + (f": {words}" if words else "."),
         code="github_gone",
         unsent=True,
     )
 
 
-def _not_valid(response: HttpResponse, asked: Asked) -> Problem:
-    words = said(response).message
+def _not_valid(response: HttpResponse, asked: RequestSubject) -> Problem:
+    words = parse_error_detail(response).message
     return Invalid(
         "GitHub does not accept this" + (f": {words}" if words else "."),
         code="github_invalid",
@@ -169,7 +171,7 @@ def _not_valid(response: HttpResponse, asked: Asked) -> Problem:
     )
 
 
-def _findings(body: bytes, asked: Asked) -> Iterator[Finding]:
+def _findings(body: bytes, asked: RequestSubject) -> Iterator[Finding]:
     """What is wrong with which field, as far as GitHub tells it."""
     try:
         entries = orjson.loads(body).get("errors")
@@ -177,17 +179,17 @@ def _findings(body: bytes, asked: Asked) -> Iterator[Finding]:
         return
     for entry in entries[:_MOST_FINDINGS] if isinstance(entries, list) else [entries]:
         if isinstance(entry, str) and entry:
-            yield Finding("", one_line(entry), "github_invalid")
+            yield Finding("", format_one_line(entry), "github_invalid")
         elif isinstance(entry, Mapping):
             yield _finding(entry, asked)
 
 
-def _finding(entry: Mapping[str, Any], asked: Asked) -> Finding:
+def _finding(entry: Mapping[str, Any], asked: RequestSubject) -> Finding:
     named, code, words = (entry.get(key) for key in ("field", "code", "message"))
     place = named if isinstance(named, str) and _FIELD.fullmatch(named) else ""
     place = asked.fields.get(place, place)
     means = _MEANS.get(code if isinstance(code, str) else "", "is not accepted")
-    detail = one_line(words) if isinstance(words, str) else f"GitHub says that this {means}."
+    detail = format_one_line(words) if isinstance(words, str) else f"GitHub says that this {means}."
     return Finding(f"/{place}" if place else "", detail, "github_invalid")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.object_schema import build_object_schema
 from mainspring.integrations.github.names import OWNER, REPO
 
 # As long as GitHub takes them.
@@ -18,7 +18,7 @@ _NUMBER: Final[dict[str, Any]] = {
     "maximum": 2_147_483_647,
 }
 
-ISSUE_INPUT: Final = object_schema(
+ISSUE_INPUT: Final = build_object_schema(
     {
         "owner": OWNER,
         "repo": REPO,
@@ -67,7 +67,7 @@ ISSUE_INPUT: Final = object_schema(
         ({"owner": "o", "repo": "h", "title": "x", "assignee": "mona"}, "they are assignees"),
     ],
 )
-ISSUE_OUTPUT: Final = object_schema(
+ISSUE_OUTPUT: Final = build_object_schema(
     {
         "issue_number": _NUMBER,
         "url": _URL,
@@ -87,7 +87,7 @@ ISSUE_OUTPUT: Final = object_schema(
     ],
     [({"issue_number": 7}, "an issue that was opened is to be seen somewhere")],
 )
-COMMENT_INPUT: Final = object_schema(
+COMMENT_INPUT: Final = build_object_schema(
     {
         "owner": OWNER,
         "repo": REPO,
@@ -111,7 +111,7 @@ COMMENT_INPUT: Final = object_schema(
         ({"owner": "octo", "repo": "hello", "number": 0, "body": "x"}, "numbers begin at one"),
     ],
 )
-COMMENT_OUTPUT: Final = object_schema(
+COMMENT_OUTPUT: Final = build_object_schema(
     {
         "issue_number": _NUMBER,
         "comment_id": {"type": "integer", "description": "The comment's own number."},

@@ -10,20 +10,20 @@ from typing import Any, Final
 
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.integration import MOST_FETCHED, Portion, Source
-from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.integration import MOST_FETCHED, ItemBatch, Source
+from mainspring.contracts.object_schema import build_object_schema
 from mainspring.contracts.one_by_one import read_one
-from mainspring.contracts.provider_answers import malformed
-from mainspring.integrations.github.client import Answer, GitHub, page_of
+from mainspring.contracts.provider_answers import malformed_response_error
+from mainspring.integrations.github.client import GitHub, GitHubResponse, parse_page
 from mainspring.integrations.github.reading import issue_item
-from mainspring.integrations.github.refusals import NAME, Asked
+from mainspring.integrations.github.refusals import NAME, RequestSubject
 
 _USUAL: Final = 50
 _PAGE: Final = 50
 # GitHub accepts 256 characters, and a query that names no kind gets one appended.
 _MOST_QUERY: Final = 256 - len(" is:issue")
 _INCOMPLETE: Final = "GitHub took too long to look everywhere, so some may be missing."
-INPUT: Final = object_schema(
+INPUT: Final = build_object_schema(
     {
         "query": {
             "type": "string",
@@ -53,12 +53,12 @@ INPUT: Final = object_schema(
 )
 
 
-def searched(github: GitHub) -> Source:
+def build_search_source(github: GitHub) -> Source:
     """The source over one GitHub."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
+    ) -> ItemBatch:
         limit = int(given.get("limit", _USUAL))
         if not isinstance((cursor or {}).get("places"), list):
             # A cursor of an earlier version: the search begins anew.
@@ -72,14 +72,14 @@ def searched(github: GitHub) -> Source:
             entries += found.value["items"]
             cut = cut or found.value.get("incomplete_results") is True
             if found.next is not None:
-                following.append([kind, *page_of(found.next, (page + 1, size))])
+                following.append([kind, *parse_page(found.next, (page + 1, size))])
         if not _KIND.search(given["query"]):
             entries.sort(key=_changed_at, reverse=True)
         wanted = entries[: limit - brought]
         at = [f"github:search:{brought + n}" for n in range(len(wanted))]
         brought += len(wanted)
         more = bool(following) and brought < limit
-        return Portion(
+        return ItemBatch(
             [
                 read_one(place, partial(issue_item, one, place))
                 for one, place in zip(wanted, at, strict=True)
@@ -89,10 +89,12 @@ def searched(github: GitHub) -> Source:
             note=_INCOMPLETE if cut else None,
         )
 
-    return Source("github", INPUT, read, from_request)
+    return Source("github", INPUT, read, parse_request)
 
 
-async def _searched(github: GitHub, ctx: CallContext, query: str, page: int, size: int) -> Answer:
+async def _searched(
+    github: GitHub, ctx: CallContext, query: str, page: int, size: int
+) -> GitHubResponse:
     """One page of one search."""
     asked = {
         "q": query,
@@ -101,11 +103,11 @@ async def _searched(github: GitHub, ctx: CallContext, query: str, page: int, siz
         "per_page": str(size),
         "page": str(page),
     }
-    what = Asked("what is looked for", {"q": "query"})
+    what = RequestSubject("what is looked for", {"q": "query"})
     answer = await github.get(ctx, "/search/issues", asked, what)
     found = answer.value.get("items") if isinstance(answer.value, dict) else None
     if not isinstance(found, list):
-        raise malformed(NAME)
+        raise malformed_response_error(NAME)
     return answer
 
 
@@ -144,7 +146,7 @@ _WORDS: Final = (
 )
 
 
-def from_request(request: str, now: datetime) -> dict[str, Any]:
+def parse_request(request: str, now: datetime) -> dict[str, Any]:
     """A search from a sentence such as: open pull requests in octo/hello of the last 7 days."""
     qualified = _QUALIFIED.findall(request)
     if qualified:

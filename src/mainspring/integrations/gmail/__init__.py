@@ -12,11 +12,11 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from mainspring.contracts.integration import Integration
-from mainspring.contracts.manifest import moved
+from mainspring.contracts.manifest import apply_sign_in_addresses
 from mainspring.integrations.gmail.capabilities import send_email, send_offer
 from mainspring.integrations.gmail.client import Gmail
 from mainspring.integrations.gmail.events import EVENTS
-from mainspring.integrations.gmail.sources import arrivals_poll, threads_source
+from mainspring.integrations.gmail.sources import build_arrivals_poll, build_threads_source
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -31,11 +31,14 @@ def integration(addresses: Mapping[str, str]) -> Integration:
         return (await gmail.profile(ctx.http))[0]
 
     return Integration(
-        manifest={**moved(json.loads(text), addresses), "hosts": sorted(gmail.hosts)},
+        manifest={
+            **apply_sign_in_addresses(json.loads(text), addresses),
+            "hosts": sorted(gmail.hosts),
+        },
         capabilities=(send_email(gmail),),
         events=EVENTS,
         offers=(send_offer(),),
-        sources=(threads_source(gmail),),
-        polls=(arrivals_poll(gmail),),
+        sources=(build_threads_source(gmail),),
+        polls=(build_arrivals_poll(gmail),),
         account=account,
     )

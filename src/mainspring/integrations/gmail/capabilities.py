@@ -6,22 +6,22 @@ import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
-from mainspring.contracts.errors import Invalid, Missing, Problem
-from mainspring.contracts.integration import Offer
-from mainspring.contracts.object_schema import object_schema, plain_object
-from mainspring.contracts.shown_text import shown_line
+from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
+from mainspring.contracts.errors import Invalid, NotFound, Problem
+from mainspring.contracts.integration import WriteOffer
+from mainspring.contracts.object_schema import build_object_part, build_object_schema
+from mainspring.contracts.shown_text import format_first_line
 from mainspring.integrations.gmail.client import Gmail
 from mainspring.integrations.gmail.compose import (
     CALL_HEADER,
     MOST_RECIPIENTS,
-    Answered,
-    answered,
-    call_id,
-    checked,
-    composed,
-    findings,
-    sent_search,
+    ReplyTarget,
+    build_call_id,
+    build_sent_search,
+    check_mail,
+    compose_mail,
+    find_mail_problems,
+    find_reply_target,
 )
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ def send_email(gmail: Gmail) -> Capability:
     """The write over one Gmail."""
 
     async def send(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        checked(arguments)
+        check_mail(arguments)
         account = "" if ctx.account is None else ctx.account.account
-        call = call_id(ctx.key)
+        call = build_call_id(ctx.key)
         sent, before = await _before_sending(gmail, ctx, arguments, call)
         if sent is not None:
             return {"message_id": sent}
         try:
-            message = composed(arguments, call, account if "@" in account else "", before)
+            message = compose_mail(arguments, call, account if "@" in account else "", before)
         except ValueError as error:
             raise Invalid(
                 "The mail cannot be written: a part of it holds signs that no header takes.",
@@ -78,35 +78,35 @@ def send_email(gmail: Gmail) -> Capability:
             effect=Effect.SEND,
             seconds=3.0,
             hosts=gmail.hosts,
-            route=Route("gmail", gmail.hosts, scopes=frozenset({_SEND_SCOPE})),
+            route=ConnectionRoute("gmail", gmail.hosts, scopes=frozenset({_SEND_SCOPE})),
             arguments_bytes=_ARGUMENTS_BYTES,
-            judge=findings,
+            judge=find_mail_problems,
         ),
     )
 
 
-def send_offer() -> Offer:
+def send_offer() -> WriteOffer:
     """The same mail by the name that people ask for."""
-    return Offer("gmail.send_email", INPUT, dict, name="send_email", editable=EDITABLE)
+    return WriteOffer("gmail.send_email", INPUT, dict, name="send_email", editable=EDITABLE)
 
 
 async def _before_sending(
     gmail: Gmail, ctx: CallContext, arguments: Mapping[str, Any], call: str
-) -> tuple[str | None, Answered | None]:
+) -> tuple[str | None, ReplyTarget | None]:
     """Whether this very mail has left already, and what it answers. Nothing leaves here."""
     thread_id = arguments.get("thread_id")
     try:
         if ctx.repeated:
-            search = sent_search(ctx.key, arguments)
+            search = build_sent_search(ctx.key, arguments)
             sent = await gmail.sent_with(ctx.http, search, CALL_HEADER, call)
             if sent is not None:
                 return sent, None
         if thread_id is None:
             return None, None
-        return None, answered(await gmail.outline(ctx.http, thread_id))
-    except Missing as problem:
+        return None, find_reply_target(await gmail.outline(ctx.http, thread_id))
+    except NotFound as problem:
         detail = "There is no such thread in this mailbox."
-        raise Missing(detail, code="thread_missing", unsent=True) from problem
+        raise NotFound(detail, code="thread_missing", unsent=True) from problem
     except Problem as problem:
         problem.unsent = True
         raise
@@ -115,7 +115,7 @@ async def _before_sending(
 def preview(arguments: Mapping[str, Any]) -> str:
     """Who will get what, in one line: who first, as no text of the mail can push that away."""
     everybody = [
-        shown_line(one, 254) + (" (bcc)" if name == "bcc" else "")
+        format_first_line(one, 254) + (" (bcc)" if name == "bcc" else "")
         for name in ("to", "cc", "bcc")
         for one in arguments.get(name, ())
     ]
@@ -125,8 +125,8 @@ def preview(arguments: Mapping[str, Any]) -> str:
     files = len(arguments.get("attachments", ()))
     along = "" if not files else f" with {files} attachment{'s' if files > 1 else ''}"
     where = " in an existing thread" if "thread_id" in arguments else ""
-    subject = shown_line(arguments["subject"], 150)
-    text = shown_line(arguments["body"], _SHOWN_TEXT)
+    subject = format_first_line(arguments["subject"], 150)
+    text = format_first_line(arguments["body"], _SHOWN_TEXT)
     return f"Send from Gmail to {named}{others}{where}{along} “{subject}”: {text}"
 
 
@@ -145,7 +145,7 @@ _PEOPLE: Final[dict[str, Any]] = {
     "maxItems": MOST_RECIPIENTS,
     "items": _ADDRESS,
 }
-_FILE: Final = plain_object(
+_FILE: Final = build_object_part(
     {
         "filename": {
             "type": "string",
@@ -168,7 +168,7 @@ _FILE: Final = plain_object(
     },
     ["filename", "content_base64"],
 )
-INPUT: Final = object_schema(
+INPUT: Final = build_object_schema(
     {
         "to": {**_PEOPLE, "minItems": 1},
         "cc": _PEOPLE,
@@ -234,7 +234,7 @@ INPUT: Final = object_schema(
         ),
     ],
 )
-_OUTPUT: Final = object_schema(
+_OUTPUT: Final = build_object_schema(
     {"message_id": {"type": "string", "description": "Gmail's id of the message."}},
     ["message_id"],
     [{"message_id": "18c2a1f0b3d4e5f6"}],

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from mainspring.contracts.context import Http, HttpRequest, HttpResponse
-from mainspring.contracts.errors import Missing, Problem
-from mainspring.contracts.manifest import base_of
+from mainspring.contracts.context import HttpClient, HttpRequest, HttpResponse
+from mainspring.contracts.errors import NotFound, Problem
+from mainspring.contracts.manifest import resolve_base_address
 from mainspring.contracts.provider_answers import (
-    Words,
+    ProviderErrorReasons,
     list_in,
-    malformed,
+    malformed_response_error,
+    parse_refusal,
     read_object,
-    refused,
-    text_in,
+    require_text,
 )
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
 
@@ -36,7 +36,7 @@ _MESSAGE_BYTES: Final = 8_000_000
 _MOST_SENT: Final = 100
 # Ten megabytes as base64, and what JSON adds.
 _ATTACHMENT_BYTES: Final = 14_500_000
-_WORDS: Final = Words(
+_WORDS: Final = ProviderErrorReasons(
     busy=frozenset(
         {
             "rateLimitExceeded",
@@ -52,7 +52,7 @@ _WORDS: Final = Words(
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ThreadIdPage:
     """One page of a list: the ids of threads, and where the next page begins."""
 
     ids: tuple[str, ...]
@@ -65,28 +65,30 @@ class Gmail:
     """Gmail's API at one address."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
-        self._base, pair = base_of(addresses, "gmail", "https://gmail.googleapis.com")
+        self._base, pair = resolve_base_address(addresses, "gmail", "https://gmail.googleapis.com")
         self.hosts = frozenset({pair})
 
-    async def profile(self, http: Http) -> tuple[str, str]:
+    async def profile(self, http: HttpClient) -> tuple[str, str]:
         """Whose mailbox it is, and where its history stands."""
         found = await self._get(http, "profile", {})
-        return text_in(found, "emailAddress", NAME), text_in(found, "historyId", NAME)
+        return require_text(found, "emailAddress", NAME), require_text(found, "historyId", NAME)
 
-    async def label_names(self, http: Http) -> dict[str, str]:
+    async def label_names(self, http: HttpClient) -> dict[str, str]:
         """What people call their labels, by id."""
         found = await self._get(http, "labels", {})
         labels = [one for one in list_in(found, "labels", NAME) if isinstance(one, Mapping)]
         return {str(one.get("id", "")): str(one.get("name", "")) for one in labels}
 
-    async def threads(self, http: Http, query: str, most: int, page: str | None) -> Listed:
+    async def threads(
+        self, http: HttpClient, query: str, most: int, page: str | None
+    ) -> ThreadIdPage:
         """Threads that fit a search, the newest first; neither spam nor trash."""
         asked = {"q": query, "maxResults": str(most)}
         found = await self._get(http, "threads", _paged(asked, page))
-        ids = [text_in(one, "id", NAME) for one in list_in(found, "threads", NAME)]
-        return Listed(tuple(ids), _next(found))
+        ids = [require_text(one, "id", NAME) for one in list_in(found, "threads", NAME)]
+        return ThreadIdPage(tuple(ids), _next(found))
 
-    async def arrivals(self, http: Http, since: str, page: str | None) -> Listed:
+    async def arrivals(self, http: HttpClient, since: str, page: str | None) -> ThreadIdPage:
         """Threads with new messages since a point of the history; 404 is Missing: too old."""
         asked = {"startHistoryId": since, "historyTypes": "messageAdded", "maxResults": "100"}
         found = await self._get(http, "history", _paged(asked, page))
@@ -96,10 +98,10 @@ class Gmail:
             for one in list_in(entry, "messagesAdded", NAME)
         ]
         messages = [one.get("message") for one in added if isinstance(one, Mapping)]
-        ids = dict.fromkeys(text_in(one, "threadId", NAME) for one in messages if _wanted(one))
-        return Listed(tuple(ids), _next(found), text_in(found, "historyId", NAME))
+        ids = dict.fromkeys(require_text(one, "threadId", NAME) for one in messages if _wanted(one))
+        return ThreadIdPage(tuple(ids), _next(found), require_text(found, "historyId", NAME))
 
-    async def thread(self, http: Http, thread_id: str) -> list[dict[str, Any]]:
+    async def thread(self, http: HttpClient, thread_id: str) -> list[dict[str, Any]]:
         """The messages of a thread, in their order."""
         path = f"threads/{quote(thread_id, safe='')}"
         try:
@@ -110,40 +112,42 @@ class Gmail:
             return await self._message_by_message(http, path)
         return _messages(found)
 
-    async def outline(self, http: Http, thread_id: str) -> list[dict[str, Any]]:
+    async def outline(self, http: HttpClient, thread_id: str) -> list[dict[str, Any]]:
         """The messages of a thread with their headers alone."""
         path = f"threads/{quote(thread_id, safe='')}"
         return _messages(await self._get(http, path, {"format": "metadata"}))
 
-    async def message(self, http: Http, message_id: str) -> dict[str, Any]:
+    async def message(self, http: HttpClient, message_id: str) -> dict[str, Any]:
         path = f"messages/{quote(message_id, safe='')}"
         return await self._get(http, path, {"format": "full"}, _MESSAGE_BYTES)
 
-    async def attachment(self, http: Http, message_id: str, attachment_id: str) -> bytes:
+    async def attachment(self, http: HttpClient, message_id: str, attachment_id: str) -> bytes:
         """The bytes of an attachment; Gmail gives them a new id with every answer."""
         path = f"messages/{quote(message_id, safe='')}/attachments/{quote(attachment_id, safe='')}"
         found = await self._get(http, path, {}, _ATTACHMENT_BYTES)
-        data = decoded(found.get("data"))
+        data = decode_base64(found.get("data"))
         if data is None:
-            raise malformed(NAME)
+            raise malformed_response_error(NAME)
         return data
 
-    async def sent_with(self, http: Http, query: str, header: str, value: str) -> str | None:
+    async def sent_with(self, http: HttpClient, query: str, header: str, value: str) -> str | None:
         """The message among those that fit a search which has this header, if there is one."""
         asked = {"q": query, "maxResults": str(_MOST_SENT)}
         for one in list_in(await self._get(http, "messages", asked), "messages", NAME):
-            found_id = text_in(one, "id", NAME)
+            found_id = require_text(one, "id", NAME)
             only = {"format": "metadata", "metadataHeaders": header}
             try:
                 found = await self._get(http, f"messages/{quote(found_id, safe='')}", only)
-            except Missing:
+            except NotFound:
                 # It was deleted since the list was made.
                 continue
             if _has_header(found.get("payload"), header, value):
                 return found_id
         return None
 
-    async def send(self, http: Http, message: bytes, thread_id: str | None, boundary: str) -> str:
+    async def send(
+        self, http: HttpClient, message: bytes, thread_id: str | None, boundary: str
+    ) -> str:
         """Hands over a whole message; answers its id."""
         told = {} if thread_id is None else {"threadId": thread_id}
         request = self._request(
@@ -151,17 +155,17 @@ class Gmail:
             "/upload/gmail/v1/users/me/messages/send",
             {"uploadType": "multipart"},
             headers={"Content-Type": f'multipart/related; boundary="{boundary}"'},
-            body=related(told, "message/rfc822", message, boundary),
+            body=build_related_body(told, "message/rfc822", message, boundary),
             seconds=_SENDING_SECONDS,
         )
-        return text_in(await _answer(http, request), "id", NAME)
+        return require_text(await _answer(http, request), "id", NAME)
 
-    async def _message_by_message(self, http: Http, path: str) -> list[dict[str, Any]]:
+    async def _message_by_message(self, http: HttpClient, path: str) -> list[dict[str, Any]]:
         """Of a message that is too large by itself, its headers and its first words."""
         found = []
         for one in _messages(await self._get(http, path, {"format": "metadata"})):
             try:
-                found.append(await self.message(http, text_in(one, "id", NAME)))
+                found.append(await self.message(http, require_text(one, "id", NAME)))
             except Problem as problem:
                 if problem.code != "response_too_large":
                     raise
@@ -169,7 +173,7 @@ class Gmail:
         return found
 
     async def _get(
-        self, http: Http, path: str, query: Mapping[str, str], most: int = _LIST_BYTES
+        self, http: HttpClient, path: str, query: Mapping[str, str], most: int = _LIST_BYTES
     ) -> dict[str, Any]:
         return await _answer(
             http, self._request("GET", f"/gmail/v1/users/me/{path}", query, most=most)
@@ -199,15 +203,15 @@ class Gmail:
         )
 
 
-async def _answer(http: Http, request: HttpRequest) -> dict[str, Any]:
+async def _answer(http: HttpClient, request: HttpRequest) -> dict[str, Any]:
     response: HttpResponse = await http.send(request)
-    problem = refused(response, NAME, _WORDS)
+    problem = parse_refusal(response, NAME, _WORDS)
     if problem is not None:
         raise problem
     return read_object(response, NAME)
 
 
-def related(told: Mapping[str, Any], kind: str, media: bytes, boundary: str) -> bytes:
+def build_related_body(told: Mapping[str, Any], kind: str, media: bytes, boundary: str) -> bytes:
     """Two parts in one request: what is told of the thing, and the thing itself."""
     head = (
         f"--{boundary}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n"
@@ -216,7 +220,7 @@ def related(told: Mapping[str, Any], kind: str, media: bytes, boundary: str) -> 
     return b"".join((head.encode(), media, f"\r\n--{boundary}--\r\n".encode()))
 
 
-def decoded(data: Any) -> bytes | None:
+def decode_base64(data: Any) -> bytes | None:
     """Bytes from the API's base64, which has the signs of URLs and often no padding."""
     if not isinstance(data, str):
         return None
@@ -248,7 +252,7 @@ def _has_header(payload: Any, header: str, value: str) -> bool:
 def _messages(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     messages = [one for one in list_in(found, "messages", NAME) if isinstance(one, dict)]
     if not messages:
-        raise Missing("The thread has no messages any more.", code="thread_empty")
+        raise NotFound("The thread has no messages any more.", code="thread_empty")
     return messages
 
 

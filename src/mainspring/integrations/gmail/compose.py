@@ -19,8 +19,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.ids import moment_of
-from mainspring.integrations.gmail.letters import header_values
+from mainspring.contracts.ids import get_id_time
+from mainspring.integrations.gmail.letters import read_headers
 
 ATTACHMENT_BYTES: Final = 10_485_760
 # Gmail takes no larger mail than this, files included.
@@ -36,19 +36,19 @@ _CLOCKS_DIFFER: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ReplyTarget:
     """The message that a mail answers: its own Message-ID, and those before it."""
 
     header_id: str
     references: tuple[str, ...] = ()
 
 
-def call_id(key: str) -> str:
+def build_call_id(key: str) -> str:
     """What the header says of one call; nobody can tell the call from it."""
     return hashlib.sha256(key.encode()).hexdigest()[:40]
 
 
-def sent_search(key: str, given: Mapping[str, Any]) -> str:
+def build_sent_search(key: str, given: Mapping[str, Any]) -> str:
     """A search that finds the mail of a call among the sent ones, with few others.
 
     Gmail searches by no header of our own, so it is narrowed by a recipient and by time: the key
@@ -60,25 +60,27 @@ def sent_search(key: str, given: Mapping[str, Any]) -> str:
         words.append(f"to:{plain[0]}")
     made = _ID.search(key)
     if made is not None:
-        since = moment_of(UUID(made[0])) - _CLOCKS_DIFFER
+        since = get_id_time(UUID(made[0])) - _CLOCKS_DIFFER
         words.append(f"after:{int(since.timestamp())}")
     return " ".join(words)
 
 
-def answered(messages: Sequence[Mapping[str, Any]]) -> Answered | None:
+def find_reply_target(messages: Sequence[Mapping[str, Any]]) -> ReplyTarget | None:
     """What the next mail of a thread answers: its last message that was sent."""
     for one in reversed(messages):
         if "DRAFT" in (one.get("labelIds") or ()):
             continue
         payload = one.get("payload")
-        headers = header_values(payload if isinstance(payload, Mapping) else {})
+        headers = read_headers(payload if isinstance(payload, Mapping) else {})
         own = _ids(headers.get("message-id", ""))
         if own:
-            return Answered(own[0], tuple(_ids(headers.get("references", ""))))
+            return ReplyTarget(own[0], tuple(_ids(headers.get("references", ""))))
     return None
 
 
-def composed(given: Mapping[str, Any], call: str, sender: str, before: Answered | None) -> bytes:
+def compose_mail(
+    given: Mapping[str, Any], call: str, sender: str, before: ReplyTarget | None
+) -> bytes:
     """The whole mail as bytes."""
     mail = EmailMessage(policy=SMTP)
     if sender:
@@ -99,7 +101,7 @@ def composed(given: Mapping[str, Any], call: str, sender: str, before: Answered 
     return mail.as_bytes()
 
 
-def findings(given: Mapping[str, Any]) -> list[Finding]:
+def find_mail_problems(given: Mapping[str, Any]) -> list[Finding]:
     """What is wrong with a mail that fits its schema, each with its place."""
     found = [
         Finding(f"/{name}/{at}", "Gmail takes no such sign before the @.", "mail_address")
@@ -125,9 +127,9 @@ def findings(given: Mapping[str, Any]) -> list[Finding]:
     return found
 
 
-def checked(given: Mapping[str, Any]) -> None:
+def check_mail(given: Mapping[str, Any]) -> None:
     """Raises ``Invalid`` where a mail cannot be sent."""
-    found = findings(given)
+    found = find_mail_problems(given)
     if found:
         raise Invalid(found[0].detail, code=found[0].code, findings=found, unsent=True)
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mainspring.contracts.event import EventType
-from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.object_schema import build_object_schema
 
 _TEXT: Final[dict[str, Any]] = {"type": "string"}
-_PAYLOAD: Final[Mapping[str, Any]] = object_schema(
+_PAYLOAD: Final[Mapping[str, Any]] = build_object_schema(
     {
         "message_id": {"type": "string", "description": "Gmail's id of the message."},
         "thread_id": {"type": "string", "description": "The conversation that it belongs to."},

@@ -17,9 +17,9 @@ from email.message import Message
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-from mainspring.contracts.html_text import text_of_html
-from mainspring.contracts.provider_answers import one_line
-from mainspring.integrations.gmail.client import decoded
+from mainspring.contracts.html_text import extract_html_text
+from mainspring.contracts.provider_answers import format_one_line
+from mainspring.integrations.gmail.client import decode_base64
 
 LONGEST_TEXT: Final = 100_000
 _DEEPEST: Final = 20
@@ -33,7 +33,7 @@ _MANY_LINES: Final = re.compile(r"\n{3,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
+class GmailAttachment:
     """A file at a message: what is told of it, and where its bytes are."""
 
     filename: str
@@ -62,13 +62,13 @@ class Attachment:
 
     def text(self, data: bytes) -> str:
         """What its bytes say."""
-        said = text_of(data, self.charset)
+        said = decode_text(data, self.charset)
         is_html = self.mime_type == "text/html" or self.filename.lower().endswith((".html", ".htm"))
-        return text_of_html(said) if is_html else tidy(said)
+        return extract_html_text(said) if is_html else tidy(said)
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class GmailMessage:
     """One message, as it is shown."""
 
     id: str
@@ -78,7 +78,7 @@ class Letter:
     labels: tuple[str, ...]
     snippet: str
     text: str
-    attachments: tuple[Attachment, ...]
+    attachments: tuple[GmailAttachment, ...]
 
     @property
     def is_received(self) -> bool:
@@ -86,7 +86,7 @@ class Letter:
         return "SENT" not in self.labels or "INBOX" in self.labels
 
 
-def read_letter(message: Any) -> Letter | None:
+def read_letter(message: Any) -> GmailMessage | None:
     """A message as the API tells it; None for one that is still being written, or is none."""
     if not isinstance(message, Mapping):
         return None
@@ -95,12 +95,12 @@ def read_letter(message: Any) -> Letter | None:
         return None
     payload = _mapping(message.get("payload"))
     own = str(message.get("id", ""))
-    headers = header_values(payload)
+    headers = read_headers(payload)
     parts = list(_parts(payload))[:_MOST_PARTS]
     text = _said(payload)
     if message.get("tooLarge"):
         text = "This message is too large to be read here. It begins: " + _plain(message, "snippet")
-    return Letter(
+    return GmailMessage(
         id=own,
         thread_id=str(message.get("threadId", "")),
         headers=headers,
@@ -112,17 +112,17 @@ def read_letter(message: Any) -> Letter | None:
     )
 
 
-def header_values(payload: Mapping[str, Any]) -> dict[str, str]:
+def read_headers(payload: Mapping[str, Any]) -> dict[str, str]:
     """The headers by lower-case name, decoded and each on one line; the first of a name counts."""
     found: dict[str, str] = {}
     for one in _list(payload.get("headers"))[:500]:
         name, value = _mapping(one).get("name"), _mapping(one).get("value")
         if isinstance(name, str) and isinstance(value, str):
-            found.setdefault(name.lower(), one_line(_decoded_words(value), _LONGEST_HEADER))
+            found.setdefault(name.lower(), format_one_line(_decoded_words(value), _LONGEST_HEADER))
     return found
 
 
-def text_of(data: bytes, charset: str) -> str:
+def decode_text(data: bytes, charset: str) -> str:
     """Text from bytes: as UTF-8 where that fits, else as declared, else as most mail was once."""
     declared = charset.strip().lower()
     order = ["utf-8", declared, "cp1252"]
@@ -177,36 +177,39 @@ def _said(part: Mapping[str, Any], depth: int = 0) -> str:
         return "\n\n".join(one for one in texts if one)
     if kind not in {"text/plain", "text/html"} or _is_file(part):
         return ""
-    data = decoded(_mapping(part.get("body")).get("data")) or b""
-    said = text_of(data, _parameter(part, "content-type", "charset"))
-    return text_of_html(said) if kind == "text/html" else tidy(said)
+    data = decode_base64(_mapping(part.get("body")).get("data")) or b""
+    said = decode_text(data, _parameter(part, "content-type", "charset"))
+    return extract_html_text(said) if kind == "text/html" else tidy(said)
 
 
-def _attachment(message_id: str, part: Mapping[str, Any]) -> Attachment:
+def _attachment(message_id: str, part: Mapping[str, Any]) -> GmailAttachment:
     body = _mapping(part.get("body"))
     size, remote, name = body.get("size"), body.get("attachmentId"), part.get("filename")
     kind = _kind(part)
     usual = "invite.ics" if kind == "text/calendar" else "attachment"
-    return Attachment(
-        filename=one_line(_decoded_words(name) if isinstance(name, str) else "", 200) or usual,
+    return GmailAttachment(
+        filename=format_one_line(_decoded_words(name) if isinstance(name, str) else "", 200)
+        or usual,
         mime_type=kind,
         size=size if isinstance(size, int) and size >= 0 else 0,
         message_id=message_id,
-        part_id=one_line(str(part.get("partId", "")), 40),
+        part_id=format_one_line(str(part.get("partId", "")), 40),
         charset=_parameter(part, "content-type", "charset"),
         remote_id=remote if isinstance(remote, str) else "",
-        data=decoded(body.get("data")),
+        data=decode_base64(body.get("data")),
     )
 
 
 def _kind(part: Mapping[str, Any]) -> str:
     kind = part.get("mimeType")
-    return one_line(kind, 100).lower() if isinstance(kind, str) else "application/octet-stream"
+    return (
+        format_one_line(kind, 100).lower() if isinstance(kind, str) else "application/octet-stream"
+    )
 
 
 def _parameter(part: Mapping[str, Any], header: str, name: str) -> str:
     """A parameter of a header, such as charset; its first word where no name is given."""
-    value = header_values({"headers": part.get("headers")}).get(header, "")
+    value = read_headers({"headers": part.get("headers")}).get(header, "")
     if not name:
         return value.partition(";")[0].strip().lower()
     read: Message[str, str] = Message()
@@ -242,7 +245,7 @@ def _moment(internal: Any, header: str) -> datetime | None:
 def _plain(message: Mapping[str, Any], name: str) -> str:
     """Gmail writes its snippets as HTML."""
     value = message.get(name)
-    return one_line(text_of_html(value), 500) if isinstance(value, str) else ""
+    return format_one_line(extract_html_text(value), 500) if isinstance(value, str) else ""
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

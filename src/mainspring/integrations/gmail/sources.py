@@ -10,23 +10,23 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.errors import Missing, Problem, ReconnectNeeded, TooLarge
+from mainspring.contracts.errors import NotFound, Problem, ReconnectRequired, TooLarge
 from mainspring.contracts.integration import (
     MOST_FETCHED,
-    Broken,
     Item,
+    ItemBatch,
     ItemFile,
     Poll,
-    Portion,
     Source,
+    UnreadableItem,
 )
-from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.object_schema import build_object_schema
 from mainspring.contracts.one_by_one import read_each
-from mainspring.contracts.provider_answers import malformed
+from mainspring.contracts.provider_answers import malformed_response_error
 from mainspring.integrations.gmail.client import NAME, Gmail
 from mainspring.integrations.gmail.compose import ATTACHMENT_BYTES
-from mainspring.integrations.gmail.letters import Attachment, Letter, read_letter
-from mainspring.integrations.gmail.threads import ref_of, thread_item
+from mainspring.integrations.gmail.letters import GmailAttachment, GmailMessage, read_letter
+from mainspring.integrations.gmail.threads import build_source_ref, build_thread_item
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -41,7 +41,7 @@ _FRESH: Final = timedelta(hours=1)
 _READ_BYTES: Final = 200_000
 _MOST_READ: Final = 10
 
-INPUT: Final = object_schema(
+INPUT: Final = build_object_schema(
     {
         "query": {
             "type": "string",
@@ -67,12 +67,12 @@ INPUT: Final = object_schema(
 )
 
 
-def threads_source(gmail: Gmail) -> Source:
+def build_threads_source(gmail: Gmail) -> Source:
     """Threads that fit a search of Gmail."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
+    ) -> ItemBatch:
         left = int((cursor or {}).get("left", given.get("limit", USUAL_LIMIT)))
         page = (cursor or {}).get("page")
         most = min(left, _AT_A_TIME)
@@ -82,8 +82,8 @@ def threads_source(gmail: Gmail) -> Source:
         left -= len(ids)
         if found.next_page is None or left <= 0:
             note = None if found.next_page is None else "There are more threads that fit."
-            return Portion(items, note=note)
-        return Portion(items, {"page": found.next_page, "left": left}, more=True)
+            return ItemBatch(items, note=note)
+        return ItemBatch(items, {"page": found.next_page, "left": left}, more=True)
 
     async def files(ctx: CallContext, frontmatter: Mapping[str, Any]) -> list[ItemFile]:
         return await _files(gmail, ctx, frontmatter)
@@ -91,18 +91,18 @@ def threads_source(gmail: Gmail) -> Source:
     return Source("gmail", INPUT, read, _from_request, files=files)
 
 
-def arrivals_poll(gmail: Gmail) -> Poll:
+def build_arrivals_poll(gmail: Gmail) -> Poll:
     """Whatever has arrived since the last look."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
+    ) -> ItemBatch:
         del given
         if cursor is None or "after" in cursor:
             return await _since(gmail, ctx, cursor)
         try:
             found = await gmail.arrivals(ctx.http, str(cursor["history_id"]), cursor.get("page"))
-        except Missing:
+        except NotFound:
             # Gmail has forgotten that point; what came since the last look is found by its date.
             seen = _moment(cursor.get("seen_at"))
             after = None if seen is None else int((seen - _OVERLAP).timestamp())
@@ -111,14 +111,14 @@ def arrivals_poll(gmail: Gmail) -> Poll:
         seen = _moment(cursor.get("seen_at")) or ctx.clock.now() - _FRESH
         items = await _read_threads(gmail, ctx, found.ids, seen - _OVERLAP, gone_is_none=True)
         if found.next_page is not None:
-            return Portion(items, {**cursor, "page": found.next_page}, more=True)
+            return ItemBatch(items, {**cursor, "page": found.next_page}, more=True)
         now = ctx.clock.now().isoformat()
-        return Portion(items, {"history_id": found.history_id, "seen_at": now})
+        return ItemBatch(items, {"history_id": found.history_id, "seen_at": now})
 
     return Poll("messages", "New messages of the mailbox, as pages of their threads.", read)
 
 
-async def _since(gmail: Gmail, ctx: CallContext, cursor: Mapping[str, Any] | None) -> Portion:
+async def _since(gmail: Gmail, ctx: CallContext, cursor: Mapping[str, Any] | None) -> ItemBatch:
     """A fresh start: the history's end is kept first, so that nothing falls between the two."""
     kept = dict(cursor or {})
     if "history_id" not in kept:
@@ -133,8 +133,8 @@ async def _since(gmail: Gmail, ctx: CallContext, cursor: Mapping[str, Any] | Non
     news_since = _moment(kept.get("seen_at"))
     items = await _read_threads(gmail, ctx, found.ids, news_since, gone_is_none=True)
     if found.next_page is not None:
-        return Portion(items, {**kept, "page": found.next_page}, more=True)
-    return Portion(items, {"history_id": kept["history_id"], "seen_at": kept["began_at"]})
+        return ItemBatch(items, {**kept, "page": found.next_page}, more=True)
+    return ItemBatch(items, {"history_id": kept["history_id"], "seen_at": kept["began_at"]})
 
 
 async def _read_threads(
@@ -144,8 +144,8 @@ async def _read_threads(
     news_since: datetime | None,
     *,
     gone_is_none: bool = False,
-) -> list[Item | Broken]:
-    wanted = {one: ref_of(one) for one in ids}
+) -> list[Item | UnreadableItem]:
+    wanted = {one: build_source_ref(one) for one in ids}
     if not wanted:
         return []
     labels = await gmail.label_names(ctx.http)
@@ -153,22 +153,24 @@ async def _read_threads(
     async def read(thread_id: str) -> Item | None:
         try:
             messages = await gmail.thread(ctx.http, thread_id)
-        except Missing:
+        except NotFound:
             if gone_is_none:
                 return None
             raise
         letters = [letter for one in messages if (letter := read_letter(one)) is not None]
         if not letters:
             if not all(isinstance(one, Mapping) for one in messages):
-                raise malformed(NAME)
+                raise malformed_response_error(NAME)
             return None
         texts = await _attached_texts(gmail, ctx, letters)
-        return thread_item(thread_id, letters, texts, labels, news_since)
+        return build_thread_item(thread_id, letters, texts, labels, news_since)
 
     return await read_each(wanted, read)
 
 
-async def _attached_texts(gmail: Gmail, ctx: CallContext, letters: list[Letter]) -> dict[str, str]:
+async def _attached_texts(
+    gmail: Gmail, ctx: CallContext, letters: list[GmailMessage]
+) -> dict[str, str]:
     """What attachments say that are text and small; one that fails is named all the same."""
     files = [file for one in letters for file in one.attachments if file.is_text]
     small = [file for file in files if file.size <= _READ_BYTES][-_MOST_READ:]
@@ -176,7 +178,7 @@ async def _attached_texts(gmail: Gmail, ctx: CallContext, letters: list[Letter])
     for file in small:
         try:
             texts[file.id] = file.text(await _attached_bytes(gmail, ctx, file))
-        except ReconnectNeeded:
+        except ReconnectRequired:
             raise
         except Problem as problem:
             if problem.retryable:
@@ -201,7 +203,7 @@ async def _files(gmail: Gmail, ctx: CallContext, frontmatter: Mapping[str, Any])
         for part_id in parts:
             file = files.get(part_id)
             if file is None:
-                raise Missing("The message has no such attachment.", code="attachment_missing")
+                raise NotFound("The message has no such attachment.", code="attachment_missing")
             if file.size > ATTACHMENT_BYTES:
                 detail = f"{file.filename} is larger than {ATTACHMENT_BYTES:,} bytes."
                 raise TooLarge(detail, code="attachment_too_large")
@@ -210,7 +212,7 @@ async def _files(gmail: Gmail, ctx: CallContext, frontmatter: Mapping[str, Any])
     return found
 
 
-async def _attached_bytes(gmail: Gmail, ctx: CallContext, file: Attachment) -> bytes:
+async def _attached_bytes(gmail: Gmail, ctx: CallContext, file: GmailAttachment) -> bytes:
     if file.remote_id:
         return await gmail.attachment(ctx.http, file.message_id, file.remote_id)
     return file.data or b""

@@ -8,9 +8,9 @@ from email.utils import getaddresses
 from typing import Any, Final
 
 from mainspring.contracts.integration import Item
-from mainspring.contracts.provider_answers import one_line
+from mainspring.contracts.provider_answers import format_one_line
 from mainspring.integrations.gmail.events import MESSAGE_RECEIVED
-from mainspring.integrations.gmail.letters import Attachment, Letter
+from mainspring.integrations.gmail.letters import GmailAttachment, GmailMessage
 
 _BODY_BYTES: Final = 800_000
 _ATTACHED_TEXT: Final = 20_000
@@ -19,13 +19,13 @@ _MOST_ATTACHMENTS: Final = 60
 _MOST_LABELS: Final = 50
 
 
-def ref_of(thread_id: str) -> str:
+def build_source_ref(thread_id: str) -> str:
     return f"gmail:thread:{thread_id}"
 
 
-def thread_item(
+def build_thread_item(
     thread_id: str,
-    letters: Sequence[Letter],
+    letters: Sequence[GmailMessage],
     texts: Mapping[str, str],
     labels: Mapping[str, str],
     news_since: datetime | None,
@@ -39,7 +39,7 @@ def thread_item(
     arrived = [one for one in letters if one.is_received]
     news = arrived[-1] if arrived and _is_news(arrived[-1], news_since) else None
     return Item(
-        source_ref=ref_of(thread_id),
+        source_ref=build_source_ref(thread_id),
         type="email",
         title=subject or "(no subject)",
         body=_body(letters, texts),
@@ -52,11 +52,11 @@ def thread_item(
 
 
 def _frontmatter(
-    thread_id: str, subject: str, letters: Sequence[Letter], labels: Mapping[str, str]
+    thread_id: str, subject: str, letters: Sequence[GmailMessage], labels: Mapping[str, str]
 ) -> dict[str, Any]:
     last = letters[-1]
     files = [file for one in letters for file in one.attachments]
-    named = dict.fromkeys(name for one in letters for name in named_labels(one, labels))
+    named = dict.fromkeys(name for one in letters for name in list_label_names(one, labels))
     return {
         "thread_id": thread_id,
         "message_id": last.id,
@@ -71,12 +71,12 @@ def _frontmatter(
     }
 
 
-def named_labels(letter: Letter, labels: Mapping[str, str]) -> list[str]:
+def list_label_names(letter: GmailMessage, labels: Mapping[str, str]) -> list[str]:
     """What people call the labels of a message; those of Gmail itself have their ids as names."""
-    return [one_line(labels.get(one) or one, 100) for one in letter.labels]
+    return [format_one_line(labels.get(one) or one, 100) for one in letter.labels]
 
 
-def _told(file: Attachment) -> dict[str, Any]:
+def _told(file: GmailAttachment) -> dict[str, Any]:
     return {
         "filename": file.filename,
         "mime_type": file.mime_type,
@@ -91,7 +91,7 @@ def _people(header: str) -> list[str]:
     return [one[:254] for one in found][:_MOST_PEOPLE]
 
 
-def _body(letters: Sequence[Letter], texts: Mapping[str, str]) -> str:
+def _body(letters: Sequence[GmailMessage], texts: Mapping[str, str]) -> str:
     """The messages in their order; of a thread that is too long, the latest ones."""
     shown: list[str] = []
     room = _BODY_BYTES
@@ -105,7 +105,7 @@ def _body(letters: Sequence[Letter], texts: Mapping[str, str]) -> str:
     return "\n\n---\n\n".join(reversed(shown))
 
 
-def _message(letter: Letter, texts: Mapping[str, str]) -> str:
+def _message(letter: GmailMessage, texts: Mapping[str, str]) -> str:
     names = (("From", "from"), ("To", "to"), ("Cc", "cc"), ("Subject", "subject"))
     head = [f"{name}: {letter.headers[key]}" for name, key in names if letter.headers.get(key)]
     if letter.at is not None:
@@ -121,7 +121,7 @@ def _message(letter: Letter, texts: Mapping[str, str]) -> str:
     return "\n\n".join(one for one in pieces if one)
 
 
-def _line(file: Attachment) -> str:
+def _line(file: GmailAttachment) -> str:
     return f"- {file.filename} ({file.mime_type}, {file.size:,} bytes)"
 
 
@@ -129,11 +129,11 @@ def _cut(text: str) -> str:
     return text[:_ATTACHED_TEXT] + ("\n[…]" if len(text) > _ATTACHED_TEXT else "")
 
 
-def _is_news(letter: Letter, since: datetime | None) -> bool:
+def _is_news(letter: GmailMessage, since: datetime | None) -> bool:
     return since is not None and letter.at is not None and letter.at >= since
 
 
-def _payload(news: Letter, last: Letter, labels: Mapping[str, str]) -> dict[str, Any]:
+def _payload(news: GmailMessage, last: GmailMessage, labels: Mapping[str, str]) -> dict[str, Any]:
     told = {
         "message_id": news.id,
         "thread_id": news.thread_id or last.thread_id,
@@ -141,6 +141,6 @@ def _payload(news: Letter, last: Letter, labels: Mapping[str, str]) -> dict[str,
         "to": news.headers.get("to", ""),
         "subject": news.headers.get("subject", ""),
         "snippet": news.snippet,
-        "labels": named_labels(news, labels),
+        "labels": list_label_names(news, labels),
     }
     return told if news.at is None else {**told, "received_at": news.at.isoformat()}

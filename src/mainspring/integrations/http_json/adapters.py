@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.errors import Finding, Invalid, Upstream
-from mainspring.contracts.free_address import URL_SCHEMA, hosts_of, normal_ref
+from mainspring.contracts.errors import Finding, Invalid, UpstreamError
+from mainspring.contracts.free_address import URL_SCHEMA, get_hosts, normalize_address_ref
 from mainspring.contracts.integration import Adapter, Operation
 from mainspring.integrations.http_json.client import fetch_json
 from mainspring.integrations.http_json.paths import (
     LONGEST,
     NOTHING,
     check_column,
-    found,
-    one,
+    find_first_value,
+    find_values,
     read_path,
 )
 
@@ -81,9 +81,9 @@ PARAMS_SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-def normal(ref: Mapping[str, Any]) -> dict[str, Any]:
+def normalize_ref(ref: Mapping[str, Any]) -> dict[str, Any]:
     """The one spelling of a reference; a header that lets somebody in is refused."""
-    kept = normal_ref({key: value for key, value in ref.items() if key != "method"})
+    kept = normalize_address_ref({key: value for key, value in ref.items() if key != "method"})
     findings = [
         Finding(
             f"/headers/{name}",
@@ -114,14 +114,14 @@ async def get(
 ) -> Sequence[Mapping[str, Any]]:
     """The rows that an address answers now."""
     check_params(params)
-    return rows_of(await fetch_json(ctx, ref), params)
+    return build_rows(await fetch_json(ctx, ref), params)
 
 
-def rows_of(value: Any, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+def build_rows(value: Any, params: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The rows of an answer, by where the items stand in it and the columns in an item."""
     items = list(_items(value, params))
     if len(items) > MOST_ROWS:
-        raise Upstream(
+        raise UpstreamError(
             f"These are {MOST_ROWS + 1:,} rows or more; at most {MOST_ROWS:,} are read.",
             code="too_many_rows",
             retryable=False,
@@ -136,12 +136,12 @@ def rows_of(value: Any, params: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _items(value: Any, params: Mapping[str, Any]) -> Sequence[Any]:
     path = params.get("items")
     if path is not None:
-        picked = list(islice(found(str(path), "/items", value), MOST_ROWS + 1))
+        picked = list(islice(find_values(str(path), "/items", value), MOST_ROWS + 1))
         # A path to the list itself means what is in it.
         return picked[0] if len(picked) == 1 and isinstance(picked[0], list) else picked
     if isinstance(value, list):
         return value
-    raise Upstream(
+    raise UpstreamError(
         "The answer is not a list, so its rows have to be named.",
         code="unreadable_answer",
         retryable=False,
@@ -152,7 +152,7 @@ def _items(value: Any, params: Mapping[str, Any]) -> Sequence[Any]:
 def _row(item: Any, columns: Mapping[str, str]) -> dict[str, Any]:
     row = {}
     for name, path in columns.items():
-        value = one(path, f"/columns/{name}", item)
+        value = find_first_value(path, f"/columns/{name}", item)
         row[name] = None if value is NOTHING else value
     return row
 
@@ -171,7 +171,7 @@ ADAPTER: Final = Adapter(
             check=check_params,
         ),
     ),
-    normal=normal,
-    hosts=hosts_of,
+    normal=normalize_ref,
+    hosts=get_hosts,
     connection="none",
 )

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from mainspring.contracts.free_address import read_address, unreadable
+from mainspring.contracts.free_address import read_address, unreadable_response_error
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -21,6 +21,6 @@ async def fetch_json(ctx: CallContext, ref: Mapping[str, Any]) -> Any:
     try:
         return orjson.loads(response.body)
     except orjson.JSONDecodeError:
-        raise unreadable(
+        raise unreadable_response_error(
             str(urlsplit(url).hostname), "answered something that is not JSON."
         ) from None

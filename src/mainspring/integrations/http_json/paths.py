@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathError, JSONPathQuery
 
-from mainspring.contracts.errors import Finding, Invalid, Upstream
+from mainspring.contracts.errors import Finding, Invalid, UpstreamError
 
 LONGEST: Final = 300
 _DOTTED: Final = re.compile(r"[^\s$@\[\]'\"?*()]+")
@@ -25,11 +25,11 @@ _MOST_WAYS: Final = 100
 _PATTERN: Final = re.compile(r"\b(?:match|search)\s*\(")
 
 
-class Nothing:
+class NoValue:
     """There is nothing at the end of a path; null is something."""
 
 
-NOTHING: Final = Nothing()
+NOTHING: Final = NoValue()
 
 
 @lru_cache(maxsize=256)
@@ -53,13 +53,13 @@ def read_path(text: str, at: str) -> JSONPathQuery:
         raise _bad(at, "This JSONPath cannot be read.") from None
 
 
-def found(text: str, at: str, value: Any) -> Iterator[Any]:
+def find_values(text: str, at: str, value: Any) -> Iterator[Any]:
     """What a path leads to, in the order of the document."""
     try:
         for node in read_path(text, at).finditer(value):
             yield node.value
     except (JSONPathError, RecursionError):
-        raise Upstream(
+        raise UpstreamError(
             "The answer is nested too deeply for this path.",
             code="unreadable_answer",
             retryable=False,
@@ -67,10 +67,10 @@ def found(text: str, at: str, value: Any) -> Iterator[Any]:
         ) from None
 
 
-def one(text: str, at: str, value: Any) -> Any:
+def find_first_value(text: str, at: str, value: Any) -> Any:
     """The first value at the end of a JSONPath or of names with dots; ``NOTHING`` without one."""
     if text.startswith("$"):
-        return next(found(text, at, value), NOTHING)
+        return next(find_values(text, at, value), NOTHING)
     for name in text.split("."):
         if isinstance(value, dict) and name in value:
             value = value[name]

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.free_address import LONGEST, hosts_of, normal_ref
-from mainspring.contracts.integration import Adapter, Broken, Operation
-from mainspring.integrations.ics.calendar import events_between
+from mainspring.contracts.free_address import LONGEST, get_hosts, normalize_address_ref
+from mainspring.contracts.integration import Adapter, Operation, UnreadableItem
+from mainspring.integrations.ics.calendar import list_events_between
 from mainspring.integrations.ics.client import fetch_calendar
 
 if TYPE_CHECKING:
@@ -74,16 +74,16 @@ COLUMNS: Final[Mapping[str, str]] = {
 }
 
 
-def normal(ref: Mapping[str, Any]) -> dict[str, Any]:
+def normalize_ref(ref: Mapping[str, Any]) -> dict[str, Any]:
     """The address as it is dialled."""
     url = str(ref["url"])
     scheme, _, rest = url.partition("://")
     if scheme in {"webcal", "webcals"}:
         url = f"https://{rest}"
-    return normal_ref({"url": url})
+    return normalize_address_ref({"url": url})
 
 
-def window(params: Mapping[str, Any], now: datetime) -> tuple[datetime, datetime]:
+def parse_window(params: Mapping[str, Any], now: datetime) -> tuple[datetime, datetime]:
     """The stretch of time that is asked for; without a start it begins today, in UTC."""
     start = _moment(params, "start")
     if start is None:
@@ -103,7 +103,7 @@ def check_params(params: Mapping[str, Any]) -> None:
     if "end" in params and "days" in params:
         raise _bad("/days", "The window has an end already; leave days or end out.")
     if "start" in params:
-        window(params, _UNUSED)
+        parse_window(params, _UNUSED)
     else:
         # An end that is over by then is told when it is read.
         _moment(params, "end")
@@ -111,11 +111,11 @@ def check_params(params: Mapping[str, Any]) -> None:
 
 async def list_events(
     ctx: CallContext, ref: Mapping[str, Any], params: Mapping[str, Any]
-) -> Sequence[Mapping[str, Any] | Broken]:
+) -> Sequence[Mapping[str, Any] | UnreadableItem]:
     """Every occurrence in the window, the recurring ones each by itself."""
     check_params(params)
-    begin, end = window(params, ctx.clock.now())
-    return await events_between(await fetch_calendar(ctx, ref), begin, end)
+    begin, end = parse_window(params, ctx.clock.now())
+    return await list_events_between(await fetch_calendar(ctx, ref), begin, end)
 
 
 def _moment(params: Mapping[str, Any], name: str) -> datetime | None:
@@ -149,7 +149,7 @@ ADAPTER: Final = Adapter(
             check=check_params,
         ),
     ),
-    normal=normal,
-    hosts=hosts_of,
+    normal=normalize_ref,
+    hosts=get_hosts,
     connection="none",
 )

@@ -30,18 +30,18 @@ _TIMES: Final = {"HOURLY": ("BYMINUTE", "BYSECOND"), "MINUTELY": ("BYSECOND",), 
 _OF_A_DAY: Final = ("BYHOUR", "BYMINUTE", "BYSECOND")
 
 
-def too_long(events: Iterable[Any], end: datetime) -> bool:
+def has_too_many_occurrences(events: Iterable[Any], end: datetime) -> bool:
     """Whether the rules have more occurrences up to a moment than are gone through."""
     left = float(MOST_STEPS)
     for event in events:
-        for rule in rules_of(event):
+        for rule in list_rules(event):
             left -= _steps(rule, _moment(event.get("DTSTART")), end)
             if left < 0:
                 return True
     return False
 
 
-def rules_of(event: Any) -> list[Any]:
+def list_rules(event: Any) -> list[Any]:
     """The rules of an event; most have one or none."""
     found = event.get("RRULE", [])
     return list(found) if isinstance(found, list) else [found]

@@ -15,16 +15,16 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from typing import Any, Final
 
-from mainspring.contracts.errors import Upstream
-from mainspring.contracts.in_time import SECONDS, TimeLimit, TookTooLong
-from mainspring.contracts.integration import Broken
-from mainspring.integrations.ics.bounds import rules_of, too_long
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.in_time import SECONDS, TimeLimit, TimeLimitExceeded
+from mainspring.contracts.integration import UnreadableItem
+from mainspring.integrations.ics.bounds import has_too_many_occurrences, list_rules
 from mainspring.integrations.ics.reading import (
-    Feed,
-    NoCalendar,
+    CalendarFeed,
+    InvalidCalendar,
+    build_unreadable_event,
     name_of,
     read_feeds,
-    unreadable_event,
 )
 
 MOST_EVENTS: Final = 10_000
@@ -36,9 +36,9 @@ _RECURS: Final = ("RRULE", "RDATE")
 Row = dict[str, Any]
 
 
-async def events_between(
+async def list_events_between(
     text: bytes, begin: datetime, end: datetime, *, seconds: float = SECONDS
-) -> list[Row | Broken]:
+) -> list[Row | UnreadableItem]:
     """The occurrences that touch the window, by when they begin, and after them what is left out.
 
     All of it, parsing too, may use so many seconds of a processor.
@@ -58,21 +58,23 @@ def _reader() -> ThreadPoolExecutor:
 
 def _read_in_time(
     text: bytes, begin: datetime, end: datetime, seconds: float
-) -> list[Row | Broken]:
+) -> list[Row | UnreadableItem]:
     try:
         return _events(text, begin, end, TimeLimit(seconds))
-    except TookTooLong:
+    except TimeLimitExceeded:
         raise _unreadable("takes too long to be worked out.") from None
-    except NoCalendar:
+    except InvalidCalendar:
         raise _unreadable("is not an iCalendar file.") from None
 
 
-def _events(text: bytes, begin: datetime, end: datetime, limit: TimeLimit) -> list[Row | Broken]:
+def _events(
+    text: bytes, begin: datetime, end: datetime, limit: TimeLimit
+) -> list[Row | UnreadableItem]:
     feeds = read_feeds(text, limit)
     events = [event for feed in feeds for event in feed.events]
     if any(_too_often(event) for event in events):
         raise _unreadable("has an event that recurs every minute or more often.")
-    if too_long(events, end):
+    if has_too_many_occurrences(events, end):
         raise _unreadable("has events that recur too often, or for too long, to be worked out.")
     broken = [one for feed in feeds for one in feed.broken]
     rows: list[Row] = []
@@ -80,7 +82,7 @@ def _events(text: bytes, begin: datetime, end: datetime, limit: TimeLimit) -> li
     for feed in feeds:
         for series in _series(feed.events):
             found = _occurrences(feed, series, (begin, end), limit)
-            if isinstance(found, Broken):
+            if isinstance(found, UnreadableItem):
                 broken.append(found)
                 continue
             read += 1
@@ -103,17 +105,19 @@ def _series(events: Sequence[Any]) -> list[list[Any]]:
 
 
 def _occurrences(
-    feed: Feed, series: Sequence[Any], window: tuple[datetime, datetime], limit: TimeLimit
-) -> list[Row] | Broken:
+    feed: CalendarFeed, series: Sequence[Any], window: tuple[datetime, datetime], limit: TimeLimit
+) -> list[Row] | UnreadableItem:
     recurs = any(event.get(name) for event in series for name in _RECURS)
     try:
         return limit.run(lambda: _rows(feed, series, window), may_be_long=recurs)
     except Exception:
         # The rules of a foreign calendar fail in any way they can; the event is reported.
-        return unreadable_event(name_of(series[0]), "its dates cannot be worked out.")
+        return build_unreadable_event(name_of(series[0]), "its dates cannot be worked out.")
 
 
-def _rows(feed: Feed, series: Sequence[Any], window: tuple[datetime, datetime]) -> list[Row]:
+def _rows(
+    feed: CalendarFeed, series: Sequence[Any], window: tuple[datetime, datetime]
+) -> list[Row]:
     # Loaded with the first calendar: most processes read none.
     import recurring_ical_events
     from icalendar import Calendar
@@ -126,7 +130,7 @@ def _rows(feed: Feed, series: Sequence[Any], window: tuple[datetime, datetime]) 
 
 
 def _too_often(event: Any) -> bool:
-    return any(str(one) in _TOO_OFTEN for rule in rules_of(event) for one in rule.get("FREQ", []))
+    return any(str(one) in _TOO_OFTEN for rule in list_rules(event) for one in rule.get("FREQ", []))
 
 
 def _row(event: Any) -> dict[str, Any]:
@@ -192,12 +196,14 @@ def _text(event: Mapping[str, Any], name: str) -> str:
     return "" if value is None else str(value).replace("\x00", "\ufffd")[:_MOST_TEXT]
 
 
-def _unreadable(what: str) -> Upstream:
-    return Upstream(f"What stands at the address {what}", code="unreadable_answer", retryable=False)
+def _unreadable(what: str) -> UpstreamError:
+    return UpstreamError(
+        f"What stands at the address {what}", code="unreadable_answer", retryable=False
+    )
 
 
-def _too_many() -> Upstream:
-    return Upstream(
+def _too_many() -> UpstreamError:
+    return UpstreamError(
         f"There are more than {MOST_EVENTS:,} events in this window.",
         code="too_many_rows",
         retryable=False,

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
-from mainspring.contracts.errors import Upstream
+from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.in_time import TimeLimit
-from mainspring.contracts.integration import Broken
-from mainspring.integrations.ics.bounds import rules_of
+from mainspring.contracts.integration import UnreadableItem
+from mainspring.integrations.ics.bounds import list_rules
 
 _FOLD: Final = re.compile(r"\r?\n[ \t]")
 _NEWLINE: Final = re.compile(r"\r?\n")
@@ -57,22 +57,22 @@ _ONCE: Final[Mapping[str, type]] = {
 _LISTS: Final = ("RDATE", "EXDATE")
 
 
-class NoCalendar(Exception):
+class InvalidCalendar(Exception):
     """The text is not an iCalendar file, or ends before it is complete."""
 
 
 @dataclass(slots=True)
-class Feed:
+class CalendarFeed:
     """One VCALENDAR: the events that can be read, and the others with the reason."""
 
     # What the calendar says about events without a time zone, as an Olson name.
     zone: str | None = None
     events: list[Any] = field(default_factory=list)
-    broken: list[Broken] = field(default_factory=list)
+    broken: list[UnreadableItem] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class _Lines:
+class _CalendarLines:
     """One VCALENDAR as text: its own properties, its time zones, and each of its events."""
 
     own: list[str] = field(default_factory=list)
@@ -80,16 +80,16 @@ class _Lines:
     events: list[list[str]] = field(default_factory=list)
 
 
-def read_feeds(text: bytes, limit: TimeLimit) -> list[Feed]:
+def read_feeds(text: bytes, limit: TimeLimit) -> list[CalendarFeed]:
     """Every calendar of a file; a file may hold several, one after the other."""
     parts = limit.run(lambda: _split(text), may_be_long=len(text) > _LONG)
     return [_feed(lines, limit) for lines in parts]
 
 
-def unreadable_event(name: str, why: str) -> Broken:
+def build_unreadable_event(name: str, why: str) -> UnreadableItem:
     """An event that is left out, and why."""
     detail = f"The event {name[:200]!r} is left out: {why}"
-    return Broken(name, Upstream(detail, code="unreadable_event", retryable=False))
+    return UnreadableItem(name, UpstreamError(detail, code="unreadable_event", retryable=False))
 
 
 def name_of(event: Any) -> str:
@@ -98,9 +98,9 @@ def name_of(event: Any) -> str:
     return str(found[0]) if found else "without a UID"
 
 
-def _split(text: bytes) -> list[_Lines]:
+def _split(text: bytes) -> list[_CalendarLines]:
     """The calendars of a file by their BEGIN and END lines, without parsing what is inside."""
-    found: list[_Lines] = []
+    found: list[_CalendarLines] = []
     nested: list[str] = []
     for line in _NEWLINE.split(_FOLD.sub("", text.decode("utf-8-sig", "replace"))):
         word, _, name = line.strip().upper().partition(":")
@@ -111,26 +111,26 @@ def _split(text: bytes) -> list[_Lines]:
         if word == "END":
             _leave(nested, name)
     if nested or not found:
-        raise NoCalendar
+        raise InvalidCalendar
     return found
 
 
-def _begin(found: list[_Lines], nested: list[str], name: str) -> None:
+def _begin(found: list[_CalendarLines], nested: list[str], name: str) -> None:
     if name == _EVENT:
         # No event is inside of another: the one before was never closed.
         _leave(nested, name)
     nested.append(name)
     if len(nested) > _DEEPEST:
-        raise NoCalendar
+        raise InvalidCalendar
     if len(nested) == 1:
-        found.append(_Lines())
+        found.append(_CalendarLines())
     elif name == _EVENT:
         found[-1].events.append([])
     elif name == _ZONE:
         found[-1].zones.append([])
 
 
-def _keep(lines: _Lines, nested: list[str], line: str, *, inside: bool) -> None:
+def _keep(lines: _CalendarLines, nested: list[str], line: str, *, inside: bool) -> None:
     """Keeps a line of what is read; an alarm of an event, for one, is not."""
     if _ZONE in nested:
         lines.zones[-1].append(line)
@@ -148,7 +148,7 @@ def _leave(nested: list[str], name: str) -> None:
             pass
 
 
-def _feed(lines: _Lines, limit: TimeLimit) -> Feed:
+def _feed(lines: _CalendarLines, limit: TimeLimit) -> CalendarFeed:
     # Loaded with the first calendar: most processes read none.
     from icalendar import Event, Timezone
     from icalendar.timezone import tzp
@@ -160,14 +160,14 @@ def _feed(lines: _Lines, limit: TimeLimit) -> Feed:
         _parsed(Timezone, part, limit)
     said = _calendar_zone(lines)
     known = None if said is None else getattr(tzp.timezone(said), "key", None)
-    feed = Feed(zone=known)
+    feed = CalendarFeed(zone=known)
     lost = said if known is None else None
     for number, part in enumerate(lines.events, 1):
         event = _parsed(Event, [f"BEGIN:{_EVENT}", *part, f"END:{_EVENT}"], limit)
         if event is None:
-            feed.broken.append(unreadable_event(f"number {number}", "it cannot be read."))
+            feed.broken.append(build_unreadable_event(f"number {number}", "it cannot be read."))
         elif (why := _why_unreadable(event, lost)) is not None:
-            feed.broken.append(unreadable_event(name_of(event), why))
+            feed.broken.append(build_unreadable_event(name_of(event), why))
         else:
             feed.events.append(event)
     return feed
@@ -183,7 +183,7 @@ def _parsed(kind: Any, lines: list[str], limit: TimeLimit) -> Any:
         return None
 
 
-def _calendar_zone(lines: _Lines) -> str | None:
+def _calendar_zone(lines: _CalendarLines) -> str | None:
     """What a calendar says about moments without a time zone, where it says anything."""
     for line in lines.own:
         name, _, value = line.partition(":")
@@ -202,7 +202,7 @@ def _why_unreadable(event: Any, lost: str | None) -> str | None:
     for name, kind in _ONCE.items():
         if event.get(name) is not None and not _is_one(event.get(name), kind):
             return f"its {name} cannot be read."
-    if not all(isinstance(rule, Mapping) and rule.get("FREQ") for rule in rules_of(event)):
+    if not all(isinstance(rule, Mapping) and rule.get("FREQ") for rule in list_rules(event)):
         return "its RRULE cannot be read."
     for name in (*_ONCE, *_LISTS):
         for value in _values(event, name):

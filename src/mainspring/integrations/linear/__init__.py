@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from importlib import resources
 
 from mainspring.contracts.integration import Integration
-from mainspring.contracts.manifest import moved
+from mainspring.contracts.manifest import apply_sign_in_addresses
 from mainspring.integrations.linear.capabilities import create_issue
 from mainspring.integrations.linear.client import Linear
 from mainspring.integrations.linear.events import EVENTS
-from mainspring.integrations.linear.refusals import refuses_token
-from mainspring.integrations.linear.sources import changed_issues, searched
+from mainspring.integrations.linear.refusals import is_token_refused
+from mainspring.integrations.linear.sources import build_issues_poll, build_search_source
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
@@ -23,11 +23,14 @@ def integration(addresses: Mapping[str, str]) -> Integration:
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     linear = Linear(addresses)
     return Integration(
-        manifest={**moved(json.loads(manifest), addresses), "hosts": sorted(linear.hosts)},
+        manifest={
+            **apply_sign_in_addresses(json.loads(manifest), addresses),
+            "hosts": sorted(linear.hosts),
+        },
         capabilities=(create_issue(linear),),
         events=EVENTS,
-        sources=(searched(linear),),
-        polls=(changed_issues(linear),),
+        sources=(build_search_source(linear),),
+        polls=(build_issues_poll(linear),),
         account=linear.account,
-        refuses_token=refuses_token,
+        refuses_token=is_token_refused,
     )

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID
 
-from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
+from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.object_schema import object_schema
-from mainspring.contracts.provider_answers import malformed
-from mainspring.contracts.shown_text import shown_line
+from mainspring.contracts.object_schema import build_object_schema
+from mainspring.contracts.provider_answers import malformed_response_error
+from mainspring.contracts.shown_text import format_first_line
 from mainspring.integrations.linear.client import Linear
 from mainspring.integrations.linear.refusals import NAME
 
@@ -49,7 +49,7 @@ def create_issue(linear: Linear) -> Capability:
         made = await linear.create(ctx, issue)
         found = {key: made.get(key) for key in ("id", "identifier", "url")}
         if not all(isinstance(value, str) for value in found.values()):
-            raise malformed(NAME)
+            raise malformed_response_error(NAME)
         return found
 
     return Capability(
@@ -70,7 +70,9 @@ def create_issue(linear: Linear) -> Capability:
             effect=Effect.SEND,
             seconds=3.0,
             hosts=linear.hosts,
-            route=Route("linear", linear.hosts, "needed", scopes=frozenset({"issues:create"})),
+            route=ConnectionRoute(
+                "linear", linear.hosts, "needed", scopes=frozenset({"issues:create"})
+            ),
         ),
     )
 
@@ -82,14 +84,14 @@ def issue_id(key: str) -> str:
 
 def preview(arguments: Mapping[str, Any]) -> str:
     """Which issue will be made where, in one line."""
-    line = f"Create an issue in {shown_line(arguments['team'], 80)} at Linear: "
-    line += shown_line(arguments["title"], _SHOWN)
+    line = f"Create an issue in {format_first_line(arguments['team'], 80)} at Linear: "
+    line += format_first_line(arguments["title"], _SHOWN)
     for name, words in (("priority", "priority"), ("assignee", "for"), ("due_date", "due")):
         if arguments.get(name):
-            line += f", {words} {shown_line(arguments[name], 60)}"
+            line += f", {words} {format_first_line(arguments[name], 60)}"
     if arguments.get("labels"):
-        line += f", labelled {shown_line(', '.join(arguments['labels']), 60)}"
-    text = shown_line(arguments.get("description", ""), _SHOWN)
+        line += f", labelled {format_first_line(', '.join(arguments['labels']), 60)}"
+    text = format_first_line(arguments.get("description", ""), _SHOWN)
     return f"{line} — {text}" if text else line
 
 
@@ -134,7 +136,7 @@ async def _labels(linear: Linear, ctx: CallContext, team: str, named: list[str])
 def _only(found: list[Any], pointer: str, what: str) -> str:
     named = found[0].get("id") if isinstance(found[0], dict) else None
     if not isinstance(named, str):
-        raise malformed(NAME)
+        raise malformed_response_error(NAME)
     if len(found) > 1:
         raise _wrong(pointer, f"Linear knows more than one: {what}.", "Give the id instead.")
     return named
@@ -156,7 +158,7 @@ def _wrong(pointer: str, detail: str, suggestion: str) -> Invalid:
 
 _EDITABLE: Final = ("title", "description", "priority", "assignee", "labels", "due_date")
 _NAME: Final[dict[str, Any]] = {"type": "string", "minLength": 1, "maxLength": 255}
-_INPUT: Final = object_schema(
+_INPUT: Final = build_object_schema(
     {
         "team": {**_NAME, "description": "The team's key, such as ENG, its name or its id."},
         "title": {**_NAME, "maxLength": 512},
@@ -203,7 +205,7 @@ _INPUT: Final = object_schema(
         ({"team": "ENG", "title": "x", "body": "y"}, "it is called description"),
     ],
 )
-_OUTPUT: Final = object_schema(
+_OUTPUT: Final = build_object_schema(
     {
         "id": {"type": "string", "description": "The issue's id."},
         "identifier": {"type": "string", "description": "What people call it, such as ENG-7."},

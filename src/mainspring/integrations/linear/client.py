@@ -12,11 +12,11 @@ from typing import Any, Final
 import orjson
 
 from mainspring.contracts.context import CallContext, HttpRequest
-from mainspring.contracts.errors import Invalid, Upstream
-from mainspring.contracts.manifest import base_of
-from mainspring.contracts.provider_answers import malformed
+from mainspring.contracts.errors import Invalid, UpstreamError
+from mainspring.contracts.manifest import resolve_base_address
+from mainspring.contracts.provider_answers import malformed_response_error
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
-from mainspring.integrations.linear.refusals import NAME, data_of
+from mainspring.integrations.linear.refusals import NAME, parse_data
 
 USUAL: Final = "https://api.linear.app/graphql"
 _SECONDS: Final = 30.0
@@ -56,7 +56,7 @@ _ONE: Final = f"query ($id: String!) {{ issue(id: $id) {{ {_MADE} }} }}"
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class IssuePage:
     """Some issues, and where the list goes on."""
 
     nodes: list[Any]
@@ -67,7 +67,7 @@ class Linear:
     """Linear's API at one address."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
-        self._url, host = base_of(addresses, "linear", USUAL)
+        self._url, host = resolve_base_address(addresses, "linear", USUAL)
         self.hosts = frozenset({host})
 
     async def account(self, ctx: CallContext) -> str:
@@ -75,17 +75,19 @@ class Linear:
         viewer = _part(await self._ask(ctx, _VIEWER, {}), "viewer")
         email, name = viewer.get("email"), _part(viewer, "organization").get("name")
         if not isinstance(email, str) or not isinstance(name, str):
-            raise malformed(NAME)
+            raise malformed_response_error(NAME)
         return f"{email} ({name})"
 
     async def changed(
         self, ctx: CallContext, since: str | None, after: str | None, size: int
-    ) -> Page:
+    ) -> IssuePage:
         """Issues that changed since a moment, the latest change first."""
         wanted = {"updatedAt": {"gte": since}} if since else None
         return await self._page(ctx, _CHANGED, "issues", {"after": after, "filter": wanted}, size)
 
-    async def searched(self, ctx: CallContext, term: str, after: str | None, size: int) -> Page:
+    async def searched(
+        self, ctx: CallContext, term: str, after: str | None, size: int
+    ) -> IssuePage:
         """Issues that Linear's own search finds."""
         return await self._page(
             ctx, _SEARCHED, "searchIssues", {"after": after, "term": term}, size
@@ -113,7 +115,7 @@ class Linear:
                 raise
             return found
         if made.get("success") is not True:
-            raise Upstream(
+            raise UpstreamError(
                 "Linear did not make the issue.", code="linear_not_made", retryable=False
             )
         return _part(made, "issue")
@@ -135,7 +137,7 @@ class Linear:
         size: int,
         *,
         whole: bool = True,
-    ) -> Page:
+    ) -> IssuePage:
         """A page, in a smaller size where it is too large for the way out.
 
         One issue that is too large alone comes without its description.
@@ -143,7 +145,7 @@ class Linear:
         try:
             asked = {**variables, "first": size, "whole": whole}
             listed = _part(await self._ask(ctx, document, asked), field)
-        except Upstream as error:
+        except UpstreamError as error:
             if error.code != "response_too_large" or not whole:
                 raise
             half = max(size // 2, 1)
@@ -151,8 +153,8 @@ class Linear:
         nodes, info = listed.get("nodes"), _part(listed, "pageInfo")
         after = info.get("endCursor") if info.get("hasNextPage") is True else None
         if not isinstance(nodes, list) or not isinstance(after, str | None):
-            raise malformed(NAME)
-        return Page(nodes, after)
+            raise malformed_response_error(NAME)
+        return IssuePage(nodes, after)
 
     async def _ask(
         self, ctx: CallContext, document: str, variables: Mapping[str, Any]
@@ -172,18 +174,18 @@ class Linear:
                 follow_redirects=False,
             )
         )
-        return data_of(response, ctx.clock.now())
+        return parse_data(response, ctx.clock.now())
 
 
 def _part(value: Mapping[str, Any], name: str) -> dict[str, Any]:
     found = value.get(name)
     if not isinstance(found, dict):
-        raise malformed(NAME)
+        raise malformed_response_error(NAME)
     return found
 
 
 def _nodes(data: Mapping[str, Any], name: str) -> list[Any]:
     nodes = _part(data, name).get("nodes")
     if not isinstance(nodes, list):
-        raise malformed(NAME)
+        raise malformed_response_error(NAME)
     return nodes

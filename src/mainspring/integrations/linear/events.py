@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mainspring.contracts.event import EventType
-from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.object_schema import build_object_schema
 
 ISSUE_CREATED: Final = "linear.issue_created"
 
@@ -25,7 +25,7 @@ EVENTS: Final = (
     EventType(
         ISSUE_CREATED,
         "Somebody made an issue in Linear.",
-        object_schema(
+        build_object_schema(
             _FIELDS,
             list(_FIELDS),
             [

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mainspring.contracts.errors import Upstream
-from mainspring.contracts.integration import Broken, Item
-from mainspring.contracts.provider_answers import one_line
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.integration import Item, UnreadableItem
+from mainspring.contracts.provider_answers import format_one_line
 from mainspring.integrations.linear.events import ISSUE_CREATED
 
 _TITLE: Final = 400
@@ -16,20 +16,20 @@ _NEEDED: Final = ("id", "identifier", "title", "url", "createdAt", "updatedAt")
 _PRIORITIES: Final = ("none", "urgent", "high", "medium", "low")
 
 
-def issue_item(node: Any, place: str, told_from: datetime | None = None) -> Item | Broken:
+def issue_item(node: Any, place: str, told_from: datetime | None = None) -> Item | UnreadableItem:
     """An issue as a page; told of where it was made after a moment."""
     entry = node if isinstance(node, Mapping) else {}
     for name in _NEEDED:
         if not isinstance(entry.get(name), str) or not entry[name]:
-            return Broken(place, _unreadable(name))
-    made = moment(entry["createdAt"])
+            return UnreadableItem(place, _unreadable(name))
+    made = parse_time(entry["createdAt"])
     tells = told_from is not None and made is not None and made >= told_from
     values = _values(entry)
     shown = {key: values[key] for key in _TOLD} | {"title": entry["title"], "id": entry["id"]}
     return Item(
         source_ref=f"linear:issue:{entry['id']}",
         type="linear_issue",
-        title=one_line(f"{entry['identifier']} {entry['title']}", _TITLE),
+        title=format_one_line(f"{entry['identifier']} {entry['title']}", _TITLE),
         body=entry["description"] if isinstance(entry.get("description"), str) else "",
         frontmatter=values,
         event=ISSUE_CREATED if tells else None,
@@ -37,7 +37,7 @@ def issue_item(node: Any, place: str, told_from: datetime | None = None) -> Item
     )
 
 
-def moment(text: Any) -> datetime | None:
+def parse_time(text: Any) -> datetime | None:
     """A moment as Linear writes it; None where it is none."""
     try:
         found = datetime.fromisoformat(text)
@@ -84,8 +84,8 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _unreadable(missing: str) -> Upstream:
-    return Upstream(
+def _unreadable(missing: str) -> UpstreamError:
+    return UpstreamError(
         f"Linear sent an issue that cannot be read: it lacks {missing}.",
         code="linear_entry",
         retryable=False,

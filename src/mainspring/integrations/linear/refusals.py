@@ -10,12 +10,18 @@ from typing import Any, Final
 import orjson
 
 from mainspring.contracts.context import HttpResponse
-from mainspring.contracts.errors import Denied, Invalid, Problem, ReconnectNeeded, Upstream
+from mainspring.contracts.errors import (
+    Invalid,
+    PermissionDenied,
+    Problem,
+    ReconnectRequired,
+    UpstreamError,
+)
 from mainspring.contracts.provider_answers import (
     LONGEST_PAUSE,
-    malformed,
-    one_line,
-    refused,
+    format_one_line,
+    malformed_response_error,
+    parse_refusal,
     retry_after,
 )
 
@@ -50,22 +56,22 @@ _LATER: Final = frozenset(
 )
 
 
-def data_of(response: HttpResponse, now: datetime) -> dict[str, Any]:
+def parse_data(response: HttpResponse, now: datetime) -> dict[str, Any]:
     """The data of an answer; half of it beside an error is no answer."""
     body = _object(response.body)
     errors = None if body is None else body.get("errors")
     if isinstance(errors, list) and errors:
         raise _problem(errors[0], response, now)
-    problem = refused(response, NAME)
+    problem = parse_refusal(response, NAME)
     if problem is not None:
         raise problem
     data = None if body is None else body.get("data")
     if not isinstance(data, dict):
-        raise malformed(NAME)
+        raise malformed_response_error(NAME)
     return data
 
 
-def refuses_token(response: HttpResponse) -> bool:
+def is_token_refused(response: HttpResponse) -> bool:
     """Whether an answer with status 200 or 400 says that the token is not good any more."""
     body = _object(response.body) if len(response.body) <= _LONGEST_REFUSAL else None
     errors = None if body is None else body.get("errors")
@@ -94,18 +100,20 @@ def _problem(error: Any, response: HttpResponse, now: datetime) -> Problem:
     more = extensions if isinstance(extensions, Mapping) else {}
     names = _names(more)
     words = more.get("userPresentableMessage") or told.get("message")
-    said = one_line(words) if isinstance(words, str) else ""
+    said = format_one_line(words) if isinstance(words, str) else ""
     if "RATELIMITED" in names or response.status == 429:
-        return Upstream(
+        return UpstreamError(
             "Linear asks for a pause: its limit of requests is used up.",
             code="provider_busy",
             retry_after=pause_of(response.headers, now),
             unsent=True,
         )
     if names & _RECONNECT or response.status == 401:
-        return ReconnectNeeded("Linear does not accept this access any more.", code="linear_access")
+        return ReconnectRequired(
+            "Linear does not accept this access any more.", code="linear_access"
+        )
     if names & _DENIED or response.status == 403:
-        return Denied(
+        return PermissionDenied(
             _sentence("Linear does not allow this", said), code="linear_forbidden", unsent=True
         )
     if names & _WRONG or more.get("userError") is True:
@@ -115,7 +123,7 @@ def _problem(error: Any, response: HttpResponse, now: datetime) -> Problem:
     # Its own failures are told in the same place as ours.
     internal = "internal server error" in said.lower()
     later = response.status >= 500 or bool(names & _LATER) or internal
-    return Upstream(
+    return UpstreamError(
         _sentence("Linear failed", said),
         code="provider_failed",
         retryable=later,

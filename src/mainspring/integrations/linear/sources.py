@@ -15,18 +15,18 @@ from typing import Any, Final
 
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.integration import MOST_FETCHED, Poll, Portion, Source
-from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.integration import MOST_FETCHED, ItemBatch, Poll, Source
+from mainspring.contracts.object_schema import build_object_schema
 from mainspring.contracts.one_by_one import read_one
 from mainspring.integrations.linear.client import Linear
-from mainspring.integrations.linear.reading import issue_item, moment
+from mainspring.integrations.linear.reading import issue_item, parse_time
 
 _USUAL: Final = 50
 _PAGE: Final = 25
 # How far back the first look reaches, and how far looks overlap: clocks differ a little.
 _FIRST: Final = timedelta(days=14)
 _OVERLAP: Final = timedelta(seconds=30)
-INPUT: Final = object_schema(
+INPUT: Final = build_object_schema(
     {
         "query": {
             "type": "string",
@@ -52,12 +52,12 @@ INPUT: Final = object_schema(
 )
 
 
-def searched(linear: Linear) -> Source:
+def build_search_source(linear: Linear) -> Source:
     """The source over one Linear."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
+    ) -> ItemBatch:
         limit, query = int(given.get("limit", _USUAL)), given.get("query")
         after = cursor["after"] if cursor else None
         brought = int(cursor["brought"]) if cursor else 0
@@ -73,23 +73,23 @@ def searched(linear: Linear) -> Source:
         ]
         brought += len(nodes)
         more = page.after is not None and brought < limit
-        return Portion(items, {"after": page.after, "brought": brought} if more else None, more)
+        return ItemBatch(items, {"after": page.after, "brought": brought} if more else None, more)
 
-    return Source("linear", INPUT, read, from_request)
+    return Source("linear", INPUT, read, parse_request)
 
 
-def changed_issues(linear: Linear) -> Poll:
+def build_issues_poll(linear: Linear) -> Poll:
     """New and changed issues."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
+    ) -> ItemBatch:
         del given
         now, place = ctx.clock.now(), cursor or {}
-        began = moment(place.get("began")) or now
-        since = moment(place.get("since")) or now - _FIRST
+        began = parse_time(place.get("began")) or now
+        since = parse_time(place.get("since")) or now - _FIRST
         # When the look began that is going on; the next one reaches back to it.
-        looked = moment(place.get("looked")) or now
+        looked = parse_time(place.get("looked")) or now
         after = place.get("after") if isinstance(place.get("after"), str) else None
         try:
             page = await linear.changed(ctx, _written(since), after, _PAGE)
@@ -105,9 +105,9 @@ def changed_issues(linear: Linear) -> Poll:
         ]
         then = {"began": _written(began)}
         if page.after is None:
-            return Portion(items, {**then, "since": _written(looked - _OVERLAP)})
+            return ItemBatch(items, {**then, "since": _written(looked - _OVERLAP)})
         going = {"since": _written(since), "looked": _written(looked), "after": page.after}
-        return Portion(items, {**then, **going}, more=True)
+        return ItemBatch(items, {**then, **going}, more=True)
 
     return Poll("issues", "New and changed issues that the connected account may see.", read)
 
@@ -121,7 +121,7 @@ _LATEST: Final = re.compile(
 )
 
 
-def from_request(request: str, now: datetime) -> dict[str, Any]:
+def parse_request(request: str, now: datetime) -> dict[str, Any]:
     """A search from a sentence such as: issues about the door; the latest issues."""
     del now
     text = " ".join(request.split())

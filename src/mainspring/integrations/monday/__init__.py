@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from importlib import resources
 
 from mainspring.contracts.integration import Integration
-from mainspring.contracts.manifest import moved
-from mainspring.integrations.monday.adapters import board_rows
+from mainspring.contracts.manifest import apply_sign_in_addresses
+from mainspring.integrations.monday.adapters import build_board_adapter
 from mainspring.integrations.monday.capabilities import post_update
 from mainspring.integrations.monday.client import Monday
 
@@ -21,8 +21,11 @@ def integration(addresses: Mapping[str, str]) -> Integration:
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     monday = Monday(addresses)
     return Integration(
-        manifest={**moved(json.loads(manifest), addresses), "hosts": sorted(monday.hosts)},
+        manifest={
+            **apply_sign_in_addresses(json.loads(manifest), addresses),
+            "hosts": sorted(monday.hosts),
+        },
         capabilities=(post_update(monday),),
-        adapters=(board_rows(monday),),
+        adapters=(build_board_adapter(monday),),
         account=monday.account,
     )

@@ -8,12 +8,18 @@ from typing import Any, Final
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Finding, Invalid, TooLarge
 from mainspring.contracts.integration import Adapter, Operation
-from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.object_schema import build_object_schema
 from mainspring.integrations.monday.client import Monday
-from mainspring.integrations.monday.reading import BOARD, OWN, board_row, column_names, item_row
+from mainspring.integrations.monday.reading import (
+    BOARD,
+    OWN,
+    build_board_row,
+    build_item_row,
+    name_columns,
+)
 
 MOST_ROWS: Final = 5_000
-_REF: Final = object_schema(
+_REF: Final = build_object_schema(
     {
         "board_id": {
             "description": "The number in the board's address.",
@@ -37,7 +43,7 @@ _LIMIT: Final[dict[str, Any]] = {
     "minimum": 1,
     "maximum": MOST_ROWS,
 }
-_ITEM_PARAMS: Final = object_schema(
+_ITEM_PARAMS: Final = build_object_schema(
     {
         "limit": _LIMIT,
         "names": {
@@ -51,25 +57,25 @@ _ITEM_PARAMS: Final = object_schema(
     [{}, {"limit": 100, "names": "id"}],
     [({"limit": 0}, "none at all"), ({"names": "both"}, "one or the other")],
 )
-_BOARD_PARAMS: Final = object_schema(
+_BOARD_PARAMS: Final = build_object_schema(
     {"limit": _LIMIT}, [], [{}, {"limit": 100}], [({"limit": 0}, "none at all")]
 )
 
 
-def board_rows(monday: Monday) -> Adapter:
+def build_board_adapter(monday: Monday) -> Adapter:
     """The adapter over one monday.com."""
 
     async def items(
         ctx: CallContext, ref: Mapping[str, Any], params: Mapping[str, Any]
     ) -> Sequence[Mapping[str, Any]]:
-        board_id = normal_ref(ref).get("board_id")
+        board_id = normalize_board_ref(ref).get("board_id")
         if board_id is None:
             raise _no_board()
         found = await monday.items(ctx, board_id, int(params.get("limit", MOST_ROWS)))
         if found.more and "limit" not in params:
             raise _too_many(f"Board {board_id} has more than {MOST_ROWS} items")
-        names = column_names(found.columns, params.get("names", "title"))
-        return [item_row(one, names) for one in found.items]
+        names = name_columns(found.columns, params.get("names", "title"))
+        return [build_item_row(one, names) for one in found.items]
 
     async def boards(
         ctx: CallContext, ref: Mapping[str, Any], params: Mapping[str, Any]
@@ -78,13 +84,13 @@ def board_rows(monday: Monday) -> Adapter:
         found, more = await monday.boards(ctx, int(params.get("limit", MOST_ROWS)))
         if more and "limit" not in params:
             raise _too_many(f"This account sees more than {MOST_ROWS} boards")
-        return [board_row(one) for one in found]
+        return [build_board_row(one) for one in found]
 
     return Adapter(
         kind="monday",
         description="A board at monday.com: its items with all their columns.",
         ref_schema=_REF,
-        normal=normal_ref,
+        normal=normalize_board_ref,
         connection="needed",
         operations=(
             Operation(
@@ -106,7 +112,7 @@ def board_rows(monday: Monday) -> Adapter:
     )
 
 
-def normal_ref(ref: Mapping[str, Any]) -> dict[str, str]:
+def normalize_board_ref(ref: Mapping[str, Any]) -> dict[str, str]:
     """The board's number as text, as monday.com writes it."""
     found = ref.get("board_id")
     return {} if found is None else {"board_id": str(found)}

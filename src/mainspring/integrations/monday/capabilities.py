@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any, Final
 
-from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
+from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.object_schema import object_schema
-from mainspring.contracts.shown_text import shown_line
+from mainspring.contracts.object_schema import build_object_schema
+from mainspring.contracts.shown_text import format_first_line
 from mainspring.integrations.monday.client import Monday
 
 _SHOWN: Final = 200
@@ -47,14 +47,16 @@ def post_update(monday: Monday) -> Capability:
             effect=Effect.SEND,
             seconds=2.0,
             hosts=monday.hosts,
-            route=Route("monday", monday.hosts, "needed", scopes=frozenset({"updates:write"})),
+            route=ConnectionRoute(
+                "monday", monday.hosts, "needed", scopes=frozenset({"updates:write"})
+            ),
         ),
     )
 
 
 def preview(arguments: Mapping[str, Any]) -> str:
     """What will be said where, in one line."""
-    said = shown_line(arguments["body"], _SHOWN)
+    said = format_first_line(arguments["body"], _SHOWN)
     return f"Post an update on item {arguments['item_id']} at monday.com: {said}"
 
 
@@ -69,7 +71,7 @@ _ITEM: Final[dict[str, Any]] = {
     "pattern": "^[0-9]{1,18}$",
     "x-mainspring-says": "This must be the number of an item, as text.",
 }
-_INPUT: Final = object_schema(
+_INPUT: Final = build_object_schema(
     {
         "item_id": _ITEM,
         "body": {
@@ -91,7 +93,7 @@ _INPUT: Final = object_schema(
         ({"item_id": "1", "text": "x"}, "it is called body"),
     ],
 )
-_OUTPUT: Final = object_schema(
+_OUTPUT: Final = build_object_schema(
     {
         "update_id": {"type": "string", "description": "The update's number."},
         "item_id": {"type": "string", "description": "The item that it stands on."},

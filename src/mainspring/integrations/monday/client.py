@@ -13,11 +13,11 @@ from typing import Any, Final
 import orjson
 
 from mainspring.contracts.context import CallContext, HttpRequest
-from mainspring.contracts.errors import Missing, Upstream
-from mainspring.contracts.manifest import base_of
-from mainspring.contracts.provider_answers import malformed
+from mainspring.contracts.errors import NotFound, UpstreamError
+from mainspring.contracts.manifest import resolve_base_address
+from mainspring.contracts.provider_answers import malformed_response_error
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
-from mainspring.integrations.monday.refusals import NAME, data_of
+from mainspring.integrations.monday.refusals import NAME, parse_data
 
 USUAL: Final = "https://api.monday.com/v2"
 VERSION: Final = "2026-07"
@@ -69,7 +69,7 @@ class Monday:
     """monday.com's API at one address."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
-        self._url, host = base_of(addresses, "monday", USUAL)
+        self._url, host = resolve_base_address(addresses, "monday", USUAL)
         self.hosts = frozenset({host})
 
     async def account(self, ctx: CallContext) -> str:
@@ -79,7 +79,7 @@ class Monday:
         email, account = found.get("email"), found.get("account")
         name = account.get("name") if isinstance(account, dict) else None
         if not isinstance(email, str) or not isinstance(name, str):
-            raise malformed(NAME)
+            raise malformed_response_error(NAME)
         return f"{email} ({name})"
 
     async def items(self, ctx: CallContext, board_id: str, most: int) -> BoardItems:
@@ -92,7 +92,7 @@ class Monday:
         board = _board(data, board_id)
         columns, page = board.get("columns"), board.get("items_page")
         if not isinstance(columns, list):
-            raise malformed(NAME)
+            raise malformed_response_error(NAME)
         items, cursor = _page(page)
         for _ in range(most + _SPARE_PAGES):
             if cursor is None or len(items) >= most:
@@ -115,7 +115,7 @@ class Monday:
             data = await self._ask(ctx, _LISTED, {"page": page, "limit": size})
             boards = data.get("boards")
             if not isinstance(boards, list):
-                raise malformed(NAME)
+                raise malformed_response_error(NAME)
             found += boards
             if len(boards) < size:
                 return found[:most], len(found) > most
@@ -128,7 +128,7 @@ class Monday:
         made = (await self._ask(ctx, _UPDATE, {"item": item_id, "body": body})).get("create_update")
         named = made.get("id") if isinstance(made, dict) else None
         if not isinstance(named, str | int):
-            raise malformed(NAME)
+            raise malformed_response_error(NAME)
         return str(named)
 
     async def _ask(
@@ -150,7 +150,7 @@ class Monday:
                 follow_redirects=False,
             )
         )
-        return data_of(response)
+        return parse_data(response)
 
 
 async def _fitting(
@@ -159,7 +159,7 @@ async def _fitting(
     """A page, in a smaller size where it is too large for the way out; and that size."""
     try:
         return size, await ask(size)
-    except Upstream as error:
+    except UpstreamError as error:
         if error.code != "response_too_large" or size <= 1:
             raise
     return await _fitting(ask, size // 2)
@@ -169,9 +169,9 @@ def _board(data: Mapping[str, Any], board_id: str) -> dict[str, Any]:
     """The one board that was asked for; of a hidden one monday.com says nothing at all."""
     boards = data.get("boards")
     if not isinstance(boards, list) or not all(isinstance(one, dict) for one in boards):
-        raise malformed(NAME)
+        raise malformed_response_error(NAME)
     if not boards:
-        raise Missing(
+        raise NotFound(
             f"Board {board_id} is not there, or not visible to this account.",
             code="monday_not_found",
             suggestion="Check the number in the board's address, and who may see the board.",
@@ -183,5 +183,5 @@ def _page(value: Any) -> tuple[list[Any], str | None]:
     found = value if isinstance(value, dict) else {}
     items, cursor = found.get("items"), found.get("cursor")
     if not isinstance(items, list) or not isinstance(cursor, str | None):
-        raise malformed(NAME)
+        raise malformed_response_error(NAME)
     return items, cursor or None

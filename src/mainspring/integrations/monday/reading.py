@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from mainspring.contracts.errors import Upstream
+from mainspring.contracts.errors import UpstreamError
 
 _LONGEST: Final = 80
 _BETWEEN: Final = re.compile(r"[\W_]+")
@@ -35,7 +35,7 @@ BOARD: Final[dict[str, str]] = {
 Row = dict[str, Any]
 
 
-def column_names(columns: Sequence[Any], by: str) -> dict[str, str]:
+def name_columns(columns: Sequence[Any], by: str) -> dict[str, str]:
     """What the columns of a board are called here, by their ids.
 
     A title that is taken, by another column or by the item's own fields, has its id behind it.
@@ -48,7 +48,7 @@ def column_names(columns: Sequence[Any], by: str) -> dict[str, str]:
         if not isinstance(named, str) or not named or column.get("type") == "name":
             continue
         title = column.get("title")
-        made = plain_name(title) if by == "title" and isinstance(title, str) else named
+        made = normalize_title(title) if by == "title" and isinstance(title, str) else named
         if not made or made in taken:
             made = f"{made}_{named}".strip("_")
         taken.add(made)
@@ -56,12 +56,12 @@ def column_names(columns: Sequence[Any], by: str) -> dict[str, str]:
     return names
 
 
-def plain_name(title: str) -> str:
+def normalize_title(title: str) -> str:
     """A title in lower case, with one _ for everything that is no letter or digit."""
     return _BETWEEN.sub("_", title.lower()).strip("_")[:_LONGEST]
 
 
-def item_row(item: Any, names: Mapping[str, str]) -> Row:
+def build_item_row(item: Any, names: Mapping[str, str]) -> Row:
     """An item as a row: its own fields and its columns."""
     entry = _entry(item)
     row: Row = {
@@ -79,7 +79,7 @@ def item_row(item: Any, names: Mapping[str, str]) -> Row:
     return row
 
 
-def board_row(board: Any) -> Row:
+def build_board_row(board: Any) -> Row:
     """A board as a row."""
     entry = _entry(board)
     count, workspace = entry.get("items_count"), entry.get("workspace_id")
@@ -128,8 +128,8 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _unreadable() -> Upstream:
-    return Upstream(
+def _unreadable() -> UpstreamError:
+    return UpstreamError(
         "monday.com sent an entry that cannot be read: it lacks an id.",
         code="monday_entry",
         retryable=False,

@@ -13,18 +13,18 @@ import orjson
 
 from mainspring.contracts.context import HttpResponse
 from mainspring.contracts.errors import (
-    Denied,
     Invalid,
-    Missing,
+    NotFound,
+    PermissionDenied,
     Problem,
-    ReconnectNeeded,
-    Upstream,
+    ReconnectRequired,
+    UpstreamError,
 )
 from mainspring.contracts.provider_answers import (
     LONGEST_PAUSE,
-    malformed,
-    one_line,
-    refused,
+    format_one_line,
+    malformed_response_error,
+    parse_refusal,
     retry_after,
 )
 
@@ -48,19 +48,19 @@ _MISSING: Final = ("notfound", "invalidboardid", "invaliditemid")
 _LATER: Final = ("cursor", "locked", "internal", "timeout")
 
 
-def data_of(response: HttpResponse) -> dict[str, Any]:
+def parse_data(response: HttpResponse) -> dict[str, Any]:
     """The data of an answer; half of it beside an error is no answer."""
     body = _object(response.body)
     if body is not None:
         problem = _told(body, response)
         if problem is not None:
             raise problem
-    problem = refused(response, NAME)
+    problem = parse_refusal(response, NAME)
     if problem is not None:
         raise problem
     data = None if body is None else body.get("data")
     if not isinstance(data, dict):
-        raise malformed(NAME)
+        raise malformed_response_error(NAME)
     return data
 
 
@@ -81,29 +81,31 @@ def _told(body: Mapping[str, Any], response: HttpResponse) -> Problem | None:
 
 
 def _meaning(word: str, status: Any, words: str, pause: float) -> Problem:
-    said = f": {one_line(words)}" if words else "."
+    said = f": {format_one_line(words)}" if words else "."
     if status == 429 or any(busy in word for busy in _BUSY):
-        return Upstream(
+        return UpstreamError(
             "monday.com asks for a pause: its limit of requests is used up.",
             code="provider_busy",
             retry_after=pause,
             unsent=True,
         )
     if word in _RECONNECT or status == 401:
-        return ReconnectNeeded(
+        return ReconnectRequired(
             "monday.com does not accept this access any more.", code="monday_access"
         )
     if status == 403 or any(one in word for one in _DENIED):
-        return Denied(f"monday.com does not allow this{said}", code="monday_forbidden", unsent=True)
+        return PermissionDenied(
+            f"monday.com does not allow this{said}", code="monday_forbidden", unsent=True
+        )
     if status == 404 or any(one in word for one in _MISSING):
-        return Missing(
+        return NotFound(
             f"monday.com knows no such thing, or does not show it to this account{said}",
             code="monday_not_found",
             unsent=True,
         )
     later = any(one in word for one in _LATER) or (isinstance(status, int) and status >= 500)
     if later:
-        return Upstream(f"monday.com failed{said}", code="provider_failed", retry_after=pause)
+        return UpstreamError(f"monday.com failed{said}", code="provider_failed", retry_after=pause)
     return Invalid(f"monday.com does not accept this{said}", code="monday_invalid", unsent=True)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.free_address import URL_SCHEMA, hosts_of, normal_ref
+from mainspring.contracts.free_address import URL_SCHEMA, get_hosts, normalize_address_ref
 from mainspring.contracts.integration import Adapter, Operation
 from mainspring.integrations.rss.client import fetch_feed
-from mainspring.integrations.rss.feed import MOST_ENTRIES, entries_of
+from mainspring.integrations.rss.feed import MOST_ENTRIES, parse_entries
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -51,7 +51,7 @@ async def list_entries(
 ) -> Sequence[Mapping[str, Any]]:
     """The entries that the feed has now."""
     body, kind = await fetch_feed(ctx, str(ref["url"]))
-    return (await entries_of(body, kind))[: int(params.get("limit", MOST_ENTRIES))]
+    return (await parse_entries(body, kind))[: int(params.get("limit", MOST_ENTRIES))]
 
 
 ADAPTER: Final = Adapter(
@@ -67,7 +67,7 @@ ADAPTER: Final = Adapter(
             columns=COLUMNS,
         ),
     ),
-    normal=normal_ref,
-    hosts=hosts_of,
+    normal=normalize_address_ref,
+    hosts=get_hosts,
     connection="none",
 )

@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mainspring.contracts.errors import Upstream
-from mainspring.contracts.html_text import text_of_html
-from mainspring.contracts.in_time import SECONDS, TookTooLong, in_time
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.html_text import extract_html_text
+from mainspring.contracts.in_time import SECONDS, TimeLimitExceeded, run_with_time_limit
 
 MOST_ENTRIES: Final = 1_000
 _MOST_TEXT: Final = 20_000
@@ -43,7 +43,7 @@ _CROWDED_TAG: Final = re.compile(
 )
 
 
-async def entries_of(
+async def parse_entries(
     body: bytes, content_type: str, *, seconds: float = SECONDS
 ) -> list[dict[str, Any]]:
     """The entries of a feed in its own order; read on a thread, for so long at most."""
@@ -59,11 +59,11 @@ def _entries(body: bytes, content_type: str, seconds: float) -> list[dict[str, A
     _check_markup(plain, content_type)
     headers = {"content-type": content_type} if content_type else {}
     try:
-        found = in_time(
+        found = run_with_time_limit(
             lambda: feedparser.parse(body, response_headers=headers, resolve_relative_uris=False),
             seconds,
         )
-    except TookTooLong:
+    except TimeLimitExceeded:
         raise _unreadable("takes too long to read: its markup is broken.", "feed_markup") from None
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
         # Where the markup is broken the library reads on as well as it can, and trips at times.
@@ -93,8 +93,8 @@ def _is_open(encoding: str) -> bool:
 
 
 def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
-    link, title = _line(entry.get("link")), _line(plain_text(str(entry.get("title") or "")))
-    body = plain_text(_content(entry))
+    link, title = _line(entry.get("link")), _line(extract_plain_text(str(entry.get("title") or "")))
+    body = extract_plain_text(_content(entry))
     # A feed may give an entry no id; then it is known by where it leads, or by what it says.
     known = _line(entry.get("id")) or link or _digest(title, body)
     return {
@@ -127,9 +127,9 @@ def _moment(entry: Mapping[str, Any], name: str) -> str | None:
     return moment.isoformat().replace("+00:00", "Z")
 
 
-def plain_text(markup: str) -> str:
+def extract_plain_text(markup: str) -> str:
     """What a person would read of HTML."""
-    return text_of_html(markup.replace("\x00", "\ufffd"))[:_MOST_TEXT]
+    return extract_html_text(markup.replace("\x00", "\ufffd"))[:_MOST_TEXT]
 
 
 def _line(value: Any) -> str:
@@ -141,5 +141,5 @@ def _digest(title: str, body: str) -> str:
     return hashlib.sha256(f"{title}\n{body}".encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _unreadable(what: str, code: str) -> Upstream:
-    return Upstream(f"What stands at the address {what}", code=code, retryable=False)
+def _unreadable(what: str, code: str) -> UpstreamError:
+    return UpstreamError(f"What stands at the address {what}", code=code, retryable=False)

@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.free_address import URL_SCHEMA, hosts_of, normal_address
-from mainspring.contracts.integration import MOST_FETCHED, Item, Portion, Source
+from mainspring.contracts.free_address import URL_SCHEMA, get_hosts, normalize_address
+from mainspring.contracts.integration import MOST_FETCHED, Item, ItemBatch, Source
 from mainspring.contracts.one_by_one import read_one
 from mainspring.integrations.rss.client import fetch_feed
-from mainspring.integrations.rss.feed import entries_of
+from mainspring.integrations.rss.feed import parse_entries
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -44,24 +44,24 @@ INPUT_SCHEMA: Final[dict[str, Any]] = {
 
 async def read(
     ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-) -> Portion:
+) -> ItemBatch:
     """All that the feed has now; a feed has no second page."""
     del cursor
-    url = normal_address(str(given["url"]))
+    url = normalize_address(str(given["url"]))
     body, kind = await fetch_feed(ctx, url)
-    entries = await entries_of(body, kind)
+    entries = await parse_entries(body, kind)
     most = int(given.get("limit", MOST_FETCHED))
     note = None
     if len(entries) > most:
         note = f"The feed has {len(entries)} entries; the first {most} were read."
     items = [
-        read_one(ref_of(url, f"unreadable:{n}"), partial(_item, url, entry))
+        read_one(build_source_ref(url, f"unreadable:{n}"), partial(_item, url, entry))
         for n, entry in enumerate(entries[:most])
     ]
-    return Portion(items, note=note)
+    return ItemBatch(items, note=note)
 
 
-def from_request(request: str, now: datetime) -> dict[str, Any]:
+def parse_request(request: str, now: datetime) -> dict[str, Any]:
     """An input from a sentence: the address that stands in it."""
     del now
     found = _ADDRESS.search(request)
@@ -73,7 +73,7 @@ def from_request(request: str, now: datetime) -> dict[str, Any]:
     return {"url": found[0].rstrip(".,;:!?)")}
 
 
-def ref_of(url: str, entry_id: str) -> str:
+def build_source_ref(url: str, entry_id: str) -> str:
     """The same for ever; an address and an id may be longer than what is kept as a reference."""
     ref = f"rss:{url}#{entry_id}"
     if len(ref) <= _LONGEST_REF:
@@ -90,7 +90,7 @@ def _item(url: str, entry: Mapping[str, Any]) -> Item:
         "tags": entry["tags"],
     }
     return Item(
-        source_ref=ref_of(url, entry["id"]),
+        source_ref=build_source_ref(url, entry["id"]),
         type="rss_entry",
         title=entry["title"],
         body=entry["summary"],
@@ -102,7 +102,7 @@ SOURCE: Final = Source(
     name="rss",
     input_schema=INPUT_SCHEMA,
     read=read,
-    from_request=from_request,
+    from_request=parse_request,
     most=MOST_FETCHED,
-    hosts=hosts_of,
+    hosts=get_hosts,
 )

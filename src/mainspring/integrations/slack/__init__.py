@@ -12,34 +12,37 @@ from importlib import resources
 
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.integration import Integration
-from mainspring.contracts.manifest import moved
-from mainspring.integrations.slack.capabilities import slack_post
-from mainspring.integrations.slack.client import Slack, refuses_token
+from mainspring.contracts.manifest import apply_sign_in_addresses
+from mainspring.integrations.slack.capabilities import build_post_capability
+from mainspring.integrations.slack.client import Slack, is_token_refused
 from mainspring.integrations.slack.events import EVENTS
 from mainspring.integrations.slack.interactions import slack_interactions, slack_prompter
 from mainspring.integrations.slack.offers import post_offer
-from mainspring.integrations.slack.polls import slack_poll
-from mainspring.integrations.slack.sources import slack_source
+from mainspring.integrations.slack.polls import build_poll
+from mainspring.integrations.slack.sources import build_source
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
     """Everything this folder adds to an installation whose Slack is at its address."""
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     slack = Slack(addresses.get("slack", "https://slack.com/api"))
-    post = slack_post(slack)
+    post = build_post_capability(slack)
 
     async def account(ctx: CallContext) -> str:
         return await slack.who(ctx.http)
 
     return Integration(
-        manifest={**moved(json.loads(manifest), addresses), "hosts": sorted(slack.hosts)},
+        manifest={
+            **apply_sign_in_addresses(json.loads(manifest), addresses),
+            "hosts": sorted(slack.hosts),
+        },
         capabilities=(post,),
         events=EVENTS,
         offers=(post_offer(post),),
-        sources=(slack_source(slack),),
-        polls=(slack_poll(slack),),
+        sources=(build_source(slack),),
+        polls=(build_poll(slack),),
         prompter=slack_prompter(slack),
         interactions=slack_interactions(slack),
         account=account,
-        refuses_token=refuses_token,
+        refuses_token=is_token_refused,
     )

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.contracts.capability import Annotations, Audience, Capability, Effect, Route, Write
+from mainspring.contracts.capability import (
+    Annotations,
+    Audience,
+    Capability,
+    ConnectionRoute,
+    Effect,
+    Write,
+)
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import NotFound
 from mainspring.contracts.secret import SecretRef, SecretText
-from mainspring.contracts.shown_text import shown_line, visible
+from mainspring.contracts.shown_text import escape_invisible, format_first_line
 from mainspring.integrations.slack.client import CONNECTED, Slack
 
 # The secret that posts where no step names one and nobody is connected.
@@ -19,7 +26,7 @@ BOT: Final = SecretText((SecretRef("slack_bot_token"),))
 _TEXT = 40_000
 
 
-def slack_post(slack: Slack) -> Capability:
+def build_post_capability(slack: Slack) -> Capability:
     """The capability over one Slack."""
 
     async def post(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,7 +35,7 @@ def slack_post(slack: Slack) -> Capability:
         token = named or (CONNECTED if ctx.account is not None else BOT)
         try:
             channel, ts = await slack.post_message(ctx.http, token, message)
-        except Missing as missing:
+        except NotFound as missing:
             raise missing if named else _nobody() from None
         return {"channel": channel, "ts": ts}
 
@@ -45,7 +52,7 @@ def slack_post(slack: Slack) -> Capability:
             editable=("text",),
             wording=("text",),
             destination=("channel", "token"),
-            plain=calls_nobody,
+            plain=has_no_mentions,
             family="message",
         ),
         annotations=Annotations(
@@ -54,7 +61,7 @@ def slack_post(slack: Slack) -> Capability:
             secret_arguments=frozenset({"token"}),
             only_secrets=frozenset({"token"}),
             hosts=slack.hosts,
-            route=Route(
+            route=ConnectionRoute(
                 "slack",
                 slack.hosts,
                 connection="used",
@@ -67,15 +74,15 @@ def slack_post(slack: Slack) -> Capability:
     )
 
 
-def _nobody() -> Missing:
-    return Missing(
+def _nobody() -> NotFound:
+    return NotFound(
         "There is nobody to post as: Slack is not connected, and the step names no token.",
         code="slack_not_connected",
         suggestion="Connect Slack, or keep a bot token as the secret slack_bot_token.",
     )
 
 
-def calls_nobody(arguments: Mapping[str, Any]) -> bool:
+def has_no_mentions(arguments: Mapping[str, Any]) -> bool:
     """Whether the text calls no channel, person or group: nobody agrees to that once for all."""
     text = arguments["text"]
     return not any(mark in text for mark in ("<!", "<@", "<#"))
@@ -83,9 +90,9 @@ def calls_nobody(arguments: Mapping[str, Any]) -> bool:
 
 def preview(arguments: Mapping[str, Any]) -> str:
     """Where what will be said, in one line."""
-    shown = shown_line(arguments["text"])
+    shown = format_first_line(arguments["text"])
     place = "a thread of " if "thread_ts" in arguments else ""
-    return f"Post to {place}{visible(arguments['channel'])} in Slack: {shown}"
+    return f"Post to {place}{escape_invisible(arguments['channel'])} in Slack: {shown}"
 
 
 _SENT = ("channel", "text", "thread_ts")

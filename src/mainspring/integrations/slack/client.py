@@ -18,9 +18,9 @@ from typing import Any, Final, NoReturn
 import orjson
 
 from mainspring.contracts.base_address import read_base_address
-from mainspring.contracts.context import Http, HttpRequest, HttpResponse
-from mainspring.contracts.errors import Invalid, Missing, ReconnectNeeded, Upstream
-from mainspring.contracts.provider_answers import one_line
+from mainspring.contracts.context import HttpClient, HttpRequest, HttpResponse
+from mainspring.contracts.errors import Invalid, NotFound, ReconnectRequired, UpstreamError
+from mainspring.contracts.provider_answers import format_one_line
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
 
 # The bot of the connection that the call goes over.
@@ -100,7 +100,7 @@ _REFUSALS: Mapping[str, tuple[str, str | None]] = {
 }
 
 
-def refuses_token(response: HttpResponse) -> bool:
+def is_token_refused(response: HttpResponse) -> bool:
     """Whether Slack says, with status 200, that the token is not good any more."""
     if response.status != 200 or len(response.body) > _LONGEST_REFUSAL:
         return False
@@ -112,7 +112,7 @@ def refuses_token(response: HttpResponse) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class MessagePage:
     """Some messages of a channel, newest first, and where the older ones begin."""
 
     messages: Sequence[Any]
@@ -129,7 +129,7 @@ class Slack:
         self.reply_hosts = frozenset({host, f"hooks.{host}"})
 
     async def post_message(
-        self, http: Http, token: SecretText, message: Mapping[str, Any]
+        self, http: HttpClient, token: SecretText, message: Mapping[str, Any]
     ) -> tuple[str, str]:
         """Posts one message; answers with the channel's id and the message's ts."""
         answer = await self._call(http, token, "chat.postMessage", message)
@@ -138,19 +138,19 @@ class Slack:
             _not_slack()
         return channel, ts
 
-    async def update_message(self, http: Http, message: Mapping[str, Any]) -> None:
+    async def update_message(self, http: HttpClient, message: Mapping[str, Any]) -> None:
         """Another text for a message that the bot of the connection has posted."""
         await self._call(http, CONNECTED, "chat.update", message)
 
-    async def who(self, http: Http) -> str:
+    async def who(self, http: HttpClient) -> str:
         """Who the connection is over there, as bot @ workspace."""
         answer = await self._read(http, "auth.test", {})
         user, team = answer.get("user"), answer.get("team")
         if not isinstance(user, str) or not isinstance(team, str):
             _not_slack()
-        return one_line(f"{user} @ {team}")
+        return format_one_line(f"{user} @ {team}")
 
-    async def channel_named(self, http: Http, name: str) -> str:
+    async def channel_named(self, http: HttpClient, name: str) -> str:
         """The id of a channel by its name; ``Missing`` when the bot sees none of that name."""
         following: str | None = ""
         for _ in range(_CHANNEL_PAGES):
@@ -170,7 +170,7 @@ class Slack:
             following = _following(answer)
             if following is None:
                 break
-        raise Missing(
+        raise NotFound(
             f"The bot sees no channel #{name} in Slack.",
             code="slack_channel_not_found",
             suggestion="Check the name, invite the bot into private channels, or give the "
@@ -178,8 +178,8 @@ class Slack:
         )
 
     async def history(
-        self, http: Http, channel: str, *, oldest: str = "", page: str | None = None
-    ) -> Page:
+        self, http: HttpClient, channel: str, *, oldest: str = "", page: str | None = None
+    ) -> MessagePage:
         """One page of a channel's messages that are newer than ``oldest``."""
         asked = {"channel": channel, "limit": str(PAGE)}
         asked |= {"oldest": oldest} if oldest else {}
@@ -187,10 +187,10 @@ class Slack:
         answer = await self._read(http, "conversations.history", asked)
         if not isinstance(answer.get("messages"), list):
             _not_slack()
-        return Page(answer["messages"], _following(answer))
+        return MessagePage(answer["messages"], _following(answer))
 
     async def replies(
-        self, http: Http, channel: str, ts: str
+        self, http: HttpClient, channel: str, ts: str
     ) -> tuple[list[Mapping[str, Any]], bool]:
         """What was answered in a thread, oldest first, without the message that began it.
 
@@ -204,7 +204,7 @@ class Slack:
             asked |= {"cursor": following} if following else {}
             try:
                 answer = await self._read(http, "conversations.replies", asked)
-            except Upstream as problem:
+            except UpstreamError as problem:
                 if found and problem.code in PAUSES:
                     return found, False
                 raise
@@ -214,7 +214,7 @@ class Slack:
                 break
         return found[:_REPLIES], True
 
-    async def user_name(self, http: Http, user: str) -> str:
+    async def user_name(self, http: HttpClient, user: str) -> str:
         """What a member is called in Slack."""
         answer = await self._read(http, "users.info", {"user": user})
         told = answer.get("user")
@@ -222,9 +222,13 @@ class Slack:
         profile = told.get("profile")
         profile = profile if isinstance(profile, Mapping) else {}
         names = (profile.get("display_name"), told.get("real_name"), told.get("name"))
-        return one_line(next((one for one in names if isinstance(one, str) and one), user), 80)
+        return format_one_line(
+            next((one for one in names if isinstance(one, str) and one), user), 80
+        )
 
-    async def _read(self, http: Http, method: str, query: Mapping[str, str]) -> dict[str, Any]:
+    async def _read(
+        self, http: HttpClient, method: str, query: Mapping[str, str]
+    ) -> dict[str, Any]:
         response = await http.send(
             HttpRequest(
                 method="GET",
@@ -238,7 +242,7 @@ class Slack:
         return _answer(response, CONNECTED)
 
     async def _call(
-        self, http: Http, token: SecretText, method: str, body: Mapping[str, Any]
+        self, http: HttpClient, token: SecretText, method: str, body: Mapping[str, Any]
     ) -> dict[str, Any]:
         response = await http.send(
             HttpRequest(
@@ -296,14 +300,14 @@ def _check_status(response: HttpResponse) -> None:
     if status == 200:
         return
     if status == 429:
-        raise Upstream(
+        raise UpstreamError(
             "Slack asks for a pause: too many requests in a short time.",
             code="slack_ratelimited",
             retry_after=_pause(response),
             unsent=True,
         )
     later = status in {408, 425} or status >= 500
-    raise Upstream(
+    raise UpstreamError(
         f"Slack answered with status {status}.",
         code="slack_status",
         retryable=later,
@@ -330,7 +334,7 @@ def _read(body: bytes) -> dict[str, Any]:
 
 def _not_slack() -> NoReturn:
     """Trying again could post twice, and would most likely meet the same stranger."""
-    raise Upstream(
+    raise UpstreamError(
         "What answered does not speak as Slack's API does.",
         code="slack_answer",
         retryable=False,
@@ -344,12 +348,12 @@ def _refuse(error: Any, response: HttpResponse, *, connected: bool) -> NoReturn:
     plain = (f"Slack refused it: {word}.", None)
     detail, suggestion = _REFUSALS.get(word, plain)
     if connected and word in _RECONNECT:
-        raise ReconnectNeeded(
+        raise ReconnectRequired(
             detail,
             code=f"slack_{word}",
             suggestion="Connect Slack again, and agree to everything that it asks for.",
         )
-    raise Upstream(
+    raise UpstreamError(
         detail,
         code=f"slack_{word}",
         retryable=later,

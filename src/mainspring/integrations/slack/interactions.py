@@ -17,8 +17,8 @@ from urllib.parse import parse_qs
 
 import orjson
 
-from mainspring.contracts.context import CallContext, Http, HttpRequest
-from mainspring.contracts.errors import Clash, Upstream
+from mainspring.contracts.context import CallContext, HttpClient, HttpRequest
+from mainspring.contracts.errors import Conflict, UpstreamError
 from mainspring.contracts.integration import (
     Button,
     Interaction,
@@ -112,7 +112,7 @@ def slack_prompter(slack: Slack) -> Prompter:
 
     async def send(ctx: CallContext, message: PromptMessage) -> Mapping[str, Any]:
         if not message.recipient:
-            raise Clash("No Slack account is linked with this member.", code="slack_not_linked")
+            raise Conflict("No Slack account is linked with this member.", code="slack_not_linked")
         blocks = [_section(message.text), _actions(message)]
         channel, ts = await slack.post_message(
             ctx.http,
@@ -143,7 +143,7 @@ def fits(text: str) -> bool:
 def slack_interactions(slack: Slack) -> Interactions:
     """The requests of one Slack, and the answers to them."""
 
-    async def reply(http: Http, to: Interaction, text: str, replace: bool) -> None:
+    async def reply(http: HttpClient, to: Interaction, text: str, replace: bool) -> None:
         said: dict[str, Any] = {"text": escaped(text[:_LONGEST_REPLY])}
         if replace:
             said |= {"replace_original": True, "blocks": [*to.shown, _section(text)]}
@@ -154,7 +154,7 @@ def slack_interactions(slack: Slack) -> Interactions:
     return Interactions(slack.reply_hosts, is_genuine, read_interaction, _note, reply)
 
 
-async def _post(http: Http, url: str, said: Mapping[str, Any]) -> None:
+async def _post(http: HttpClient, url: str, said: Mapping[str, Any]) -> None:
     response = await http.send(
         HttpRequest(
             method="POST",
@@ -167,7 +167,7 @@ async def _post(http: Http, url: str, said: Mapping[str, Any]) -> None:
         )
     )
     if response.status != 200:
-        raise Upstream(
+        raise UpstreamError(
             f"Slack did not take the answer to a button: status {response.status}.",
             code="slack_reply",
             retryable=False,

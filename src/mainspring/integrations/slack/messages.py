@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mainspring.contracts.errors import Upstream
-from mainspring.contracts.integration import Broken, Item
-from mainspring.contracts.provider_answers import one_line
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.integration import Item, UnreadableItem
+from mainspring.contracts.provider_answers import format_one_line
 
 MESSAGE_POSTED: Final = "slack.message_posted"
 _TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
@@ -52,14 +52,14 @@ def is_written(message: Any) -> bool:
     return not isinstance(kind, str) or kind not in _OF_THE_CHANNEL
 
 
-def begins_page(message: Any) -> bool:
+def is_page_start(message: Any) -> bool:
     """Whether it is a page of its own; an answer belongs to the page of its thread."""
     if not isinstance(message, Mapping):
         return True
     return message.get("thread_ts") in (None, message.get("ts"))
 
 
-def newest_of(message: Any) -> str:
+def get_newest_ts(message: Any) -> str:
     """The ts of the last thing said in a message and its thread; empty when it has none."""
     if not isinstance(message, Mapping):
         return ""
@@ -73,12 +73,12 @@ def as_number(ts: str) -> tuple[int, int]:
     return int(seconds or 0), int(rest.ljust(9, "0") or 0)
 
 
-def stamp(at: datetime) -> str:
+def format_ts(at: datetime) -> str:
     """A moment as Slack writes it."""
     return f"{at.timestamp():.6f}"
 
 
-def people_in(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+def list_people(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     """Everybody who wrote or is named, in the order of the messages."""
     found: dict[str, None] = {}
     for one in messages:
@@ -88,7 +88,7 @@ def people_in(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(found)
 
 
-def readable(text: str, names: Mapping[str, str]) -> str:
+def format_text(text: str, names: Mapping[str, str]) -> str:
     """A text of Slack as a person reads it."""
 
     def spelt(found: re.Match[str]) -> str:
@@ -104,26 +104,26 @@ def readable(text: str, names: Mapping[str, str]) -> str:
     return html.unescape(_MARK.sub(spelt, text))
 
 
-def item_of(
+def build_message_item(
     channel: str,
     message: Any,
     replies: Sequence[Mapping[str, Any]],
     names: Mapping[str, str],
     told_after: str | None = None,
-) -> Item | Broken:
+) -> Item | UnreadableItem:
     """The page of one message and the answers in its thread.
 
     It is told as an event where it is newer than the ts ``told_after``; None: nothing is.
     """
     ts = message.get("ts") if isinstance(message, Mapping) else None
     if not isinstance(ts, str) or not is_ts(ts):
-        return Broken(
+        return UnreadableItem(
             f"slack:{channel}:unreadable",
-            Upstream(
+            UpstreamError(
                 "Slack sent a message without its time.", code="slack_message", retryable=False
             ),
         )
-    said = readable(_text(message), names)
+    said = format_text(_text(message), names)
     files = [name for one in (message, *replies) for name in _files(one)][:_FILES]
     author = _author(message, names)
     frontmatter: dict[str, Any] = {
@@ -147,7 +147,7 @@ def item_of(
     return Item(
         source_ref=f"slack:{channel}:{ts}",
         type="slack_message",
-        title=one_line(said, _TITLE) or f"Message of {author}",
+        title=format_one_line(said, _TITLE) or f"Message of {author}",
         body=_body((message, *replies), names),
         frontmatter=frontmatter,
         event=MESSAGE_POSTED if tells else None,
@@ -165,7 +165,7 @@ def _body(messages: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> st
             else ""
         )
         attached = "".join(f"\n[file: {name}]" for name in _files(one))
-        pieces.append(f"{_author(one, names)}{at}: {readable(_text(one), names)}{attached}")
+        pieces.append(f"{_author(one, names)}{at}: {format_text(_text(one), names)}{attached}")
     return "\n\n".join(pieces)[:_BODY]
 
 
@@ -180,7 +180,7 @@ def _author(message: Mapping[str, Any], names: Mapping[str, str]) -> str:
         return names.get(user, user)
     for key in ("username", "bot_id"):
         if isinstance(message.get(key), str):
-            return one_line(message[key], 80)
+            return format_one_line(message[key], 80)
     return "somebody"
 
 
@@ -189,7 +189,7 @@ def _files(message: Mapping[str, Any]) -> Iterator[str]:
     for one in files[:_FILES] if isinstance(files, list) else ():
         name = one.get("name") if isinstance(one, Mapping) else None
         if isinstance(name, str) and name:
-            yield one_line(name, 200)
+            yield format_one_line(name, 200)
 
 
 def _moment(ts: str) -> datetime:

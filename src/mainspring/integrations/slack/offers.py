@@ -6,10 +6,10 @@ It is posted by the bot of the connection, or by the one whose token the owner k
 from __future__ import annotations
 
 from mainspring.contracts.capability import Capability
-from mainspring.contracts.integration import Offer
+from mainspring.contracts.integration import WriteOffer
 
 
-def post_offer(post: Capability) -> Offer:
+def post_offer(post: Capability) -> WriteOffer:
     """The message alone."""
     own = post.input_schema
     asked = {
@@ -18,4 +18,4 @@ def post_offer(post: Capability) -> Offer:
         "required": [name for name in own["required"] if name != "token"],
         "properties": {name: one for name, one in own["properties"].items() if name != "token"},
     }
-    return Offer(post.id, asked, dict)
+    return WriteOffer(post.id, asked, dict)

@@ -14,12 +14,12 @@ from datetime import timedelta
 from typing import Any, Final
 
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Missing, Upstream
-from mainspring.contracts.integration import Broken, Item, Poll, Portion
-from mainspring.integrations.slack.client import Page, Slack
-from mainspring.integrations.slack.messages import as_number, is_ts, newest_of, stamp
-from mainspring.integrations.slack.reading import pages_of
-from mainspring.integrations.slack.sources import channel_id
+from mainspring.contracts.errors import NotFound, UpstreamError
+from mainspring.contracts.integration import Item, ItemBatch, Poll, UnreadableItem
+from mainspring.integrations.slack.client import MessagePage, Slack
+from mainspring.integrations.slack.messages import as_number, format_ts, get_newest_ts, is_ts
+from mainspring.integrations.slack.reading import build_message_pages
+from mainspring.integrations.slack.sources import find_channel_id
 
 MOST_CHANNELS: Final = 50
 _FIRST_LOOK: Final = timedelta(days=7)
@@ -28,7 +28,7 @@ _NAME: Final = re.compile(r"[^\s,;]{1,81}")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChannelCursor:
     """Where the reading is: how far each channel was read, and which one is being read."""
 
     marks: Mapping[str, str] = field(default_factory=dict)
@@ -51,11 +51,11 @@ class Place:
         }
 
 
-def place_of(cursor: Mapping[str, Any] | None) -> Place:
+def parse_cursor(cursor: Mapping[str, Any] | None) -> ChannelCursor:
     """The place that a kept cursor tells of."""
     if cursor is None:
-        return Place()
-    return Place(
+        return ChannelCursor()
+    return ChannelCursor(
         marks={str(key): one for key, one in dict(cursor.get("marks", {})).items() if is_ts(one)},
         ids={str(key): str(one) for key, one in dict(cursor.get("ids", {})).items()},
         name=str(cursor.get("name", "")),
@@ -65,7 +65,7 @@ def place_of(cursor: Mapping[str, Any] | None) -> Place:
     )
 
 
-def channels_of(settings: Mapping[str, Any]) -> list[str]:
+def read_channels(settings: Mapping[str, Any]) -> list[str]:
     """The channels that a connection follows, as they were written: ids or names."""
     told = settings.get("channels")
     text = (
@@ -76,33 +76,33 @@ def channels_of(settings: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(_NAME.findall(text)))[:MOST_CHANNELS]
 
 
-def slack_poll(slack: Slack) -> Poll:
+def build_poll(slack: Slack) -> Poll:
     """The poll over one Slack."""
 
     async def read(
         ctx: CallContext, settings: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
-        names = channels_of(settings)
+    ) -> ItemBatch:
+        names = read_channels(settings)
         if not names:
-            return Portion([], cursor, note="The connection names no channels to follow.")
-        place = place_of(cursor)
+            return ItemBatch([], cursor, note="The connection names no channels to follow.")
+        place = parse_cursor(cursor)
         if place.name not in names:
             place = replace(place, name=names[0], page=None, high="", done="")
         note = None
         try:
             items, note, place, done = await _look(ctx, slack, place)
-        except (Upstream, Missing) as problem:
+        except (UpstreamError, NotFound) as problem:
             if problem.retryable:
                 raise
             # One channel that is gone does not hold up the others.
-            items, done = [Broken(f"slack:{place.name}", problem)], True
+            items, done = [UnreadableItem(f"slack:{place.name}", problem)], True
             place = replace(place, page=None, high="", done="")
         if not done:
             # After a pause the next look goes on, and not this one.
-            return Portion(items, place.as_cursor(), more=not place.done, note=note)
+            return ItemBatch(items, place.as_cursor(), more=not place.done, note=note)
         following = names[names.index(place.name) + 1 :]
         place = replace(place, name=following[0] if following else "", page=None, high="", done="")
-        return Portion(items, place.as_cursor(), more=bool(following), note=note)
+        return ItemBatch(items, place.as_cursor(), more=bool(following), note=note)
 
     return Poll(
         "slack", "New messages in the channels that a connection follows.", read, needs="channels"
@@ -110,19 +110,25 @@ def slack_poll(slack: Slack) -> Poll:
 
 
 async def _look(
-    ctx: CallContext, slack: Slack, place: Place
-) -> tuple[list[Item | Broken], str | None, Place, bool]:
+    ctx: CallContext, slack: Slack, place: ChannelCursor
+) -> tuple[list[Item | UnreadableItem], str | None, ChannelCursor, bool]:
     """One page of one channel, what to know of it, and whether it was the last one of it."""
-    channel = place.ids.get(place.name) or await channel_id(ctx, slack, place.name)
+    channel = place.ids.get(place.name) or await find_channel_id(ctx, slack, place.name)
     now, known = ctx.clock.now(), place.marks.get(channel)
-    mark = known or stamp(now - _FIRST_LOOK)
+    mark = known or format_ts(now - _FIRST_LOOK)
     page = await _page(ctx, slack, channel, mark, place.page)
     # One that is dated in the future moves no mark: what is said until then would be lost.
-    said = [one for one in map(newest_of, page.messages) if as_number(one) <= as_number(stamp(now))]
+    said = [
+        one
+        for one in map(get_newest_ts, page.messages)
+        if as_number(one) <= as_number(format_ts(now))
+    ]
     high = max([place.high, mark, *said], key=as_number)
     fresh = [one for one in page.messages if _is_new(one, mark)]
     # What a first look finds was there before, and is no news.
-    read = await pages_of(ctx, slack, channel, fresh, known, after=place.done, stops=True)
+    read = await build_message_pages(
+        ctx, slack, channel, fresh, known, after=place.done, stops=True
+    )
     items, ids = read.items, {**place.ids, place.name: channel}
     if read.pause is not None:
         if not read.last:
@@ -135,23 +141,25 @@ async def _look(
     return items, read.note, replace(place, ids=ids, marks=marks, done=""), True
 
 
-async def _page(ctx: CallContext, slack: Slack, channel: str, mark: str, page: str | None) -> Page:
+async def _page(
+    ctx: CallContext, slack: Slack, channel: str, mark: str, page: str | None
+) -> MessagePage:
     """A page; where Slack has forgotten where it began, the channel is read from its mark again."""
-    oldest = stamp_before(mark)
+    oldest = subtract_day(mark)
     try:
         return await slack.history(ctx.http, channel, oldest=oldest, page=page)
-    except Upstream as problem:
+    except UpstreamError as problem:
         if problem.code != "slack_invalid_cursor" or page is None:
             raise
     return await slack.history(ctx.http, channel, oldest=oldest)
 
 
 def _is_new(message: Any, mark: str) -> bool:
-    newest = newest_of(message)
+    newest = get_newest_ts(message)
     return not newest or as_number(newest) > as_number(mark)
 
 
-def stamp_before(mark: str) -> str:
+def subtract_day(mark: str) -> str:
     """A day before a ts."""
     seconds, _, rest = mark.partition(".")
     return f"{max(int(seconds) - int(_LOOK_BACK.total_seconds()), 0)}.{rest}"

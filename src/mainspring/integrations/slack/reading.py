@@ -8,17 +8,17 @@ from functools import partial
 from typing import Any, Final
 
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Upstream
-from mainspring.contracts.integration import Broken, Item
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.integration import Item, UnreadableItem
 from mainspring.contracts.one_by_one import read_one
 from mainspring.integrations.slack.client import PAUSES, Slack
 from mainspring.integrations.slack.messages import (
     as_number,
-    begins_page,
+    build_message_item,
+    is_page_start,
     is_ts,
     is_written,
-    item_of,
-    people_in,
+    list_people,
 )
 
 # As many people as are asked for in one portion; further ones are shown by their ids.
@@ -32,17 +32,17 @@ _LOST_THREAD: Final = frozenset({"slack_thread_not_found", "slack_message_not_fo
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MessageBatch:
     """What a page of messages became."""
 
-    items: list[Item | Broken]
+    items: list[Item | UnreadableItem]
     note: str | None = None
     # Why it stopped before the end, and the ts of the last message that was read by then.
-    pause: Upstream | None = None
+    pause: UpstreamError | None = None
     last: str = ""
 
 
-async def pages_of(
+async def build_message_pages(
     ctx: CallContext,
     slack: Slack,
     channel: str,
@@ -51,7 +51,7 @@ async def pages_of(
     *,
     after: str = "",
     stops: bool = False,
-) -> Reading:
+) -> MessageBatch:
     """The messages that are pages of their own, oldest first, each with its thread.
 
     Those that are newer than ``told_after`` raise events; None: none do. Only those that are newer
@@ -59,12 +59,12 @@ async def pages_of(
     it ``stops``; otherwise the rest comes without answers, and pages that are there keep theirs.
     """
     names: dict[str, str] = {}
-    found: list[Item | Broken] = []
+    found: list[Item | UnreadableItem] = []
     note, last, paused = None, "", False
     for one in reversed(messages):
         ts = _ts(one)
         read_before = after and ts and as_number(ts) <= as_number(after)
-        if read_before or not is_written(one) or not begins_page(one):
+        if read_before or not is_written(one) or not is_page_start(one):
             continue
         replies: Sequence[Mapping[str, Any]] = []
         held_back = paused and _has_thread(one)
@@ -72,20 +72,20 @@ async def pages_of(
             try:
                 replies, whole = await _replies(ctx, slack, channel, ts)
                 note = note if whole else _CUT
-            except Upstream as problem:
+            except UpstreamError as problem:
                 if problem.code not in PAUSES:
                     raise
                 if stops:
-                    return Reading(found, _LATER, problem, last)
+                    return MessageBatch(found, _LATER, problem, last)
                 held_back, paused, note = True, True, _HELD_BACK
         if isinstance(one, Mapping):
             await _learn(ctx, slack, [one, *replies], names)
         ref = f"slack:{channel}:unreadable"
-        item = read_one(ref, partial(item_of, channel, one, replies, names, told_after))
+        item = read_one(ref, partial(build_message_item, channel, one, replies, names, told_after))
         kept = replace(item, keeps_body=True) if held_back and isinstance(item, Item) else item
         found.append(kept)
         last = ts or last
-    return Reading(found, note)
+    return MessageBatch(found, note)
 
 
 def _ts(message: Any) -> str:
@@ -103,7 +103,7 @@ async def _replies(
 ) -> tuple[Sequence[Mapping[str, Any]], bool]:
     try:
         return await slack.replies(ctx.http, channel, ts)
-    except Upstream as problem:
+    except UpstreamError as problem:
         if problem.code in _LOST_THREAD:
             return [], True
         raise
@@ -112,12 +112,12 @@ async def _replies(
 async def _learn(
     ctx: CallContext, slack: Slack, messages: Sequence[Mapping[str, Any]], names: dict[str, str]
 ) -> None:
-    for user in people_in(messages):
+    for user in list_people(messages):
         if user in names or len(names) >= MOST_NAMES:
             continue
         try:
             names[user] = await slack.user_name(ctx.http, user)
-        except Upstream as problem:
+        except UpstreamError as problem:
             if problem.code not in _PASSED_OVER:
                 raise
             names[user] = user

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.integration import MOST_FETCHED, Broken, Item, Portion, Source
+from mainspring.contracts.integration import MOST_FETCHED, Item, ItemBatch, Source, UnreadableItem
 from mainspring.integrations.slack.client import Slack
-from mainspring.integrations.slack.messages import stamp
-from mainspring.integrations.slack.reading import pages_of
+from mainspring.integrations.slack.messages import format_ts
+from mainspring.integrations.slack.reading import build_message_pages
 
 _USUAL: Final = 100
 # On demand, only what was just said is news; the rest may have been there for years.
@@ -63,38 +63,38 @@ INPUT: Final[dict[str, Any]] = {
 }
 
 
-def slack_source(slack: Slack) -> Source:
+def build_source(slack: Slack) -> Source:
     """The source over one Slack."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
+    ) -> ItemBatch:
         before = cursor or {}
-        channel = before.get("channel") or await channel_id(ctx, slack, given["channel"])
+        channel = before.get("channel") or await find_channel_id(ctx, slack, given["channel"])
         taken, limit = int(before.get("taken", 0)), int(given.get("limit", _USUAL))
         page = await slack.history(
             ctx.http, channel, oldest=_oldest(given), page=before.get("page")
         )
-        fresh = stamp(ctx.clock.now() - _FRESH)
-        read = await pages_of(ctx, slack, channel, page.messages, fresh)
+        fresh = format_ts(ctx.clock.now() - _FRESH)
+        read = await build_message_pages(ctx, slack, channel, page.messages, fresh)
         kept = [one for one in reversed(read.items) if _wanted(one, given.get("query"))]
         kept = kept[: limit - taken]
         taken += len(kept)
         more = page.following is not None and taken < limit
         going_on = {"channel": channel, "page": page.following, "taken": taken}
-        return Portion(kept, going_on if more else None, more, read.note)
+        return ItemBatch(kept, going_on if more else None, more, read.note)
 
-    return Source("slack", INPUT, read, from_request)
+    return Source("slack", INPUT, read, parse_request)
 
 
-async def channel_id(ctx: CallContext, slack: Slack, channel: str) -> str:
+async def find_channel_id(ctx: CallContext, slack: Slack, channel: str) -> str:
     """The id of a channel that is given by its id or its name."""
     if CHANNEL_ID.fullmatch(channel):
         return channel
     return await slack.channel_named(ctx.http, channel.removeprefix("#"))
 
 
-def from_request(request: str, at: datetime) -> Mapping[str, Any]:
+def parse_request(request: str, at: datetime) -> Mapping[str, Any]:
     """The channel, the time and the words of a sentence such as: #general since yesterday."""
     named = _NAMED.search(request)
     known = CHANNEL_ID.search(request)
@@ -142,7 +142,7 @@ def _oldest(given: Mapping[str, Any]) -> str:
     return f"{datetime.fromisoformat(since).timestamp():.6f}" if since else ""
 
 
-def _wanted(one: Item | Broken, query: str | None) -> bool:
-    if query is None or isinstance(one, Broken):
+def _wanted(one: Item | UnreadableItem, query: str | None) -> bool:
+    if query is None or isinstance(one, UnreadableItem):
         return True
     return query.casefold() in f"{one.title}\n{one.body}".casefold()

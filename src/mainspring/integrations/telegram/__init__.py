@@ -13,10 +13,10 @@ from typing import Any
 
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.integration import Integration, Prompter, PromptMessage
-from mainspring.integrations.telegram.capabilities import telegram_push
-from mainspring.integrations.telegram.client import Telegram, fits, linked_chat
+from mainspring.integrations.telegram.capabilities import build_push_capability
+from mainspring.integrations.telegram.client import Telegram, fits, get_linked_chat
 from mainspring.integrations.telegram.events import EVENTS
-from mainspring.integrations.telegram.polls import updates_poll
+from mainspring.integrations.telegram.polls import build_updates_poll
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
@@ -25,9 +25,9 @@ def integration(addresses: Mapping[str, str]) -> Integration:
     telegram = Telegram(addresses.get("telegram", "https://api.telegram.org"))
     return Integration(
         manifest={**json.loads(manifest), "hosts": sorted(telegram.hosts)},
-        capabilities=(telegram_push(telegram),),
+        capabilities=(build_push_capability(telegram),),
         events=EVENTS,
-        polls=(updates_poll(telegram),),
+        polls=(build_updates_poll(telegram),),
         prompter=_prompter(telegram),
         account=telegram.account,
     )
@@ -35,7 +35,7 @@ def integration(addresses: Mapping[str, str]) -> Integration:
 
 def _prompter(telegram: Telegram) -> Prompter:
     async def send(ctx: CallContext, message: PromptMessage) -> Mapping[str, Any]:
-        chat = linked_chat({} if ctx.account is None else ctx.account.settings)
+        chat = get_linked_chat({} if ctx.account is None else ctx.account.settings)
         text = f"{message.text}\n\n{message.link}"
         number = await telegram.show(ctx, chat, text, message.buttons)
         return {"chat_id": chat, "message_id": number}

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
+from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.shown_text import shown_line
+from mainspring.contracts.shown_text import format_first_line
 from mainspring.integrations.telegram.client import Telegram
 
 # Telegram takes no more in one message.
 _TEXT = 4_096
 
 
-def telegram_push(telegram: Telegram) -> Capability:
+def build_push_capability(telegram: Telegram) -> Capability:
     """The capability over one Telegram."""
 
     async def push(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def telegram_push(telegram: Telegram) -> Capability:
             effect=Effect.SEND,
             seconds=2.0,
             hosts=telegram.hosts,
-            route=Route(
+            route=ConnectionRoute(
                 "telegram",
                 telegram.hosts,
                 connection="used",
@@ -51,7 +51,7 @@ def telegram_push(telegram: Telegram) -> Capability:
 
 def preview(arguments: Mapping[str, Any]) -> str:
     """What the owner will read, in one line."""
-    shown = shown_line(arguments["text"])
+    shown = format_first_line(arguments["text"])
     return f"Nudge the owner on Telegram: {shown}"
 
 

@@ -17,7 +17,13 @@ import orjson
 
 from mainspring.contracts.base_address import read_base_address
 from mainspring.contracts.context import CallContext, HttpRequest, HttpResponse
-from mainspring.contracts.errors import Clash, Invalid, Missing, ReconnectNeeded, Upstream
+from mainspring.contracts.errors import (
+    Conflict,
+    Invalid,
+    NotFound,
+    ReconnectRequired,
+    UpstreamError,
+)
 from mainspring.contracts.integration import Button
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretRef, SecretText
 from mainspring.contracts.shown_text import utf16_length
@@ -106,7 +112,7 @@ class Telegram:
     async def push(self, ctx: CallContext, text: str) -> int:
         """Sends one message to the owner's chat; answers with its number there."""
         if ctx.account is not None:
-            return await self.show(ctx, linked_chat(ctx.account.settings), text, ())
+            return await self.show(ctx, get_linked_chat(ctx.account.settings), text, ())
         try:
             response = await ctx.http.send(
                 HttpRequest(
@@ -119,7 +125,7 @@ class Telegram:
                     follow_redirects=False,
                 )
             )
-        except Missing as missing:
+        except NotFound as missing:
             raise _not_set_up(missing) from None
         return _number(_answer(response))
 
@@ -164,7 +170,7 @@ class Telegram:
 
         A query that is too old or was answered before is no problem: there is nothing to end.
         """
-        with contextlib.suppress(Upstream):
+        with contextlib.suppress(UpstreamError):
             given = {"callback_query_id": query_id}
             await self._ask(ctx, "answerCallbackQuery", given, seconds=_SHORT)
 
@@ -184,7 +190,7 @@ class Telegram:
             )
         )
         if response.status == 404:
-            raise ReconnectNeeded(
+            raise ReconnectRequired(
                 "Telegram knows no bot with this token.",
                 code="telegram_unauthorized",
                 suggestion="Ask @BotFather for the bot's token, and connect it again.",
@@ -199,11 +205,11 @@ def fits(text: str) -> bool:
     return utf16_length(text) <= _LONGEST_PROMPT
 
 
-def linked_chat(settings: Mapping[str, Any]) -> int | str:
+def get_linked_chat(settings: Mapping[str, Any]) -> int | str:
     """The chat that the owner of a connection has linked."""
     chat = settings.get("chat_id")
     if not isinstance(chat, (int, str)) or isinstance(chat, bool):
-        raise Clash(
+        raise Conflict(
             "Telegram is connected, and your chat with the bot is not linked yet.",
             code="telegram_not_linked",
             suggestion="Link it on the page of integrations, or with "
@@ -219,9 +225,9 @@ def _number(result: Any) -> int:
     return number
 
 
-def _not_set_up(missing: Missing) -> Missing:
+def _not_set_up(missing: NotFound) -> NotFound:
     """Which secret is not there is in the sentence; how it is had is said with it."""
-    return Missing(
+    return NotFound(
         missing.detail,
         code=missing.code,
         suggestion=_KEEP_CHAT if CHAT.name in missing.detail else _KEEP_TOKEN,
@@ -246,14 +252,14 @@ def _answer(response: HttpResponse) -> Any:
     if response.status == 200 and said is not None and said["ok"] is True:
         return said.get("result")
     if response.status == 429:
-        raise Upstream(
+        raise UpstreamError(
             "Telegram asks for a pause: too many messages in a short time.",
             code="telegram_busy",
             retry_after=_pause(said, response),
             unsent=True,
         )
     if response.status in {408, 425} or response.status >= 500:
-        raise Upstream(
+        raise UpstreamError(
             f"Telegram answered with status {response.status}.",
             code="telegram_status",
             retry_after=_pause(said, response),
@@ -287,7 +293,7 @@ def _pause(said: Mapping[str, Any] | None, response: HttpResponse) -> float | No
 
 def _not_telegram() -> NoReturn:
     """Trying again could send twice, and would most likely meet the same stranger."""
-    raise Upstream(
+    raise UpstreamError(
         "What answered does not speak as Telegram's Bot API does.",
         code="telegram_answer",
         retryable=False,
@@ -295,10 +301,10 @@ def _not_telegram() -> NoReturn:
     )
 
 
-def _conflict(description: str) -> Upstream:
+def _conflict(description: str) -> UpstreamError:
     """Only one program may read the updates of a bot; it passes when the other one stops."""
     if "webhook" in description.lower():
-        return Upstream(
+        return UpstreamError(
             "The bot has a webhook, so Telegram sends its updates there and not here.",
             code="telegram_webhook",
             retry_after=_CONFLICT_PAUSE,
@@ -306,7 +312,7 @@ def _conflict(description: str) -> Upstream:
             "for Mainspring alone.",
             unsent=True,
         )
-    return Upstream(
+    return UpstreamError(
         "Another program reads the updates of this bot at the same time.",
         code="telegram_conflict",
         retry_after=_CONFLICT_PAUSE,
@@ -316,13 +322,15 @@ def _conflict(description: str) -> Upstream:
     )
 
 
-def _refusal(status: int, said: Mapping[str, Any]) -> Upstream:
+def _refusal(status: int, said: Mapping[str, Any]) -> UpstreamError:
     description = str(said.get("description", ""))[: _SHOWN * 2]
     for wanted, begins, code, detail, suggestion in _REFUSALS:
         if wanted == status and description.startswith(begins):
-            return Upstream(detail, code=code, retryable=False, suggestion=suggestion, unsent=True)
+            return UpstreamError(
+                detail, code=code, retryable=False, suggestion=suggestion, unsent=True
+            )
     shown = " ".join(description.split())[:_SHOWN] or f"status {status}"
-    return Upstream(
+    return UpstreamError(
         f"Telegram refused the message: {shown}.",
         code="telegram_refused",
         retryable=False,

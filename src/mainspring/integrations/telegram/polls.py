@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any, Final, TypeGuard
 
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Upstream
-from mainspring.contracts.integration import Broken, Item, Poll, Portion
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.integration import Item, ItemBatch, Poll, UnreadableItem
 from mainspring.contracts.one_by_one import read_one
 from mainspring.integrations.telegram.client import MOST_UPDATES, Telegram
 from mainspring.integrations.telegram.events import BUTTON_PRESSED, MESSAGE_RECEIVED, STARTED
@@ -28,17 +28,17 @@ _LAST_SECOND: Final = 253_402_300_799
 _LARGEST: Final = 2**53
 
 
-def updates_poll(telegram: Telegram) -> Poll:
+def build_updates_poll(telegram: Telegram) -> Poll:
     """The poll over one Telegram."""
 
     async def read(
         ctx: CallContext, settings: Mapping[str, Any], cursor: Mapping[str, Any] | None
-    ) -> Portion:
+    ) -> ItemBatch:
         known = (cursor or {}).get("offset")
         offset = known if _is_number(known) else 0
         # The first look is to be over soon: somebody may be waiting for what has come already.
         found = await telegram.updates(ctx, offset, _WAIT if offset else 0)
-        read = portion(found, settings, offset)
+        read = build_item_batch(found, settings, offset)
         for query_id in _pressed_before(found, (read.cursor or {})["offset"]):
             await telegram.answer_callback(ctx, query_id)
         return read
@@ -51,9 +51,9 @@ def updates_poll(telegram: Telegram) -> Poll:
     )
 
 
-def portion(found: Any, settings: Mapping[str, Any], offset: int) -> Portion:
+def build_item_batch(found: Any, settings: Mapping[str, Any], offset: int) -> ItemBatch:
     """Everything that is for us among what came, and where the next look begins."""
-    items: list[Item | Broken] = []
+    items: list[Item | UnreadableItem] = []
     # A chat is linked by the code that comes first; what follows it in the same look waits for
     # the next one, when it is known whose it is.
     for update in found:
@@ -67,7 +67,7 @@ def portion(found: Any, settings: Mapping[str, Any], offset: int) -> Portion:
         items.append(item)
         if isinstance(item, Item) and item.event == STARTED.type:
             break
-    return Portion(items, {"offset": offset}, more=len(found) >= MOST_UPDATES)
+    return ItemBatch(items, {"offset": offset}, more=len(found) >= MOST_UPDATES)
 
 
 def _pressed_before(found: Any, offset: int) -> list[str]:
@@ -83,7 +83,7 @@ def _pressed_before(found: Any, offset: int) -> list[str]:
     return [one for one in ids if isinstance(one, str) and one]
 
 
-def _item(update: Mapping[str, Any], settings: Mapping[str, Any]) -> Item | Broken | None:
+def _item(update: Mapping[str, Any], settings: Mapping[str, Any]) -> Item | UnreadableItem | None:
     ref = f"telegram:{update['update_id']}"
     pressed = update.get("callback_query")
     if isinstance(pressed, Mapping):
@@ -105,14 +105,14 @@ def _item(update: Mapping[str, Any], settings: Mapping[str, Any]) -> Item | Brok
     return _written(message, chat)
 
 
-def _written(message: Mapping[str, Any], chat: int) -> Item | Broken | None:
+def _written(message: Mapping[str, Any], chat: int) -> Item | UnreadableItem | None:
     number, at = message.get("message_id"), message.get("date")
     if not _is_number(number) or not _is_number(at):
         return None
     if not 0 <= at <= _LAST_SECOND:
         detail = "Telegram sent a message of a time that no calendar has."
-        problem = Upstream(detail, code="telegram_message", retryable=False)
-        return Broken(f"telegram:{chat}:{number}", problem)
+        problem = UpstreamError(detail, code="telegram_message", retryable=False)
+        return UnreadableItem(f"telegram:{chat}:{number}", problem)
     text = message["text"]
     moment = datetime.fromtimestamp(at, UTC).isoformat()
     return Item(

@@ -14,36 +14,36 @@ from mainspring.contracts.capability import (
     Effect,
 )
 from mainspring.contracts.errors import TooLarge
-from mainspring.contracts.object_schema import object_schema, plain_object
+from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
-from mainspring.recipes.carrying.bringing import Bringing
+from mainspring.recipes.carrying.bringing import WorkspaceImport
 from mainspring.recipes.carrying.files import MARKER, to_files
 from mainspring.recipes.carrying.reading import LONGEST_PATH, MOST_FILES, read_files
-from mainspring.recipes.carrying.taking import Taking, notes
+from mainspring.recipes.carrying.taking import WorkspaceExport, list_export_notes
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
-    from mainspring.workspace.workflows.attached import Around
+    from mainspring.workspace.workflows.attached import WorkflowDependencies
 
-Schema = dict[str, Any]
+JsonSchema = dict[str, Any]
 
 _SOME_MARKER: Final = '{\n  "format": "mainspring.workspace",\n  "needs": {},\n  "version": 1\n}\n'
 _SOME_FILES: Final = {MARKER: _SOME_MARKER}
-_FILES: Final[Schema] = {
+_FILES: Final[JsonSchema] = {
     "description": "The text of each file by its path, such as automations/report.json.",
     "type": "object",
     "maxProperties": MOST_FILES,
     "propertyNames": {"maxLength": LONGEST_PATH},
     "additionalProperties": {"type": "string"},
 }
-_TEXT: Final[Schema] = {"type": "string"}
-_MAYBE: Final[Schema] = {"type": ["string", "null"]}
-_NOTE: Final = plain_object(
+_TEXT: Final[JsonSchema] = {"type": "string"}
+_MAYBE: Final[JsonSchema] = {"type": ["string", "null"]}
+_NOTE: Final = build_object_part(
     {"pointer": _TEXT, "detail": _TEXT, "code": _TEXT, "suggestion": _TEXT},
     ["pointer", "detail", "code"],
 )
-_THING: Final = plain_object(
+_THING: Final = build_object_part(
     {
         "kind": {"enum": ["board", "automation", "workflow", "prompt"]},
         "name": _TEXT,
@@ -54,8 +54,8 @@ _THING: Final = plain_object(
         "consent_id": {"description": "What waits for a person, of an automation.", **_MAYBE},
     }
 )
-_COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
-_ROWS: Final = plain_object(
+_COUNT: Final[JsonSchema] = {"type": "integer", "minimum": 0}
+_ROWS: Final = build_object_part(
     {
         "board": _TEXT,
         "path": _TEXT,
@@ -84,12 +84,12 @@ _SOME_THING: Final = {
 }
 
 
-def carrying_capabilities(house: Around) -> tuple[Capability, ...]:
+def carrying_capabilities(house: WorkflowDependencies) -> tuple[Capability, ...]:
     """Both ways: a workspace as files, and files as things of a workspace."""
     return (_export(house), _import(house))
 
 
-def _export(house: Around) -> Capability:
+def _export(house: WorkflowDependencies) -> Capability:
     return Capability(
         id="export_workspace",
         description="Export the workspace as files\n\n"
@@ -97,7 +97,7 @@ def _export(house: Around) -> Capability:
         "fit for Git, by its path. Ids are written as references and secrets by their names. "
         "notes tells what would mean nothing elsewhere. Rows of boards only where they are asked "
         "for.",
-        input_schema=object_schema(
+        input_schema=build_object_schema(
             {
                 "rows": {
                     "description": "The rows of boards too.",
@@ -109,13 +109,13 @@ def _export(house: Around) -> Capability:
             [{}, {"rows": True}],
             [({"rows": "all"}, "yes or no"), ({"folder": "x"}, "files are answered, not written")],
         ),
-        output_schema=object_schema(
+        output_schema=build_object_schema(
             {"files": _FILES, "notes": {"type": "array", "items": _NOTE}},
             ("files", "notes"),
             [{"files": _SOME_FILES, "notes": []}],
             [({"notes": []}, "where are the files?")],
         ),
-        handler=_exporting(house),
+        handler=_build_export_handler(house),
         annotations=Annotations(
             effect=Effect.READ,
             transactional=True,
@@ -126,7 +126,7 @@ def _export(house: Around) -> Capability:
     )
 
 
-def _import(house: Around) -> Capability:
+def _import(house: WorkflowDependencies) -> Capability:
     return Capability(
         id="import_workspace",
         description="Import a workspace from files\n\n"
@@ -135,7 +135,7 @@ def _import(house: Around) -> Capability:
         "A thing that is here under its name and says the same is left as it is; on_clash decides "
         "about one that says something else. Rows are only added: one that is here under its key "
         "or was deleted here is left as it is. Problems are told as file#/place.",
-        input_schema=object_schema(
+        input_schema=build_object_schema(
             {
                 "files": _FILES,
                 "on_clash": {
@@ -157,7 +157,7 @@ def _import(house: Around) -> Capability:
                 ({"files": _SOME_FILES, "on_clash": "overwrite"}, "there is no such way"),
             ],
         ),
-        output_schema=object_schema(
+        output_schema=build_object_schema(
             {
                 "dry_run": {"type": "boolean"},
                 "things": {"type": "array", "items": _THING},
@@ -170,14 +170,14 @@ def _import(house: Around) -> Capability:
                     "description": "What of the files was not brought in, or is here and not in "
                     "them, and why.",
                     "type": "array",
-                    "items": plain_object({"path": _TEXT, "why": _TEXT}),
+                    "items": build_object_part({"path": _TEXT, "why": _TEXT}),
                 },
             },
             ("dry_run", "things", "rows", "left"),
             [{"dry_run": False, "things": [_SOME_THING], "rows": [_SOME_ROWS], "left": []}],
             [({"things": []}, "was it done?")],
         ),
-        handler=_importing(house),
+        handler=_build_import_handler(house),
         annotations=Annotations(
             effect=Effect.KEEP,
             transactional=True,
@@ -189,11 +189,13 @@ def _import(house: Around) -> Capability:
     )
 
 
-def _exporting(house: Around) -> CapabilityHandler:
+def _build_export_handler(house: WorkflowDependencies) -> CapabilityHandler:
     async def export(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         limits = house.limits
         words = await house.words.words(ctx.actor.workspace_id, {})
-        carried = await Taking(ctx, limits).take(words, rows=bool(given.get("rows", False)))
+        carried = await WorkspaceExport(ctx, limits).take(
+            words, rows=bool(given.get("rows", False))
+        )
         files = await asyncio.to_thread(to_files, carried)
         if len(files) > MOST_FILES:
             raise TooLarge(
@@ -207,16 +209,16 @@ def _exporting(house: Around) -> CapabilityHandler:
                 code="files_too_large",
                 suggestion="Leave the rows of boards out, or archive what is not used.",
             )
-        return {"files": files, "notes": [one.as_dict() for one in notes(carried)]}
+        return {"files": files, "notes": [one.as_dict() for one in list_export_notes(carried)]}
 
     return export
 
 
-def _importing(house: Around) -> CapabilityHandler:
+def _build_import_handler(house: WorkflowDependencies) -> CapabilityHandler:
     async def bring(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         carried = await asyncio.to_thread(read_files, given["files"], house.limits)
         dry_run = bool(given.get("dry_run", False))
-        told = await Bringing(ctx, house).bring(
+        told = await WorkspaceImport(ctx, house).bring(
             carried, given.get("on_clash", "refuse"), dry_run=dry_run
         )
         idle = all(one["what"] == "unchanged" for one in told["things"])

@@ -6,44 +6,44 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, cast
 
-from mainspring.definition.json_values import canonical
-from mainspring.recipes.carrying.naming import slugs_for
+from mainspring.definition.json_values import encode_canonical
+from mainspring.recipes.carrying.naming import build_file_slugs
 from mainspring.recipes.carrying.references import (
     FOLDERS,
-    Kind,
-    Reference,
-    masked,
+    ReferableKind,
+    ResourceReference,
+    mask_references,
     rename_all,
 )
 
-ThingKind = Literal["board", "automation", "workflow", "prompt"]
+ResourceKind = Literal["board", "automation", "workflow", "prompt"]
 # In the order in which they are brought in: later ones may need those before.
-KINDS: Final[tuple[ThingKind, ...]] = ("board", "automation", "workflow", "prompt")
-FOLDER_OF: Final[Mapping[ThingKind, str]] = {
+KINDS: Final[tuple[ResourceKind, ...]] = ("board", "automation", "workflow", "prompt")
+FOLDER_OF: Final[Mapping[ResourceKind, str]] = {
     "board": FOLDERS["board"],
     "automation": FOLDERS["automation"],
     "workflow": FOLDERS["workflow"],
     "prompt": "prompts",
 }
-TITLE_OF: Final[Mapping[ThingKind, str]] = {
+TITLE_OF: Final[Mapping[ResourceKind, str]] = {
     "board": "name",
     "automation": "name",
     "workflow": "title",
     "prompt": "name",
 }
 
-Rows = Mapping[str, Sequence[Mapping[str, Any]]]
+DatasetRows = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class WorkspaceResource:
     """One thing; its content says references instead of ids."""
 
-    kind: ThingKind
+    kind: ResourceKind
     slug: str
     content: Mapping[str, Any]
     # Of a board whose rows are carried: by dataset.
-    rows: Rows = field(default_factory=dict)
+    rows: DatasetRows = field(default_factory=dict)
     # Where a part of the content stands in a file of its own: pointer to path.
     beside: Mapping[str, str] = field(default_factory=dict)
 
@@ -56,15 +56,15 @@ class Thing:
         return f"{FOLDER_OF[self.kind]}/{self.slug}.json"
 
     @property
-    def reference(self) -> Reference:
-        return Reference(cast(Kind, self.kind), self.slug)
+    def reference(self) -> ResourceReference:
+        return ResourceReference(cast(ReferableKind, self.kind), self.slug)
 
     @property
     def inside(self) -> dict[str, Any]:
         """What references may stand in: all but the name, which is taken as it is."""
         return {key: one for key, one in self.content.items() if key != TITLE_OF[self.kind]}
 
-    def with_inside(self, inside: Mapping[str, Any]) -> Thing:
+    def with_inside(self, inside: Mapping[str, Any]) -> WorkspaceResource:
         return replace(self, content={**inside, TITLE_OF[self.kind]: self.name})
 
     def place(self, pointer: str) -> str:
@@ -76,10 +76,10 @@ class Thing:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class WorkspaceContent:
     """Everything that a folder holds."""
 
-    things: tuple[Thing, ...] = ()
+    things: tuple[WorkspaceResource, ...] = ()
     # What people here have set; it is shown and never brought in.
     settings: Mapping[str, Any] = field(default_factory=dict)
     # Which recipes things were installed from.
@@ -87,31 +87,32 @@ class Carried:
     # Names of secrets and integrations that must be there before all of it works.
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def of(self, kind: ThingKind) -> tuple[Thing, ...]:
+    def of(self, kind: ResourceKind) -> tuple[WorkspaceResource, ...]:
         return tuple(one for one in self.things if one.kind == kind)
 
 
-def named(things: Iterable[Thing]) -> list[tuple[str, Thing]]:
+def assign_slugs(things: Iterable[WorkspaceResource]) -> list[tuple[str, WorkspaceResource]]:
     """Things of one kind with the names of their files, each beside the name it came with.
 
     The names follow from the things alone, so that they are the same wherever these are.
     """
     ordered = sorted(
-        things, key=lambda one: (one.name, canonical(masked(dict(one.content))), one.slug)
+        things,
+        key=lambda one: (one.name, encode_canonical(mask_references(dict(one.content))), one.slug),
     )
-    slugs = slugs_for([one.name for one in ordered])
+    slugs = build_file_slugs([one.name for one in ordered])
     return [
         (one.slug, replace(one, slug=slug, beside={}))
         for one, slug in zip(ordered, slugs, strict=True)
     ]
 
 
-def renamed(carried: Carried) -> Carried:
+def normalize_slugs(carried: WorkspaceContent) -> WorkspaceContent:
     """The same with the file names that an export gives, so that two can be compared."""
-    names: dict[Reference, Reference] = {}
-    things: list[Thing] = []
+    names: dict[ResourceReference, ResourceReference] = {}
+    things: list[WorkspaceResource] = []
     for kind in KINDS:
-        for before, after in named(carried.of(kind)):
+        for before, after in assign_slugs(carried.of(kind)):
             things.append(after)
             if kind != "prompt":
                 names[replace(after, slug=before).reference] = after.reference

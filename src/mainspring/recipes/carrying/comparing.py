@@ -11,23 +11,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mainspring.definition.json_values import same
-from mainspring.recipes.carrying.carried import KINDS, Carried, Thing, renamed
-from mainspring.workspace.changes import changes
+from mainspring.definition.json_values import is_same_value
+from mainspring.recipes.carrying.carried import (
+    KINDS,
+    WorkspaceContent,
+    WorkspaceResource,
+    normalize_slugs,
+)
+from mainspring.workspace.changes import list_changes
 
-What = Literal["added", "removed", "changed"]
+DifferenceKind = Literal["added", "removed", "changed"]
 # What an automation may do beyond another; the first is None where it is new.
-Widens = Callable[[Mapping[str, Any] | None, Mapping[str, Any]], Sequence[Mapping[str, str]]]
+FindWidening = Callable[[Mapping[str, Any] | None, Mapping[str, Any]], Sequence[Mapping[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class WorkspaceDifference:
     """One thing that is not the same on both sides."""
 
     kind: str
     name: str
     path: str
-    what: What
+    what: DifferenceKind
     changes: tuple[Mapping[str, Any], ...] = ()
     widens: tuple[Mapping[str, str], ...] = ()
 
@@ -42,7 +47,7 @@ class Difference:
         }
 
 
-def nothing_wider(
+def find_no_widening(
     before: Mapping[str, Any] | None, after: Mapping[str, Any]
 ) -> Sequence[Mapping[str, str]]:
     """Where nobody can say what an automation may do."""
@@ -51,38 +56,48 @@ def nothing_wider(
 
 
 def compare(
-    before: Carried, after: Carried, *, widens: Widens = nothing_wider, rows: bool = False
-) -> list[Difference]:
+    before: WorkspaceContent,
+    after: WorkspaceContent,
+    *,
+    widens: FindWidening = find_no_widening,
+    rows: bool = False,
+) -> list[WorkspaceDifference]:
     """Every difference, by kind and name; rows only where they are asked for."""
-    old, new = renamed(before), renamed(after)
-    found = [*_things(old, new, widens, rows=rows)]
+    old, new = normalize_slugs(before), normalize_slugs(after)
+    found = [*_compare_resources(old, new, widens, rows=rows)]
     for kind, path, was, now in (
         ("settings", "settings.json", dict(old.settings), dict(new.settings)),
-        ("recipes", "recipes.json", _listed(old), _listed(new)),
+        ("recipes", "recipes.json", _index_recipes(old), _index_recipes(new)),
     ):
-        if not same(was, now):
-            found.append(Difference(kind, kind, path, _what(was, now), tuple(changes(was, now))))
+        if not is_same_value(was, now):
+            found.append(
+                WorkspaceDifference(
+                    kind, kind, path, _classify_difference(was, now), tuple(list_changes(was, now))
+                )
+            )
     return found
 
 
-def _things(old: Carried, new: Carried, widens: Widens, *, rows: bool) -> Iterator[Difference]:
+def _compare_resources(
+    old: WorkspaceContent, new: WorkspaceContent, widens: FindWidening, *, rows: bool
+) -> Iterator[WorkspaceDifference]:
     for kind in KINDS:
         counted = [Counter(one.name for one in side.of(kind)) for side in (old, new)]
         several = {name for count in counted for name, many in count.items() if many > 1}
-        was = {_key(one, several): one for one in old.of(kind)}
-        now = {_key(one, several): one for one in new.of(kind)}
+        was = {_build_match_key(one, several): one for one in old.of(kind)}
+        now = {_build_match_key(one, several): one for one in new.of(kind)}
         for key in sorted(was.keys() | now.keys()):
             left, right = was.get(key), now.get(key)
             if left is None and right is not None:
                 wider = widens(None, right.content) if kind == "automation" else ()
-                yield Difference(kind, right.name, right.path, "added", (), tuple(wider))
+                yield WorkspaceDifference(kind, right.name, right.path, "added", (), tuple(wider))
             elif right is None and left is not None:
-                yield Difference(kind, left.name, left.path, "removed")
+                yield WorkspaceDifference(kind, left.name, left.path, "removed")
             elif left is not None and right is not None:
-                yield from _changed(left, right, widens, rows=rows)
+                yield from _compare_pair(left, right, widens, rows=rows)
 
 
-def _key(thing: Thing, several: set[str]) -> tuple[str, str]:
+def _build_match_key(thing: WorkspaceResource, several: set[str]) -> tuple[str, str]:
     """By the name; the file counts only where several things have one name.
 
     The file of the same thing may be called another way, for what else is there.
@@ -90,28 +105,30 @@ def _key(thing: Thing, several: set[str]) -> tuple[str, str]:
     return thing.name, thing.slug if thing.name in several else ""
 
 
-def _changed(left: Thing, right: Thing, widens: Widens, *, rows: bool) -> Iterator[Difference]:
-    was, now = _content(left, rows=rows), _content(right, rows=rows)
-    if same(was, now):
+def _compare_pair(
+    left: WorkspaceResource, right: WorkspaceResource, widens: FindWidening, *, rows: bool
+) -> Iterator[WorkspaceDifference]:
+    was, now = _get_comparable_content(left, rows=rows), _get_comparable_content(right, rows=rows)
+    if is_same_value(was, now):
         return
     wider: Sequence[Mapping[str, str]] = ()
     if left.kind == "automation":
         wider = widens(left.content, right.content)
-    yield Difference(
-        left.kind, right.name, right.path, "changed", tuple(changes(was, now)), tuple(wider)
+    yield WorkspaceDifference(
+        left.kind, right.name, right.path, "changed", tuple(list_changes(was, now)), tuple(wider)
     )
 
 
-def _content(thing: Thing, *, rows: bool) -> dict[str, Any]:
+def _get_comparable_content(thing: WorkspaceResource, *, rows: bool) -> dict[str, Any]:
     held = {name: list(found) for name, found in thing.rows.items()}
     return {**thing.content, **({"rows": held} if rows and held else {})}
 
 
-def _listed(carried: Carried) -> dict[str, Any]:
+def _index_recipes(carried: WorkspaceContent) -> dict[str, Any]:
     return {str(one.get("of", number)): one for number, one in enumerate(carried.recipes)}
 
 
-def _what(was: Mapping[str, Any], now: Mapping[str, Any]) -> What:
+def _classify_difference(was: Mapping[str, Any], now: Mapping[str, Any]) -> DifferenceKind:
     if not was:
         return "added"
     return "changed" if now else "removed"

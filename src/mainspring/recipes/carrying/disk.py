@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from mainspring.contracts.errors import Clash, Finding, Invalid, Missing
+from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_text import read_json
 from mainspring.recipes.carrying.carried import FOLDER_OF
-from mainspring.recipes.carrying.files import FORMAT, MARKER, RECIPES, SETTINGS
-from mainspring.recipes.carrying.inside import Folder, opened
+from mainspring.recipes.carrying.files import MARKER, RECIPES, SETTINGS, WORKSPACE_FORMAT
+from mainspring.recipes.carrying.inside import OpenFolder, open_folder
 from mainspring.recipes.carrying.reading import MOST_FILES, is_ours
 
 _FOLDERS: Final = tuple(sorted(FOLDER_OF.values()))
@@ -34,7 +34,7 @@ _LINK: Final = (errno.ELOOP, errno.ENOTDIR)
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class FolderWriteResult:
     """What became of a folder."""
 
     written: tuple[str, ...]
@@ -45,39 +45,41 @@ class Written:
 def read_folder(folder: Path, limits: Limits) -> dict[str, str]:
     """The text of every file that is ours, by its path with slashes."""
     if not folder.is_dir():
-        raise Missing(f"There is no folder {_shown(str(folder))}.", code="no_folder")
+        raise NotFound(f"There is no folder {_format_name(str(folder))}.", code="no_folder")
     files: dict[str, str] = {}
     room = limits.import_bytes
     try:
-        with opened(folder) as inside:
-            for path in _found(inside):
+        with open_folder(folder) as inside:
+            for path in _find_files(inside):
                 if len(files) >= MOST_FILES:
                     detail = f"At most {MOST_FILES:,} files are read."
-                    raise _refused(path, detail, "too_many_files")
-                raw = _bytes(inside, path, room)
+                    raise _file_error(path, detail, "too_many_files")
+                raw = _read_bytes(inside, path, room)
                 room -= len(raw)
-                files[path] = _decoded(raw, path)
+                files[path] = _decode_text(raw, path)
     except OSError as error:
-        detail = f"The folder {_shown(str(folder))} cannot be read: {error.strerror}."
+        detail = f"The folder {_format_name(str(folder))} cannot be read: {error.strerror}."
         raise Invalid(detail, code="folder_unreadable") from None
     return files
 
 
-def write_folder(folder: Path, files: Mapping[str, str], limits: Limits) -> Written:
+def write_folder(folder: Path, files: Mapping[str, str], limits: Limits) -> FolderWriteResult:
     """Makes our part of the folder what the files say; each of them is whole at any moment."""
     try:
         if not folder.is_dir() and os.path.lexists(folder):
-            raise Clash(f"{_shown(str(folder))} is not a folder.", code="folder_taken")
+            raise Conflict(f"{_format_name(str(folder))} is not a folder.", code="folder_taken")
         folder.mkdir(parents=True, exist_ok=True)
-        with opened(folder) as inside:
-            return _written(inside, folder, files, limits)
+        with open_folder(folder) as inside:
+            return _write_files(inside, folder, files, limits)
     except OSError as error:
-        detail = f"The folder {_shown(str(folder))} cannot be written: {error.strerror}."
+        detail = f"The folder {_format_name(str(folder))} cannot be written: {error.strerror}."
         raise Invalid(detail, code="folder_unwritable") from None
 
 
-def _written(inside: Folder, folder: Path, files: Mapping[str, str], limits: Limits) -> Written:
-    before = _there(inside, folder, limits)
+def _write_files(
+    inside: OpenFolder, folder: Path, files: Mapping[str, str], limits: Limits
+) -> FolderWriteResult:
+    before = _list_own_files(inside, folder, limits)
     written: list[str] = []
     unchanged: list[str] = []
     # The marker first: an export that breaks off can be made again.
@@ -88,32 +90,32 @@ def _written(inside: Folder, folder: Path, files: Mapping[str, str], limits: Lim
         inside.remove(path)
     for name in _FOLDERS:
         inside.remove_empty(name)
-    return Written(tuple(sorted(written)), tuple(sorted(unchanged)), tuple(removed))
+    return FolderWriteResult(tuple(sorted(written)), tuple(sorted(unchanged)), tuple(removed))
 
 
-def _there(inside: Folder, folder: Path, limits: Limits) -> list[str]:
+def _list_own_files(inside: OpenFolder, folder: Path, limits: Limits) -> list[str]:
     """What is ours in the folder now. One that is not marked has nothing at our places."""
     taken = [name for name in (*_ALONE, *_FOLDERS) if inside.mode(name) is not None]
     if not taken:
         return []
     if not _is_marked(inside, limits):
-        raise Clash(
-            f"The folder {_shown(str(folder))} holds {taken[0]} already, and no workspace.",
+        raise Conflict(
+            f"The folder {_format_name(str(folder))} holds {taken[0]} already, and no workspace.",
             code="folder_taken",
             suggestion="Choose an empty folder, or one that was exported to before.",
         )
-    return [path for path in _found(inside, strict=False) if is_ours(path)]
+    return [path for path in _find_files(inside, strict=False) if is_ours(path)]
 
 
-def _is_marked(inside: Folder, limits: Limits) -> bool:
+def _is_marked(inside: OpenFolder, limits: Limits) -> bool:
     try:
-        marker = read_json(_bytes(inside, MARKER, limits.json_bytes), limits)
+        marker = read_json(_read_bytes(inside, MARKER, limits.json_bytes), limits)
     except Invalid:
         return False
-    return isinstance(marker, dict) and marker.get("format") == FORMAT
+    return isinstance(marker, dict) and marker.get("format") == WORKSPACE_FORMAT
 
 
-def _found(inside: Folder, *, strict: bool = True) -> list[str]:
+def _find_files(inside: OpenFolder, *, strict: bool = True) -> list[str]:
     """Paths of the files at our places; a link is never followed."""
     found: list[str] = []
     for path, mode in _walk(inside):
@@ -122,11 +124,11 @@ def _found(inside: Folder, *, strict: bool = True) -> list[str]:
         elif stat.S_ISLNK(mode):
             raise _link(path)
         elif strict:
-            raise _refused(path, f"{path!r} is neither a file nor a folder.", "file_kind")
+            raise _file_error(path, f"{path!r} is neither a file nor a folder.", "file_kind")
     return sorted(found)
 
 
-def _walk(inside: Folder, room: int = _MOST_ENTRIES) -> Iterator[tuple[str, int]]:
+def _walk(inside: OpenFolder, room: int = _MOST_ENTRIES) -> Iterator[tuple[str, int]]:
     """Everything at our places but folders, which are walked into as deep as ours go."""
     waiting = [name for name in (*_ALONE, *_FOLDERS) if inside.mode(name) is not None]
     while waiting:
@@ -139,11 +141,11 @@ def _walk(inside: Folder, room: int = _MOST_ENTRIES) -> Iterator[tuple[str, int]
             yield path, mode
             continue
         if path.count("/") >= _DEEPEST:
-            raise _refused(path, "Folders are nested too deeply here.", "file_depth")
+            raise _file_error(path, "Folders are nested too deeply here.", "file_depth")
         names = inside.names(path, room + 1)
         room -= len(names)
         if room < 0:
-            raise _refused(path, "There are too many files in this folder.", "too_many_files")
+            raise _file_error(path, "There are too many files in this folder.", "too_many_files")
         waiting += [f"{path}/{name}" for name in names if not _is_aside(name)]
 
 
@@ -152,30 +154,30 @@ def _is_aside(name: str) -> bool:
     return name.startswith(".") or name.upper() in ("README.MD", "THUMBS.DB")
 
 
-def _bytes(inside: Folder, path: str, most: int) -> bytes:
+def _read_bytes(inside: OpenFolder, path: str, most: int) -> bytes:
     try:
         raw = inside.read(path, most + 1)
     except OSError as error:
         if error.errno in _LINK:
             raise _link(path) from None
-        raise _refused(path, "The file cannot be read.", "file_unreadable") from None
+        raise _file_error(path, "The file cannot be read.", "file_unreadable") from None
     if raw is None:
-        raise _refused(path, "This is not a file.", "file_kind")
+        raise _file_error(path, "This is not a file.", "file_kind")
     if len(raw) > most:
         detail = "The files are larger together than is read."
-        raise _refused(path, detail, "files_too_large", "Leave the rows of boards out.")
+        raise _file_error(path, detail, "files_too_large", "Leave the rows of boards out.")
     return raw
 
 
-def _decoded(raw: bytes, path: str) -> str:
+def _decode_text(raw: bytes, path: str) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
         detail = f"The file is not UTF-8: byte {error.start} cannot be read."
-        raise _refused(path, detail, "file_encoding") from None
+        raise _file_error(path, detail, "file_encoding") from None
 
 
-def _put(inside: Folder, path: str, text: str) -> bool:
+def _put(inside: OpenFolder, path: str, text: str) -> bool:
     """Whether the file had to be written; a link on the way is refused."""
     data = text.encode()
     try:
@@ -195,14 +197,14 @@ def _link(path: str) -> Invalid:
         f"{path!r} is a link, or the way to it is no folder; a workspace is made of files and "
         "folders."
     )
-    return _refused(path, detail, "file_link")
+    return _file_error(path, detail, "file_link")
 
 
-def _shown(name: str) -> str:
+def _format_name(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "replace")
 
 
-def _refused(path: str, detail: str, code: str, suggestion: str | None = None) -> Invalid:
+def _file_error(path: str, detail: str, code: str, suggestion: str | None = None) -> Invalid:
     return Invalid(
         f"{path}: {detail}",
         code=code,

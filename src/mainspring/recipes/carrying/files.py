@@ -12,11 +12,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from mainspring.definition.pointers import under
-from mainspring.recipes.carrying.carried import KINDS, Carried, Thing
-from mainspring.recipes.carrying.naming import slugs_for
+from mainspring.definition.pointers import join_pointer
+from mainspring.recipes.carrying.carried import KINDS, WorkspaceContent, WorkspaceResource
+from mainspring.recipes.carrying.naming import build_file_slugs
 
-FORMAT: Final = "mainspring.workspace"
+WORKSPACE_FORMAT: Final = "mainspring.workspace"
 VERSION: Final = 1
 MARKER: Final = "mainspring.json"
 SETTINGS: Final = "settings.json"
@@ -28,61 +28,65 @@ ROWS_FILE: Final = "rows_file"
 DASHBOARD: Final = "dashboard.html"
 
 
-def text_of(value: Any) -> str:
+def format_json(value: Any) -> str:
     """The one spelling of a value in a file."""
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def to_files(carried: Carried) -> dict[str, str]:
+def to_files(carried: WorkspaceContent) -> dict[str, str]:
     """Every file by its path, in the order of the paths."""
-    files = {MARKER: text_of({"format": FORMAT, "version": VERSION, "needs": carried.needs})}
+    files = {
+        MARKER: format_json(
+            {"format": WORKSPACE_FORMAT, "version": VERSION, "needs": carried.needs}
+        )
+    }
     if carried.settings:
-        files[SETTINGS] = text_of(carried.settings)
+        files[SETTINGS] = format_json(carried.settings)
     if carried.recipes:
-        files[RECIPES] = text_of(list(carried.recipes))
+        files[RECIPES] = format_json(list(carried.recipes))
     for kind in KINDS:
         for thing in carried.of(kind):
-            files |= _files_of(thing)
+            files |= _iterate_resource_files(thing)
     return dict(sorted(files.items()))
 
 
-def _files_of(thing: Thing) -> Iterator[tuple[str, str]]:
+def _iterate_resource_files(thing: WorkspaceResource) -> Iterator[tuple[str, str]]:
     folder = thing.path.removesuffix(".json")
     content = dict(thing.content)
     if thing.kind == "automation":
-        content, beside = _without_sources(content)
+        content, beside = _split_sources(content)
         yield from ((f"{folder}/{name}", text) for name, text in beside.items())
     if thing.kind == "board":
         if content.get("dashboard") is not None:
             yield f"{folder}/{DASHBOARD}", content.pop("dashboard")
             content[DASHBOARD_FILE] = DASHBOARD
         if thing.rows:
-            content["datasets"], beside = _with_rows(thing)
+            content["datasets"], beside = _split_rows(thing)
             yield from ((f"{folder}/{name}", text) for name, text in beside.items())
-    yield thing.path, text_of(content)
+    yield thing.path, format_json(content)
 
 
-def _with_rows(thing: Thing) -> tuple[list[dict[str, Any]], dict[str, str]]:
+def _split_rows(thing: WorkspaceResource) -> tuple[list[dict[str, Any]], dict[str, str]]:
     datasets = [dict(one) for one in thing.content["datasets"]]
-    names = slugs_for([one["name"] for one in datasets])
+    names = build_file_slugs([one["name"] for one in datasets])
     beside = {}
     for dataset, slug in zip(datasets, names, strict=True):
         if dataset["name"] in thing.rows:
             dataset[ROWS_FILE] = f"rows/{slug}.jsonl"
-            beside[dataset[ROWS_FILE]] = "".join(map(_line, thing.rows[dataset["name"]]))
+            beside[dataset[ROWS_FILE]] = "".join(map(_format_row_line, thing.rows[dataset["name"]]))
     return datasets, beside
 
 
-def _line(row: Mapping[str, Any]) -> str:
+def _format_row_line(row: Mapping[str, Any]) -> str:
     return json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def _without_sources(document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def _split_sources(document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """The definition with each source left out, and the sources by the names of their files."""
-    found = [step for _, step in script_steps(document) if isinstance(_source(step), str)]
-    slugs = slugs_for([str(step.get("step_id", "main")) for step in found])
+    found = [step for _, step in find_script_steps(document) if isinstance(_get_source(step), str)]
+    slugs = build_file_slugs([str(step.get("step_id", "main")) for step in found])
     names = {id(step): f"{slug}.ts" for step, slug in zip(found, slugs, strict=True)}
-    beside = {names[id(step)]: _source(step) for step in found}
+    beside = {names[id(step)]: _get_source(step) for step in found}
 
     def split(step: Mapping[str, Any]) -> dict[str, Any]:
         if id(step) not in names:
@@ -90,33 +94,33 @@ def _without_sources(document: dict[str, Any]) -> tuple[dict[str, Any], dict[str
         config = {key: value for key, value in step["config"].items() if key != "source"}
         return {**step, "config": {**config, SOURCE_FILE: names[id(step)]}}
 
-    return _changed(document, split), beside
+    return _map_script_steps(document, split), beside
 
 
-def _source(step: Mapping[str, Any]) -> Any:
+def _get_source(step: Mapping[str, Any]) -> Any:
     return step["config"].get("source")
 
 
-def script_steps(value: Any, at: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+def find_script_steps(value: Any, at: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every step that is a script, wherever it stands, with its pointer."""
     if isinstance(value, Mapping):
         if value.get("action") == SCRIPT and isinstance(value.get("config"), Mapping):
             yield at, value
         for key, one in value.items():
-            yield from script_steps(one, under(at, key))
+            yield from find_script_steps(one, join_pointer(at, key))
     elif isinstance(value, list):
         for place, one in enumerate(value):
-            yield from script_steps(one, under(at, place))
+            yield from find_script_steps(one, join_pointer(at, place))
 
 
-def _changed(value: Any, change: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Any:
+def _map_script_steps(value: Any, change: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Any:
     """The value with every step that is a script changed."""
     if isinstance(value, Mapping):
         is_step = value.get("action") == SCRIPT and isinstance(value.get("config"), Mapping)
         inside = change(value) if is_step else value
-        return {key: _changed(one, change) for key, one in inside.items()}
+        return {key: _map_script_steps(one, change) for key, one in inside.items()}
     if isinstance(value, list):
-        return [_changed(one, change) for one in value]
+        return [_map_script_steps(one, change) for one in value]
     return value
 
 
@@ -129,17 +133,17 @@ def join_sources(
     there is none.
     """
     beside: dict[str, str] = {}
-    places = {id(step): at for at, step in script_steps(document)}
+    places = {id(step): at for at, step in find_script_steps(document)}
 
     def join(step: Mapping[str, Any]) -> dict[str, Any]:
         config = dict(step["config"])
         at = places.get(id(step), "")
         if SOURCE_FILE in config and "source" not in config:
             name = config.pop(SOURCE_FILE)
-            source = read(name, under(at, "config", SOURCE_FILE))
+            source = read(name, join_pointer(at, "config", SOURCE_FILE))
             if source is not None:
                 config["source"] = source
-                beside[under(at, "config", "source")] = name
+                beside[join_pointer(at, "config", "source")] = name
         return {**step, "config": config}
 
-    return _changed(document, join), beside
+    return _map_script_steps(document, join), beside

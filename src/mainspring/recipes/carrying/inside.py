@@ -20,7 +20,7 @@ _FILE: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Folder:
+class OpenFolder:
     """An open folder; every path is one with slashes inside it."""
 
     def __init__(self, handle: int) -> None:
@@ -104,10 +104,10 @@ class Folder:
 
 
 @contextlib.contextmanager
-def opened(folder: Path) -> Iterator[Folder]:
+def open_folder(folder: Path) -> Iterator[OpenFolder]:
     """The folder, for as long as it is worked in; wherever it is moved to meanwhile."""
     handle = os.open(folder, _FOLDER)
     try:
-        yield Folder(handle)
+        yield OpenFolder(handle)
     finally:
         os.close(handle)

@@ -15,13 +15,13 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema, compile_schema
 from mainspring.definition.validate import validate
-from mainspring.recipes.carrying.carried import Carried, Thing
-from mainspring.recipes.carrying.references import mark_all, with_stand_ins
-from mainspring.recipes.entities.boards import normal
-from mainspring.recipes.package.template_schemas import template_schemas
+from mainspring.recipes.carrying.carried import WorkspaceContent, WorkspaceResource
+from mainspring.recipes.carrying.references import mark_all, replace_with_stand_ins
+from mainspring.recipes.entities.boards import normalize_board
+from mainspring.recipes.package.template_schemas import build_template_schemas
 from mainspring.workspace.boards.datasets import check_datasets
-from mainspring.workspace.boards.shapes import thing as shape_of
-from mainspring.workspace.workflows.judging import findings_of
+from mainspring.workspace.boards.shapes import object_of as shape_of
+from mainspring.workspace.workflows.judging import find_workflow_problems
 
 if TYPE_CHECKING:
     from mainspring.contracts.registry import Vocabulary
@@ -32,18 +32,20 @@ _MOST_ATTACHED: Final = 200
 _REFERS: Final = re.compile(r"\$(board|automation)\([A-Za-z0-9][A-Za-z0-9_-]*\)")
 
 
-def judged(carried: Carried, words: Vocabulary, limits: Limits) -> Carried:
+def validate_content(
+    carried: WorkspaceContent, words: Vocabulary, limits: Limits
+) -> WorkspaceContent:
     """The same with everything spelled out whole, or ``Invalid`` with all that is wrong."""
     findings: list[Finding] = []
-    things: list[Thing] = []
+    things: list[WorkspaceResource] = []
     for one in carried.things:
         found: list[Finding] = []
         if one.kind == "board":
-            found = _of_board(one, limits)
+            found = _validate_board(one, limits)
         elif one.kind == "workflow":
-            found = list(_of_workflow(one, words, limits))
+            found = list(_validate_workflow(one, words, limits))
         findings += [replace(each, pointer=one.place(each.pointer)) for each in found]
-        things.append(one if found else _whole(one, words, limits))
+        things.append(one if found else _normalize_resource(one, words, limits))
     if findings:
         raise Invalid(
             "Nothing was imported: the files have problems.",
@@ -53,13 +55,15 @@ def judged(carried: Carried, words: Vocabulary, limits: Limits) -> Carried:
     return replace(carried, things=tuple(things))
 
 
-def _whole(thing: Thing, words: Vocabulary, limits: Limits) -> Thing:
+def _normalize_resource(
+    thing: WorkspaceResource, words: Vocabulary, limits: Limits
+) -> WorkspaceResource:
     """A thing as it would be read back; a definition that does not fit is left to its judge."""
     if thing.kind == "board":
-        return replace(thing, content=normal(thing.content))
+        return replace(thing, content=normalize_board(thing.content))
     if thing.kind != "automation":
         return thing
-    document, stood_in = with_stand_ins(thing.content)
+    document, stood_in = replace_with_stand_ins(thing.content)
     report = validate(document, words, limits)
     if not report.ok:
         return thing
@@ -67,8 +71,8 @@ def _whole(thing: Thing, words: Vocabulary, limits: Limits) -> Thing:
     return thing.with_inside(mark_all(kept.inside, stood_in))
 
 
-def _of_board(board: Thing, limits: Limits) -> list[Finding]:
-    whole: Mapping[str, Any] = template_schemas()["board"]
+def _validate_board(board: WorkspaceResource, limits: Limits) -> list[Finding]:
+    whole: Mapping[str, Any] = build_template_schemas()["board"]
     schema = {**shape_of({key: whole["properties"][key] for key in _BOARD_KEYS}, ["name"])}
     content = dict(board.content)
     found = list(compile_schema(schema, limits).findings(content, ""))
@@ -95,7 +99,9 @@ def _of_board(board: Thing, limits: Limits) -> list[Finding]:
     return found
 
 
-def _of_workflow(workflow: Thing, words: Vocabulary, limits: Limits) -> Iterator[Finding]:
+def _validate_workflow(
+    workflow: WorkspaceResource, words: Vocabulary, limits: Limits
+) -> Iterator[Finding]:
     content = dict(workflow.content)
     taken: Mapping[str, Any] = words.capabilities["create_workflow"].input_schema["properties"]
     reference = {
@@ -116,11 +122,11 @@ def _of_workflow(workflow: Thing, words: Vocabulary, limits: Limits) -> Iterator
     found = list(compile_schema(schema, limits).findings(content, ""))
     yield from found
     if not found:
-        yield from findings_of({key: content[key] for key in _PLANNED if key in content})
-        yield from _misled(content)
+        yield from find_workflow_problems({key: content[key] for key in _PLANNED if key in content})
+        yield from _find_wrong_kind_references(content)
 
 
-def _misled(content: Mapping[str, Any]) -> Iterator[Finding]:
+def _find_wrong_kind_references(content: Mapping[str, Any]) -> Iterator[Finding]:
     """References to another kind of thing than stands at their place."""
     board = content.get("board")
     places = [("/board", board, "board")] if board is not None else []

@@ -18,7 +18,7 @@ _DEVICES: Final = frozenset(
 )
 
 
-def slug_of(name: str) -> str:
+def build_file_slug(name: str) -> str:
     """The name in small letters, digits and hyphens; one that has none of them is a digest."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     slug = _GAPS.sub("-", plain).strip("-")[:LONGEST].rstrip("-")
@@ -27,13 +27,13 @@ def slug_of(name: str) -> str:
     return f"x-{slug}" if slug in _DEVICES else slug
 
 
-def slugs_for(names: Sequence[str]) -> list[str]:
+def build_file_slugs(names: Sequence[str]) -> list[str]:
     """One for each name, in the order of the names; each is given out once.
 
     The names come in an order that follows from the things alone. Whoever comes later gets a
     number, and never one that is somebody's own name.
     """
-    wished = [slug_of(name) for name in names]
+    wished = [build_file_slug(name) for name in names]
     taken: set[str] = set()
     given = []
     for slug in wished:
@@ -50,7 +50,7 @@ def is_part(text: str) -> bool:
     return _PART.fullmatch(text) is not None and text.lower() not in _DEVICES
 
 
-def alike(paths: Iterable[str]) -> list[tuple[str, str]]:
+def find_case_collisions(paths: Iterable[str]) -> list[tuple[str, str]]:
     """Paths that are one and the same where capitals do not count."""
     seen: dict[str, str] = {}
     found = []

@@ -14,51 +14,59 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Finding
-from mainspring.recipes.carrying.carried import KINDS, Carried, Thing, ThingKind
+from mainspring.contracts.errors import Conflict, Finding
+from mainspring.recipes.carrying.carried import (
+    KINDS,
+    ResourceKind,
+    WorkspaceContent,
+    WorkspaceResource,
+)
 from mainspring.recipes.carrying.comparing import compare
-from mainspring.recipes.carrying.unspoken import spoken_of
+from mainspring.recipes.carrying.unspoken import filter_described
 from mainspring.workspace.portable import OnClash
 
-What = Literal["made", "unchanged", "changed", "renamed"]
+ImportAction = Literal["made", "unchanged", "changed", "renamed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedResource:
     """One thing and what becomes of it."""
 
-    thing: Thing
-    what: What
+    thing: WorkspaceResource
+    what: ImportAction
     # What it is here already.
     id: UUID | None = None
 
 
 def plan(
-    here: Carried, ids: Mapping[tuple[ThingKind, str], UUID], coming: Carried, on_clash: OnClash
-) -> list[Planned]:
+    here: WorkspaceContent,
+    ids: Mapping[tuple[ResourceKind, str], UUID],
+    coming: WorkspaceContent,
+    on_clash: OnClash,
+) -> list[PlannedResource]:
     """Each thing in the order in which they are brought in; ``Clash`` with all that clash."""
-    differing = compare(spoken_of(here, coming), coming)
+    differing = compare(filter_described(here, coming), coming)
     other = {(one.kind, one.name) for one in differing if one.what == "changed"}
-    planned: list[Planned] = []
+    planned: list[PlannedResource] = []
     clashes: list[Finding] = []
     for kind in KINDS:
         counted = Counter(one.name for one in coming.of(kind))
         for thing in coming.of(kind):
             there = [ids[kind, one.slug] for one in here.of(kind) if one.name == thing.name]
             if not there:
-                planned.append(Planned(thing, "made"))
+                planned.append(PlannedResource(thing, "made"))
             elif len(there) > 1 or counted[thing.name] > 1:
-                clashes.append(_ambiguous(thing, there))
+                clashes.append(_build_ambiguous_finding(thing, there))
             elif (kind, thing.name) not in other:
-                planned.append(Planned(thing, "unchanged", there[0]))
+                planned.append(PlannedResource(thing, "unchanged", there[0]))
             elif on_clash == "refuse":
-                clashes.append(_taken(thing))
+                clashes.append(_build_name_taken_finding(thing))
             elif on_clash == "rename":
-                planned.append(Planned(thing, "renamed"))
+                planned.append(PlannedResource(thing, "renamed"))
             else:
-                planned.append(Planned(thing, "changed", there[0]))
+                planned.append(PlannedResource(thing, "changed", there[0]))
     if clashes:
-        raise Clash(
+        raise Conflict(
             "Nothing was imported: names are taken.",
             code="name_taken",
             findings=clashes,
@@ -67,12 +75,12 @@ def plan(
     return planned
 
 
-def _taken(thing: Thing) -> Finding:
+def _build_name_taken_finding(thing: WorkspaceResource) -> Finding:
     detail = f"There is another {thing.kind} called {thing.name!r} already."
     return Finding(f"{thing.path}#", detail, "name_taken")
 
 
-def _ambiguous(thing: Thing, there: Sequence[UUID]) -> Finding:
+def _build_ambiguous_finding(thing: WorkspaceResource, there: Sequence[UUID]) -> Finding:
     detail = (
         f"Several {thing.kind}s are called {thing.name!r}, here or in the files: nobody can say "
         "which of them is meant."

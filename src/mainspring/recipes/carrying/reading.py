@@ -13,22 +13,28 @@ from typing import Any, Final
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_text import read_json
-from mainspring.definition.pointers import under
-from mainspring.definition.words import did_you_mean
-from mainspring.recipes.carrying.carried import FOLDER_OF, TITLE_OF, Carried, Thing, ThingKind
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.words import suggest_nearest
+from mainspring.recipes.carrying.carried import (
+    FOLDER_OF,
+    TITLE_OF,
+    ResourceKind,
+    WorkspaceContent,
+    WorkspaceResource,
+)
 from mainspring.recipes.carrying.files import (
     DASHBOARD,
     DASHBOARD_FILE,
-    FORMAT,
     MARKER,
     RECIPES,
     ROWS_FILE,
     SETTINGS,
     VERSION,
+    WORKSPACE_FORMAT,
     join_sources,
 )
-from mainspring.recipes.carrying.naming import alike, is_part
-from mainspring.recipes.carrying.references import Reference, fill_all
+from mainspring.recipes.carrying.naming import find_case_collisions, is_part
+from mainspring.recipes.carrying.references import ResourceReference, fill_all
 
 MOST_FILES: Final = 5_000
 MOST_FINDINGS: Final = 100
@@ -55,9 +61,9 @@ def is_ours(path: str) -> bool:
     return all(is_part(part) for part in parts if part not in _KIND_OF)
 
 
-def read_files(files: Mapping[str, str], limits: Limits) -> Carried:
+def read_files(files: Mapping[str, str], limits: Limits) -> WorkspaceContent:
     """Everything that the files say, or ``Invalid`` with what is wrong with them."""
-    reader = _Reader(files, limits)
+    reader = _WorkspaceFileReader(files, limits)
     carried = reader.read()
     if reader.findings:
         raise Invalid(
@@ -68,15 +74,15 @@ def read_files(files: Mapping[str, str], limits: Limits) -> Carried:
     return carried
 
 
-class _Reader:
+class _WorkspaceFileReader:
     def __init__(self, files: Mapping[str, str], limits: Limits) -> None:
         self._files, self._limits = files, limits
         self._used: set[str] = set()
         self.findings: list[Finding] = []
 
-    def read(self) -> Carried:
+    def read(self) -> WorkspaceContent:
         if not self._paths_are_good() or not self._is_marked():
-            return Carried()
+            return WorkspaceContent()
         things = [
             thing
             for path, found in ((path, _WHOLE.fullmatch(path)) for path in sorted(self._files))
@@ -85,7 +91,7 @@ class _Reader:
         ]
         settings = self._object(SETTINGS) if SETTINGS in self._files else {}
         recipes = self._recipes() if RECIPES in self._files else ()
-        carried = Carried(tuple(things), settings or {}, recipes)
+        carried = WorkspaceContent(tuple(things), settings or {}, recipes)
         self._look_for_unused()
         self._look_for_doubles(carried)
         self._follow(carried)
@@ -110,7 +116,7 @@ class _Reader:
                 shown = path[:LONGEST_PATH]
                 detail = f"{shown!r} is not a file of a workspace."
                 self._note(shown, detail, "unknown_file", "Take it out, or give it another name.")
-        for first, second in alike(self._files):
+        for first, second in find_case_collisions(self._files):
             detail = f"{first!r} and {second!r} are one file where capitals do not count."
             self._note(second, detail, "file_twice", "Give one of them another name.")
         return not self.findings
@@ -123,8 +129,8 @@ class _Reader:
         marker = self._object(MARKER)
         if marker is None:
             return False
-        if marker.get("format") != FORMAT:
-            detail = f"The format of a workspace as files is {FORMAT!r}."
+        if marker.get("format") != WORKSPACE_FORMAT:
+            detail = f"The format of a workspace as files is {WORKSPACE_FORMAT!r}."
             self._note(f"{MARKER}#/format", detail, "unknown_format")
         version = marker.get("version")
         if type(version) is not int or version != VERSION:
@@ -133,7 +139,7 @@ class _Reader:
         self._only(MARKER, marker, ("format", "version", "needs"))
         return not self.findings
 
-    def _thing(self, path: str, kind: ThingKind, slug: str) -> list[Thing]:
+    def _thing(self, path: str, kind: ResourceKind, slug: str) -> list[WorkspaceResource]:
         content = self._object(path)
         if content is None:
             return []
@@ -149,17 +155,17 @@ class _Reader:
             return [self._board(slug, content)]
         if kind == "prompt":
             self._prompt(path, content)
-        return [Thing(kind, slug, content)]
+        return [WorkspaceResource(kind, slug, content)]
 
-    def _automation(self, slug: str, content: dict[str, Any]) -> Thing:
+    def _automation(self, slug: str, content: dict[str, Any]) -> WorkspaceResource:
         here = f"automations/{slug}.json#"
         joined, beside = join_sources(
             content, lambda name, at: self._text(f"automations/{slug}", name, f"{here}{at}")
         )
         paths = {at: f"automations/{slug}/{name}" for at, name in beside.items()}
-        return Thing("automation", slug, joined, beside=paths)
+        return WorkspaceResource("automation", slug, joined, beside=paths)
 
-    def _board(self, slug: str, content: dict[str, Any]) -> Thing:
+    def _board(self, slug: str, content: dict[str, Any]) -> WorkspaceResource:
         folder, here = f"boards/{slug}", f"boards/{slug}.json#"
         beside = {}
         if DASHBOARD_FILE in content and "dashboard" not in content:
@@ -172,13 +178,13 @@ class _Reader:
         datasets = content.get("datasets")
         for place, dataset in enumerate(datasets if isinstance(datasets, list) else ()):
             if isinstance(dataset, dict) and ROWS_FILE in dataset:
-                at = f"{here}{under('', 'datasets', place, ROWS_FILE)}"
+                at = f"{here}{join_pointer('', 'datasets', place, ROWS_FILE)}"
                 name = dataset.pop(ROWS_FILE)
                 text = self._text(folder, name, at)
                 if text is not None and isinstance(dataset.get("name"), str):
                     rows[dataset["name"]] = self._lines(f"{folder}/{name}", text)
-                    beside[under("", "rows", dataset["name"])] = f"{folder}/{name}"
-        return Thing("board", slug, content, rows, beside)
+                    beside[join_pointer("", "rows", dataset["name"])] = f"{folder}/{name}"
+        return WorkspaceResource("board", slug, content, rows, beside)
 
     def _prompt(self, path: str, content: Mapping[str, Any]) -> None:
         text = content.get("text")
@@ -200,11 +206,11 @@ class _Reader:
         for number, line in enumerate(text.split("\n")):
             if not line.strip():
                 continue
-            row = self._parsed(line, f"{path}#{under('', number)}")
+            row = self._parsed(line, f"{path}#{join_pointer('', number)}")
             if isinstance(row, dict):
                 rows.append(row)
             elif row is not _BROKEN:
-                self._note(f"{path}#{under('', number)}", "A row is an object.", "type")
+                self._note(f"{path}#{join_pointer('', number)}", "A row is an object.", "type")
         return rows
 
     def _text(self, folder: str, name: Any, at: str) -> str | None:
@@ -243,8 +249,8 @@ class _Reader:
     def _only(self, path: str, value: Mapping[str, Any], known: tuple[str, ...]) -> None:
         for key in value:
             if key not in known:
-                hint = did_you_mean(key, known)
-                at = f"{path}#{under('', key)}"
+                hint = suggest_nearest(key, known)
+                at = f"{path}#{join_pointer('', key)}"
                 self._note(at, f"There is no {key[:64]!r} in this file.", "unknown_key", hint)
 
     def _look_for_unused(self) -> None:
@@ -255,8 +261,8 @@ class _Reader:
             if _WHOLE.fullmatch(path) is None:
                 self._note(path, "No other file names this one.", "unused_file", "Take it out.")
 
-    def _look_for_doubles(self, carried: Carried) -> None:
-        kinds: tuple[ThingKind, ...] = ("automation", "prompt")
+    def _look_for_doubles(self, carried: WorkspaceContent) -> None:
+        kinds: tuple[ResourceKind, ...] = ("automation", "prompt")
         for kind in kinds:
             seen: set[str] = set()
             for thing in carried.of(kind):
@@ -265,7 +271,7 @@ class _Reader:
                     self._note(f"{thing.path}#/name", detail, "name_taken")
                 seen.add(thing.name)
 
-    def _follow(self, carried: Carried) -> None:
+    def _follow(self, carried: WorkspaceContent) -> None:
         for thing in carried.things:
             if thing.kind == "prompt":
                 continue
@@ -279,5 +285,5 @@ class _Reader:
                 hint = "Text that is meant as it stands has two dollars."
                 self._note(thing.place(one.pointer), detail, "no_reference", hint)
 
-    def _known(self, reference: Reference) -> str | None:
+    def _known(self, reference: ResourceReference) -> str | None:
         return str(reference) if reference.path in self._files else None

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 from uuid import NAMESPACE_URL, uuid5
 
-from mainspring.definition.pointers import under
+from mainspring.definition.pointers import join_pointer
 
-Kind = Literal["automation", "board", "workflow"]
+ReferableKind = Literal["automation", "board", "workflow"]
 # What may be referred to, and the folder that it stands in.
-FOLDERS: Final[Mapping[Kind, str]] = {
+FOLDERS: Final[Mapping[ReferableKind, str]] = {
     "automation": "automations",
     "board": "boards",
     "workflow": "workflows",
@@ -36,10 +36,10 @@ ID: Final = re.compile(_ID)
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ResourceReference:
     """A thing of a folder, by its kind and the name of its file."""
 
-    kind: Kind
+    kind: ReferableKind
     slug: str
 
     @property
@@ -51,16 +51,16 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class BrokenReference:
     """A place where a reference leads nowhere."""
 
     pointer: str
     # What stands there.
     text: str
-    reference: Reference | None
+    reference: ResourceReference | None
 
 
-def marked(text: str, ids: Mapping[str, Reference]) -> str:
+def insert_references(text: str, ids: Mapping[str, ResourceReference]) -> str:
     """The text with each id that is known as a reference."""
 
     def mark(found: re.Match[str]) -> str:
@@ -73,10 +73,10 @@ def marked(text: str, ids: Mapping[str, Reference]) -> str:
     return _MARKABLE.sub(mark, text)
 
 
-def filled(
+def resolve_references(
     text: str,
-    find: Callable[[Reference], str | None],
-    lost: Callable[[str, Reference | None], None],
+    find: Callable[[ResourceReference], str | None],
+    lost: Callable[[str, ResourceReference | None], None],
 ) -> str:
     """The text with each reference as what it stands for; those that are lost are told."""
 
@@ -85,7 +85,9 @@ def filled(
         rest = found[0][len(dollars) :]
         if len(dollars) % 2 == 0:
             return dollars[: len(dollars) // 2] + rest
-        reference = None if slug is None else Reference(cast(Kind, found["kind"]), slug)
+        reference = (
+            None if slug is None else ResourceReference(cast(ReferableKind, found["kind"]), slug)
+        )
         value = None if reference is None else find(reference)
         if value is None:
             lost(found[0], reference)
@@ -95,26 +97,32 @@ def filled(
     return _MARKED.sub(fill, text)
 
 
-def mark_all(value: Any, ids: Mapping[str, Reference]) -> Any:
+def mark_all(value: Any, ids: Mapping[str, ResourceReference]) -> Any:
     """The same for every text in a value."""
-    return _mapped(value, "", lambda text, at: marked(text, ids))
+    return _map_texts(value, "", lambda text, at: insert_references(text, ids))
 
 
-def fill_all(value: Any, find: Callable[[Reference], str | None]) -> tuple[Any, list[Lost]]:
+def fill_all(
+    value: Any, find: Callable[[ResourceReference], str | None]
+) -> tuple[Any, list[BrokenReference]]:
     """The value with every reference filled, and where one leads nowhere."""
-    found: list[Lost] = []
+    found: list[BrokenReference] = []
 
     def fill(text: str, at: str) -> str:
-        return filled(text, find, lambda shown, one: found.append(Lost(at, shown, one)))
+        return resolve_references(
+            text, find, lambda shown, one: found.append(BrokenReference(at, shown, one))
+        )
 
-    return _mapped(value, "", fill), found
+    return _map_texts(value, "", fill), found
 
 
-def with_stand_ins(value: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Reference]]:
+def replace_with_stand_ins(
+    value: Mapping[str, Any],
+) -> tuple[dict[str, Any], dict[str, ResourceReference]]:
     """The value with an id for each reference, and which reference each of these ids is."""
-    stood_in: dict[str, Reference] = {}
+    stood_in: dict[str, ResourceReference] = {}
 
-    def stand_in(reference: Reference) -> str:
+    def stand_in(reference: ResourceReference) -> str:
         found = str(uuid5(NAMESPACE_URL, str(reference)))
         stood_in[found] = reference
         return found
@@ -123,22 +131,22 @@ def with_stand_ins(value: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     return filled_in, stood_in
 
 
-def rename_all(value: Any, names: Mapping[Reference, Reference]) -> Any:
+def rename_all(value: Any, names: Mapping[ResourceReference, ResourceReference]) -> Any:
     """The value with references to other names of files; what leads nowhere stays."""
 
     def rename(text: str, at: str) -> str:
         del at
-        return _MARKED.sub(lambda found: _renamed(found, names), text)
+        return _MARKED.sub(lambda found: _rename_reference(found, names), text)
 
-    return _mapped(value, "", rename)
+    return _map_texts(value, "", rename)
 
 
-def masked(value: Any) -> Any:
+def mask_references(value: Any) -> Any:
     """The value without ids and references: what is the same in every workspace."""
-    return _mapped(value, "", lambda text, at: ID.sub("", _MARKED.sub("", text)))
+    return _map_texts(value, "", lambda text, at: ID.sub("", _MARKED.sub("", text)))
 
 
-def left_ids(value: Any) -> Iterator[tuple[str, str]]:
+def find_remaining_ids(value: Any) -> Iterator[tuple[str, str]]:
     """Ids that are no references, each with its place: they mean nothing elsewhere."""
     found: list[tuple[str, str]] = []
 
@@ -146,23 +154,25 @@ def left_ids(value: Any) -> Iterator[tuple[str, str]]:
         found.extend((at, one[0]) for one in ID.finditer(text))
         return text
 
-    _mapped(value, "", look)
+    _map_texts(value, "", look)
     return iter(found)
 
 
-def _renamed(found: re.Match[str], names: Mapping[Reference, Reference]) -> str:
+def _rename_reference(
+    found: re.Match[str], names: Mapping[ResourceReference, ResourceReference]
+) -> str:
     dollars, slug = found["dollars"], found["slug"]
     if len(dollars) % 2 == 0 or slug is None:
         return found[0]
-    reference = Reference(cast(Kind, found["kind"]), slug)
+    reference = ResourceReference(cast(ReferableKind, found["kind"]), slug)
     return f"{dollars[1:]}{names.get(reference, reference)}"
 
 
-def _mapped(value: Any, at: str, change: Callable[[str, str], str]) -> Any:
+def _map_texts(value: Any, at: str, change: Callable[[str, str], str]) -> Any:
     if isinstance(value, str):
         return change(value, at)
     if isinstance(value, Mapping):
-        return {key: _mapped(one, under(at, key), change) for key, one in value.items()}
+        return {key: _map_texts(one, join_pointer(at, key), change) for key, one in value.items()}
     if isinstance(value, list):
-        return [_mapped(one, under(at, place), change) for place, one in enumerate(value)]
+        return [_map_texts(one, join_pointer(at, place), change) for place, one in enumerate(value)]
     return value

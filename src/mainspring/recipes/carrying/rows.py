@@ -17,17 +17,22 @@ import orjson
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.outcome import Unchanged
-from mainspring.definition.pointers import under
-from mainspring.workspace.boards.appending import append_handler, check_room, row_keys
-from mainspring.workspace.boards.columns import RowCheck
-from mainspring.workspace.boards.finding import Dataset, datasets_of, hold_dataset, open_board
+from mainspring.definition.pointers import join_pointer
+from mainspring.workspace.boards.appending import append_handler, check_room, compute_row_keys
+from mainspring.workspace.boards.columns import RowValidator
+from mainspring.workspace.boards.finding import (
+    Dataset,
+    hold_dataset,
+    list_board_datasets,
+    open_board,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
     from mainspring.contracts.limits import Limits
-    from mainspring.recipes.carrying.carried import Thing
+    from mainspring.recipes.carrying.carried import WorkspaceResource
 
-Row = Mapping[str, Any]
+ImportedRow = Mapping[str, Any]
 
 _BATCH: Final = 5_000
 _NOWHERE: Final = UUID(int=0)
@@ -64,7 +69,7 @@ _BY_CONTENT = """
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class ExistingRow:
     """What there is of a row in the workspace; a deleted one is not live."""
 
     live: bool
@@ -72,7 +77,7 @@ class Here:
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class RowImportPlan:
     """What becomes of the rows of one dataset, by their number in the file."""
 
     adding: tuple[int, ...]
@@ -82,7 +87,7 @@ class Sorted:
 
 
 @dataclass(frozen=True, slots=True)
-class BroughtRows:
+class RowImportResult:
     """What became of the rows of one dataset, or would."""
 
     board: str
@@ -111,7 +116,9 @@ class BroughtRows:
         ]
 
 
-def sort_rows(keys: Sequence[str | None], here: Mapping[int, Here], *, takes: bool) -> Sorted:
+def sort_rows(
+    keys: Sequence[str | None], here: Mapping[int, ExistingRow], *, takes: bool
+) -> RowImportPlan:
     """Decides about each row; ``takes`` says whether the dataset may get new ones."""
     adding: list[int] = []
     left: Counter[str] = Counter()
@@ -131,12 +138,17 @@ def sort_rows(keys: Sequence[str | None], here: Mapping[int, Here], *, takes: bo
             left[NO_KEY] += 1
         if key is not None:
             seen.add(key)
-    return Sorted(tuple(adding), unchanged, dict(left))
+    return RowImportPlan(tuple(adding), unchanged, dict(left))
 
 
 async def bring_rows(
-    ctx: CallContext, limits: Limits, board_id: UUID | None, thing: Thing, *, dry_run: bool
-) -> list[BroughtRows]:
+    ctx: CallContext,
+    limits: Limits,
+    board_id: UUID | None,
+    thing: WorkspaceResource,
+    *,
+    dry_run: bool,
+) -> list[RowImportResult]:
     """Adds the rows of each dataset that are new here; with ``dry_run`` only tells of them.
 
     A board that is not there yet has no id.
@@ -144,7 +156,7 @@ async def bring_rows(
     known: dict[str, Dataset] = {}
     if board_id is not None:
         board = await open_board(ctx, {"board_id": str(board_id)})
-        known = {one.name: one for one in await datasets_of(ctx, board)}
+        known = {one.name: one for one in await list_board_datasets(ctx, board)}
         for name in sorted(known.keys() & thing.rows.keys()):
             known[name] = await hold_dataset(ctx, board, name)
     brought = []
@@ -154,14 +166,14 @@ async def bring_rows(
         if not rows:
             continue
         dataset = _as_it_becomes(spoken, known.get(name))
-        found = await _sorted(ctx, dataset, known.get(name), rows)
+        found = await _plan_rows(ctx, dataset, known.get(name), rows)
         _check(thing, dataset, rows, found.adding, limits)
         added = len(found.adding)
         if not dry_run and board_id is not None:
             where = {"board_id": str(board_id), "dataset": name}
             added = await _append(ctx, limits, where, [rows[n] for n in found.adding])
-        path = thing.beside.get(under("", "rows", name), thing.path)
-        brought.append(BroughtRows(thing.name, path, name, added, found.unchanged, found.left))
+        path = thing.beside.get(join_pointer("", "rows", name), thing.path)
+        brought.append(RowImportResult(thing.name, path, name, added, found.unchanged, found.left))
     return brought
 
 
@@ -173,44 +185,44 @@ def _as_it_becomes(spoken: Mapping[str, Any], there: Dataset | None) -> Dataset:
     return Dataset(_NOWHERE, spoken["name"], spoken["columns"], field, 1, 0, 0)
 
 
-async def _sorted(
-    ctx: CallContext, dataset: Dataset, there: Dataset | None, rows: Sequence[Row]
-) -> Sorted:
+async def _plan_rows(
+    ctx: CallContext, dataset: Dataset, there: Dataset | None, rows: Sequence[ImportedRow]
+) -> RowImportPlan:
     field = dataset.dedupe_key_field
     keys: Sequence[str | None] = [None] * len(rows)
     if field is not None:
-        keys = await row_keys(ctx, field, rows)
-    here = {} if there is None else await _here(ctx, there, field, keys, rows)
+        keys = await compute_row_keys(ctx, field, rows)
+    here = {} if there is None else await _find_existing_rows(ctx, there, field, keys, rows)
     return sort_rows(keys, here, takes=field is not None or dataset.live == 0)
 
 
-async def _here(
+async def _find_existing_rows(
     ctx: CallContext,
     there: Dataset,
     field: str | None,
     keys: Sequence[str | None],
-    rows: Sequence[Row],
-) -> dict[int, Here]:
+    rows: Sequence[ImportedRow],
+) -> dict[int, ExistingRow]:
     """What is here of the rows: by their keys, and without one by all that they say."""
     where = (ctx.actor.workspace_id, there.id)
-    texts = [_text(row) for row in rows]
+    texts = [_encode_row(row) for row in rows]
     keyed = [n for n, key in enumerate(keys) if key is not None]
     plain = [n for n, key in enumerate(keys) if key is None]
     named = ([keys[n] for n in keyed], [texts[n] for n in keyed])
-    found: dict[int, Here] = {}
+    found: dict[int, ExistingRow] = {}
     if keyed and field == there.dedupe_key_field:
         for row in await ctx.tx.fetch(_BY_KEY, *where, *named):
-            found[keyed[row["n"] - 1]] = Here(row["live"], row["same"])
+            found[keyed[row["n"] - 1]] = ExistingRow(row["live"], row["same"])
     elif keyed:
         for row in await ctx.tx.fetch(_BY_NEW_KEY, *where, *named, field):
-            found[keyed[row["n"] - 1]] = Here(row["live"], row["same"])
+            found[keyed[row["n"] - 1]] = ExistingRow(row["live"], row["same"])
     if plain:
         for row in await ctx.tx.fetch(_BY_CONTENT, *where, [texts[n] for n in plain]):
-            found[plain[row["n"] - 1]] = Here(row["live"], row["same"])
+            found[plain[row["n"] - 1]] = ExistingRow(row["live"], row["same"])
     return found
 
 
-def _text(row: Row) -> str:
+def _encode_row(row: ImportedRow) -> str:
     try:
         return orjson.dumps(row).decode()
     except orjson.JSONEncodeError:
@@ -219,12 +231,16 @@ def _text(row: Row) -> str:
 
 
 def _check(
-    thing: Thing, dataset: Dataset, rows: Sequence[Row], adding: Sequence[int], limits: Limits
+    thing: WorkspaceResource,
+    dataset: Dataset,
+    rows: Sequence[ImportedRow],
+    adding: Sequence[int],
+    limits: Limits,
 ) -> None:
     """Refuses rows that the dataset would not take, before any of them is added."""
-    checks = RowCheck(dataset.columns, limits, dataset.dedupe_key_field)
+    checks = RowValidator(dataset.columns, limits, dataset.dedupe_key_field)
     for number in adding:
-        at = under("", "rows", dataset.name, number)
+        at = join_pointer("", "rows", dataset.name, number)
         checks.values(rows[number], at)
         checks.whole(rows[number], at)
     try:
@@ -238,7 +254,7 @@ def _check(
 
 
 async def _append(
-    ctx: CallContext, limits: Limits, where: Mapping[str, str], rows: Sequence[Row]
+    ctx: CallContext, limits: Limits, where: Mapping[str, str], rows: Sequence[ImportedRow]
 ) -> int:
     append = append_handler(limits)
     added = 0

@@ -13,14 +13,20 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Finding, TooLarge
 from mainspring.contracts.limits import Limits
-from mainspring.definition.secret_use import secret_uses
-from mainspring.recipes.carrying.carried import KINDS, Carried, Thing, ThingKind, named
-from mainspring.recipes.carrying.references import Reference, left_ids, mark_all
-from mainspring.recipes.entities.boards import BoardKind
-from mainspring.workspace.approval_policy import ApprovalPolicy, approval_policy
+from mainspring.definition.secret_use import find_secret_uses
+from mainspring.recipes.carrying.carried import (
+    KINDS,
+    ResourceKind,
+    WorkspaceContent,
+    WorkspaceResource,
+    assign_slugs,
+)
+from mainspring.recipes.carrying.references import ResourceReference, find_remaining_ids, mark_all
+from mainspring.recipes.entities.boards import BoardHandler
+from mainspring.workspace.approval_policy import ApprovalPolicy, load_approval_policy
 from mainspring.workspace.portable import export_automation
 from mainspring.workspace.prompts import list_prompts
-from mainspring.workspace.workflows.keeping import MOST_LISTED, list_all, shown
+from mainspring.workspace.workflows.keeping import MOST_LISTED, describe_workflows, list_all
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -47,7 +53,7 @@ _INSTALLS = """
 """
 
 
-class Taking:
+class WorkspaceExport:
     """One look at a workspace."""
 
     def __init__(self, ctx: CallContext, limits: Limits) -> None:
@@ -55,32 +61,36 @@ class Taking:
         self._space: UUID = ctx.actor.workspace_id
         self._room = limits.import_bytes
         # What each thing that was taken is here.
-        self.ids: dict[tuple[ThingKind, str], UUID] = {}
+        self.ids: dict[tuple[ResourceKind, str], UUID] = {}
 
-    async def take(self, words: Vocabulary | None = None, *, rows: bool = False) -> Carried:
+    async def take(
+        self, words: Vocabulary | None = None, *, rows: bool = False
+    ) -> WorkspaceContent:
         """Everything, with references instead of ids; where there are words, with its needs."""
-        found: dict[ThingKind, list[Thing]] = {
+        found: dict[ResourceKind, list[WorkspaceResource]] = {
             "board": await self._boards(rows=rows),
             "automation": await self._automations(),
             "workflow": await self._workflows(),
             "prompt": await self._prompts(),
         }
-        ordered = [(UUID(own), thing) for kind in KINDS for own, thing in named(found[kind])]
+        ordered = [(UUID(own), thing) for kind in KINDS for own, thing in assign_slugs(found[kind])]
         self.ids = {(thing.kind, thing.slug): own for own, thing in ordered}
         ids = {str(own): thing.reference for own, thing in ordered if thing.kind != "prompt"}
-        things = tuple(thing.with_inside(_marked(thing, ids)) for _, thing in ordered)
+        things = tuple(
+            thing.with_inside(_insert_resource_references(thing, ids)) for _, thing in ordered
+        )
         documents = [dict(one.content) for one in found["automation"]]
-        return Carried(
+        return WorkspaceContent(
             things,
             await self._settings(),
             await self._recipes(ids),
-            _needs(documents, words, self._limits),
+            _collect_needs(documents, words, self._limits),
         )
 
-    async def _automations(self) -> list[Thing]:
+    async def _automations(self) -> list[WorkspaceResource]:
         rows = await self._ctx.tx.fetch(_AUTOMATIONS, self._space)
         return [
-            Thing(
+            WorkspaceResource(
                 "automation",
                 str(row["id"]),
                 await export_automation(self._ctx.tx, self._space, row["id"]),
@@ -88,13 +98,13 @@ class Taking:
             for row in rows
         ]
 
-    async def _boards(self, *, rows: bool) -> list[Thing]:
-        boards, found = BoardKind(self._limits), []
+    async def _boards(self, *, rows: bool) -> list[WorkspaceResource]:
+        boards, found = BoardHandler(self._limits), []
         for row in await self._ctx.tx.fetch(_BOARDS, self._space):
             made = await boards.read(self._ctx, row["id"])
             if made is not None:
                 held = await self._rows(row["id"], made.content) if rows else {}
-                found.append(Thing("board", str(row["id"]), made.content, held))
+                found.append(WorkspaceResource("board", str(row["id"]), made.content, held))
         return found
 
     async def _rows(
@@ -110,7 +120,7 @@ class Taking:
                 )
                 self._room -= sum(row["bytes"] for row in page)
                 if self._room < 0:
-                    raise _too_large(self._limits)
+                    raise _workspace_too_large_error(self._limits)
                 held += [row["data"] for row in page]
                 if len(page) < _PORTION:
                     break
@@ -119,14 +129,14 @@ class Taking:
                 found[dataset["name"]] = held
         return found
 
-    async def _workflows(self) -> list[Thing]:
-        found: list[Thing] = []
+    async def _workflows(self) -> list[WorkspaceResource]:
+        found: list[WorkspaceResource] = []
         after: UUID | None = None
         while True:
             page = await list_all(self._ctx.tx, self._space, None, after, MOST_LISTED)
-            told = await shown(self._ctx.tx, self._space, page)
+            told = await describe_workflows(self._ctx.tx, self._space, page)
             found += [
-                Thing("workflow", one["id"], _workflow(one))
+                WorkspaceResource("workflow", one["id"], _export_workflow(one))
                 for one in told
                 if one["status"] != "archived"
             ]
@@ -134,17 +144,17 @@ class Taking:
                 return found
             after = page[-1].id
 
-    async def _prompts(self) -> list[Thing]:
+    async def _prompts(self) -> list[WorkspaceResource]:
         return [
-            Thing("prompt", str(row["id"]), {"name": row["name"], "text": row["text"]})
+            WorkspaceResource("prompt", str(row["id"]), {"name": row["name"], "text": row["text"]})
             for row in await list_prompts(self._ctx.tx, self._space)
         ]
 
     async def _settings(self) -> dict[str, Any]:
-        policy = await approval_policy(self._ctx.tx, self._space)
+        policy = await load_approval_policy(self._ctx.tx, self._space)
         return {} if policy == ApprovalPolicy() else {"approval_policy": policy.as_dict()}
 
-    async def _recipes(self, ids: Mapping[str, Reference]) -> tuple[dict[str, Any], ...]:
+    async def _recipes(self, ids: Mapping[str, ResourceReference]) -> tuple[dict[str, Any], ...]:
         rows = await self._ctx.tx.fetch(_INSTALLS, self._space)
         return tuple(
             {
@@ -158,7 +168,7 @@ class Taking:
         )
 
 
-def _workflow(told: Mapping[str, Any]) -> dict[str, Any]:
+def _export_workflow(told: Mapping[str, Any]) -> dict[str, Any]:
     """What people wrote of a workflow; who is on it stays here."""
     return {
         "title": told["title"],
@@ -175,7 +185,9 @@ def _workflow(told: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _marked(thing: Thing, ids: Mapping[str, Reference]) -> dict[str, Any]:
+def _insert_resource_references(
+    thing: WorkspaceResource, ids: Mapping[str, ResourceReference]
+) -> dict[str, Any]:
     if thing.kind == "prompt":
         return thing.inside
     marked: dict[str, Any] = mark_all(thing.inside, ids)
@@ -184,7 +196,7 @@ def _marked(thing: Thing, ids: Mapping[str, Reference]) -> dict[str, Any]:
     return marked
 
 
-def notes(carried: Carried) -> list[Finding]:
+def list_export_notes(carried: WorkspaceContent) -> list[Finding]:
     """Ids that mean nothing elsewhere, each with its place."""
     found = [
         Finding(
@@ -195,43 +207,45 @@ def notes(carried: Carried) -> list[Finding]:
         )
         for thing in carried.things
         if thing.kind != "prompt"
-        for at, one in left_ids(thing.inside)
+        for at, one in find_remaining_ids(thing.inside)
     ]
     return found[:MOST_NOTES]
 
 
-def _needs(
+def _collect_needs(
     documents: Sequence[Mapping[str, Any]], words: Vocabulary | None, limits: Limits
 ) -> dict[str, list[str]]:
     """Secrets by name and integrations that the automations use."""
-    secrets = {use.secret for one in documents for use in secret_uses(one, limits)}
-    integrations = set() if words is None else set(_integrations(documents, words))
+    secrets = {use.secret for one in documents for use in find_secret_uses(one, limits)}
+    integrations = set() if words is None else set(_iterate_integrations(documents, words))
     needs = {"connections": sorted(integrations), "secrets": sorted(secrets)}
     return {name: found for name, found in needs.items() if found}
 
 
-def _integrations(documents: Iterable[Mapping[str, Any]], words: Vocabulary) -> Iterator[str]:
+def _iterate_integrations(
+    documents: Iterable[Mapping[str, Any]], words: Vocabulary
+) -> Iterator[str]:
     for document in documents:
-        for name in _called(document):
+        for name in _iterate_called_names(document):
             capability = words.capabilities.get(name)
             route = None if capability is None else capability.annotations.route
             if route is not None and route.connection == "needed":
                 yield route.integration
 
 
-def _called(value: Any) -> Iterator[str]:
+def _iterate_called_names(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         for key in ("action", "capability", "tool"):
             if isinstance(value.get(key), str):
                 yield value[key]
         for one in value.values():
-            yield from _called(one)
+            yield from _iterate_called_names(one)
     elif isinstance(value, list):
         for one in value:
-            yield from _called(one)
+            yield from _iterate_called_names(one)
 
 
-def _too_large(limits: Limits) -> TooLarge:
+def _workspace_too_large_error(limits: Limits) -> TooLarge:
     return TooLarge(
         f"The workspace is larger than {limits.import_bytes:,} bytes as files.",
         code="files_too_large",

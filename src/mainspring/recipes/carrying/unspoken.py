@@ -9,15 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mainspring.recipes.carrying.carried import Carried, Thing
+from mainspring.recipes.carrying.carried import WorkspaceContent, WorkspaceResource
 from mainspring.workspace.boards.finding import DEFAULT
 
 
-def as_written(written: Carried, whole: Carried) -> Carried:
+def as_written(written: WorkspaceContent, whole: WorkspaceContent) -> WorkspaceContent:
     """Boards spelled out whole, without the first dataset where their files leave it out."""
-    spoken = {one.slug: _names(one) for one in written.of("board")}
+    spoken = {one.slug: _list_dataset_names(one) for one in written.of("board")}
     things = [
-        _with(one, [each for each in _datasets(one) if each["name"] in spoken[one.slug]])
+        _replace_datasets(
+            one, [each for each in _list_datasets(one) if each["name"] in spoken[one.slug]]
+        )
         if one.kind == "board"
         else one
         for one in whole.things
@@ -25,30 +27,34 @@ def as_written(written: Carried, whole: Carried) -> Carried:
     return replace(whole, things=tuple(things))
 
 
-def spoken_of(here: Carried, coming: Carried) -> Carried:
+def filter_described(here: WorkspaceContent, coming: WorkspaceContent) -> WorkspaceContent:
     """What is here, with the datasets alone that the files speak of, in their order."""
-    orders = {one.name: [each["name"] for each in _datasets(one)] for one in coming.of("board")}
+    orders = {
+        one.name: [each["name"] for each in _list_datasets(one)] for one in coming.of("board")
+    }
     things = [
-        _only(one, orders[one.name]) if one.kind == "board" and one.name in orders else one
+        _select_datasets(one, orders[one.name])
+        if one.kind == "board" and one.name in orders
+        else one
         for one in here.things
     ]
     return replace(here, things=tuple(things))
 
 
-def _only(board: Thing, order: Sequence[str]) -> Thing:
-    known = {each["name"]: each for each in _datasets(board)}
-    return _with(board, [known[name] for name in order if name in known])
+def _select_datasets(board: WorkspaceResource, order: Sequence[str]) -> WorkspaceResource:
+    known = {each["name"]: each for each in _list_datasets(board)}
+    return _replace_datasets(board, [known[name] for name in order if name in known])
 
 
-def kept(here: Thing, coming: Thing) -> list[dict[str, str]]:
+def list_kept_datasets(here: WorkspaceResource, coming: WorkspaceResource) -> list[dict[str, str]]:
     """What of a board here stays though its file does not have it."""
-    spoken = _names(coming)
+    spoken = _list_dataset_names(coming)
     return [
         {
             "path": coming.path,
             "why": f"The dataset {one['name']!r} is here and not in the file; it is kept.",
         }
-        for one in _datasets(here)
+        for one in _list_datasets(here)
         if one["name"] not in spoken and not _is_usual(one)
     ]
 
@@ -62,13 +68,15 @@ def _is_usual(dataset: Mapping[str, Any]) -> bool:
     )
 
 
-def _datasets(board: Thing) -> list[Mapping[str, Any]]:
+def _list_datasets(board: WorkspaceResource) -> list[Mapping[str, Any]]:
     return list(board.content.get("datasets") or ())
 
 
-def _names(board: Thing) -> set[str]:
-    return {one["name"] for one in _datasets(board)}
+def _list_dataset_names(board: WorkspaceResource) -> set[str]:
+    return {one["name"] for one in _list_datasets(board)}
 
 
-def _with(board: Thing, datasets: list[Mapping[str, Any]]) -> Thing:
+def _replace_datasets(
+    board: WorkspaceResource, datasets: list[Mapping[str, Any]]
+) -> WorkspaceResource:
     return replace(board, content={**board.content, "datasets": datasets})

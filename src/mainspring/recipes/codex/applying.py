@@ -12,25 +12,36 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Invalid
-from mainspring.recipes.codex.blaming import at_settings
-from mainspring.recipes.codex.contents import content_of
-from mainspring.recipes.codex.desk import Desk, check_brain, entity_kind_of
+from mainspring.recipes.codex.blaming import attribute_to_settings
+from mainspring.recipes.codex.contents import build_content
+from mainspring.recipes.codex.desk import CodexServices, check_brain, get_entity_kind
 from mainspring.recipes.codex.filled import check_filled
-from mainspring.recipes.codex.installs import Install, add_install, hold_codex
-from mainspring.recipes.codex.needs import Plan, Planner, Stage, members_of, needs_of
+from mainspring.recipes.codex.installs import RecipeInstall, add_install, hold_codex
+from mainspring.recipes.codex.needs import (
+    InstallPlan,
+    InstallPlanner,
+    InstallStage,
+    list_bundle_requirements,
+    list_requirements,
+)
 from mainspring.recipes.codex.removing import bring_back
-from mainspring.recipes.codex.telling import briefly, made_told
-from mainspring.recipes.codex.wishes import BOARD_WISHES, share_out
-from mainspring.recipes.package import Filling, Named, Owner, Package
+from mainspring.recipes.codex.telling import describe_entity, summarize_recipe
+from mainspring.recipes.codex.wishes import BOARD_WISHES, distribute_overrides
+from mainspring.recipes.package import (
+    InstalledReference,
+    InstallOwner,
+    RecipePackage,
+    ReferenceValues,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
     from mainspring.contracts.context import CallContext
     from mainspring.recipes.codex.shelf import Recipe
-    from mainspring.recipes.kinds import Made
+    from mainspring.recipes.kinds import RecipeEntity
 
 
-def apply_handler(desk: Desk) -> CapabilityHandler:
+def apply_handler(desk: CodexServices) -> CapabilityHandler:
     async def apply(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         check_brain(ctx, given)
         space, tx = ctx.actor.workspace_id, ctx.tx
@@ -38,33 +49,33 @@ def apply_handler(desk: Desk) -> CapabilityHandler:
         recipe = await desk.shelf.find(tx, space, given)
         overrides = given.get("overrides", {})
         own_boards = recipe.kind != "board" and any(wish in overrides for wish in BOARD_WISHES)
-        planner = Planner(desk.shelf, tx, space, ctx.clock.now(), own_boards=own_boards)
+        planner = InstallPlanner(desk.shelf, tx, space, ctx.clock.now(), own_boards=own_boards)
         plan = await planner.plan_for(recipe)
         plan.check()
-        wishes = share_out([*plan.fresh], recipe.slug, overrides)
-        work = Work(desk, ctx, await owner_here(ctx), plan)
+        wishes = distribute_overrides([*plan.fresh], recipe.slug, overrides)
+        work = InstallExecution(desk, ctx, await get_install_owner(ctx), plan)
         await work.carry_out(wishes)
         return work.told(recipe)
 
     return apply
 
 
-async def owner_here(ctx: CallContext) -> Owner:
-    return Owner(str(ctx.actor.id), await ctx.owner_address() or "")
+async def get_install_owner(ctx: CallContext) -> InstallOwner:
+    return InstallOwner(str(ctx.actor.id), await ctx.owner_address() or "")
 
 
 @dataclass(slots=True)
-class Work:
+class InstallExecution:
     """The stages of a plan, carried out one after the other in the caller's transaction."""
 
-    desk: Desk
+    desk: CodexServices
     ctx: CallContext
-    owner: Owner
-    plan: Plan
+    owner: InstallOwner
+    plan: InstallPlan
     # The slug and the install that the plan is for, where that stands already.
     above: tuple[str, UUID] | None = None
     # The install of each slug that stands by now.
-    standing: dict[str, Install] = field(default_factory=dict)
+    standing: dict[str, RecipeInstall] = field(default_factory=dict)
     told_of: dict[str, dict[str, Any]] = field(default_factory=dict)
     used: list[dict[str, Any]] = field(default_factory=list)
     recovered: list[dict[str, Any]] = field(default_factory=list)
@@ -82,72 +93,81 @@ class Work:
             else:
                 await self._make(stage, wishes.get(stage.slug, {}))
 
-    async def _make(self, stage: Stage, wishes: Mapping[str, Any]) -> None:
+    async def _make(self, stage: InstallStage, wishes: Mapping[str, Any]) -> None:
         assert stage.recipe is not None
         if stage.recipe.kind == "bundle":
             await self._keep_bundle(stage, stage.recipe, wishes)
             return
-        entity_kind = entity_kind_of(stage.recipe.kind)
+        entity_kind = get_entity_kind(stage.recipe.kind)
         package = stage.recipe.package
         filling = self.filling(package, wishes)
         try:
-            content = content_of(package, filling, wishes)
+            content = build_content(package, filling, wishes)
             await check_filled(self.desk, self.ctx, package, filling, "/overrides/settings")
             made = await self.desk.kind(entity_kind).make(self.ctx, content)
         except Invalid as problem:
             space = self.ctx.actor.workspace_id
-            raise await at_settings(self.desk.words, space, package, filling, problem) from None
+            raise await attribute_to_settings(
+                self.desk.words, space, package, filling, problem
+            ) from None
         await self._keep(stage, stage.recipe, wishes, made)
-        self.told_of[stage.slug] = {**made_told(made, entity_kind), **_provenance(stage.recipe)}
+        self.told_of[stage.slug] = {
+            **describe_entity(made, entity_kind),
+            **_build_provenance(stage.recipe),
+        }
 
-    def filling(self, package: Package, wishes: Mapping[str, Any]) -> Filling:
+    def filling(self, package: RecipePackage, wishes: Mapping[str, Any]) -> ReferenceValues:
         """What the references of one recipe stand for here."""
         installs_here = {
-            one.name: Named(str(self.standing[one.slug].entity_id), self.standing[one.slug].name)
+            one.name: InstalledReference(
+                str(self.standing[one.slug].entity_id), self.standing[one.slug].name
+            )
             for one in package.dependencies
         }
-        return Filling(self.owner, installs_here, wishes.get("settings", {}))
+        return ReferenceValues(self.owner, installs_here, wishes.get("settings", {}))
 
-    def dependencies(self, package: Package) -> dict[str, str]:
+    def dependencies(self, package: RecipePackage) -> dict[str, str]:
         """The installs that a recipe was made with, by their slugs."""
-        slugs = [one.slug for one in needs_of(package)]
+        slugs = [one.slug for one in list_requirements(package)]
         return {slug: str(self.standing[slug].id) for slug in slugs}
 
-    async def _keep_bundle(self, stage: Stage, recipe: Recipe, wishes: Mapping[str, Any]) -> None:
+    async def _keep_bundle(
+        self, stage: InstallStage, recipe: Recipe, wishes: Mapping[str, Any]
+    ) -> None:
         name = str(wishes.get("name", recipe.package.name))
-        members = [self.standing[one.slug] for one in members_of(recipe.package)]
+        members = [self.standing[one.slug] for one in list_bundle_requirements(recipe.package)]
         base = {"members": {one.slug: one.version for one in members}}
         await self._add(stage, recipe, wishes, (stage.id, name, base))
         self.told_of[stage.slug] = {
             "kind": "bundle",
             "id": str(stage.id),
             "name": name,
-            **_provenance(recipe),
+            **_build_provenance(recipe),
             "members": [self.told_of.get(one.slug, one.told()) for one in members],
         }
 
     async def _keep(
-        self, stage: Stage, recipe: Recipe, wishes: Mapping[str, Any], made: Made
+        self, stage: InstallStage, recipe: Recipe, wishes: Mapping[str, Any], made: RecipeEntity
     ) -> None:
         await self._add(stage, recipe, wishes, (made.id, made.name, made.content))
 
     async def _add(
         self,
-        stage: Stage,
+        stage: InstallStage,
         recipe: Recipe,
         wishes: Mapping[str, Any],
         made: tuple[UUID, str, Mapping[str, Any]],
     ) -> None:
         entity_id, name, base = made
         owner = {"id": self.owner.id, "email": self.owner.email}
-        install = Install(
+        install = RecipeInstall(
             stage.id,
             recipe.id,
             recipe.slug,
             recipe.version,
             recipe.package.digest,
             recipe.kind,
-            entity_kind_of(recipe.kind),
+            get_entity_kind(recipe.kind),
             entity_id,
             name,
             self._brought_by(stage),
@@ -163,7 +183,7 @@ class Work:
         await add_install(self.ctx.tx, self.ctx.actor.workspace_id, install)
         self.standing[stage.slug] = install
 
-    def _brought_by(self, stage: Stage) -> UUID | None:
+    def _brought_by(self, stage: InstallStage) -> UUID | None:
         if stage.needed_by is None:
             return None
         if self.above is not None and self.above[0] == stage.needed_by:
@@ -172,7 +192,7 @@ class Work:
 
     def told(self, recipe: Recipe) -> dict[str, Any]:
         created = self.told_of.pop(recipe.slug)
-        return {"recipe": briefly(recipe), "created": created, **self.beside()}
+        return {"recipe": summarize_recipe(recipe), "created": created, **self.beside()}
 
     def beside(self) -> dict[str, Any]:
         """What was used, brought back and made on the way."""
@@ -184,27 +204,29 @@ class Work:
         return {name: entries for name, entries in found.items() if entries}
 
 
-def _provenance(recipe: Recipe) -> dict[str, Any]:
+def _build_provenance(recipe: Recipe) -> dict[str, Any]:
     return {
         "source_recipe_slug": recipe.slug,
         "source_recipe_version": recipe.version,
     }
 
 
-def dependencies_handler(desk: Desk) -> CapabilityHandler:
+def build_dependencies_handler(desk: CodexServices) -> CapabilityHandler:
     async def check(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         check_brain(ctx, given)
         space, tx = ctx.actor.workspace_id, ctx.tx
         recipe = await desk.shelf.find(tx, space, given)
-        plan = await Planner(desk.shelf, tx, space, ctx.clock.now()).plan_for(recipe)
-        return await _checked(desk, ctx, recipe, plan)
+        plan = await InstallPlanner(desk.shelf, tx, space, ctx.clock.now()).plan_for(recipe)
+        return await _check_dependencies(desk, ctx, recipe, plan)
 
     return check
 
 
-async def _checked(desk: Desk, ctx: CallContext, recipe: Recipe, plan: Plan) -> dict[str, Any]:
+async def _check_dependencies(
+    desk: CodexServices, ctx: CallContext, recipe: Recipe, plan: InstallPlan
+) -> dict[str, Any]:
     declared, satisfied, missing = [], [], []
-    for need in needs_of(recipe.package):
+    for need in list_requirements(recipe.package):
         entry: dict[str, Any] = {"slug": need.slug, "min_version": str(need.lowest)}
         if need.reason:
             entry["reason"] = need.reason
@@ -219,16 +241,16 @@ async def _checked(desk: Desk, ctx: CallContext, recipe: Recipe, plan: Plan) -> 
             {**entry, "available": {"has_recipe": found is not None, "latest_version": latest}}
         )
     return {
-        "recipe": briefly(recipe),
+        "recipe": summarize_recipe(recipe),
         "declared": declared,
         "satisfied": satisfied,
         "missing": missing,
-        "chain": [_in_chain(one) for one in plan.stages],
+        "chain": [_describe_stage(one) for one in plan.stages],
         "problems": [one.says for one in plan.lacks],
     }
 
 
-def _in_chain(stage: Stage) -> dict[str, Any]:
+def _describe_stage(stage: InstallStage) -> dict[str, Any]:
     way = "install" if stage.fresh else "recover" if stage.recovers else "use"
     version = stage.recipe.version if stage.there is None and stage.recipe else None
     return {

@@ -13,12 +13,12 @@ from typing import Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.definition.json_values import same
-from mainspring.definition.pointers import under
-from mainspring.recipes.codex.contents import content_of
-from mainspring.recipes.codex.desk import Words
-from mainspring.recipes.package import Filling, Package
-from mainspring.recipes.package.standing_in import stand_ins
+from mainspring.definition.json_values import is_same_value
+from mainspring.definition.pointers import join_pointer
+from mainspring.recipes.codex.contents import build_content
+from mainspring.recipes.codex.desk import WorkspaceJudge
+from mainspring.recipes.package import RecipePackage, ReferenceValues
+from mainspring.recipes.package.standing_in import build_stand_ins
 
 _AT: Final = "/overrides/settings"
 _SHOWN: Final = 80
@@ -26,21 +26,27 @@ _SHOWN: Final = 80
 _SAID: Final = ("setting_leads_elsewhere",)
 
 
-async def at_settings(
-    words: Words, workspace_id: UUID, package: Package, filling: Filling, problem: Invalid
+async def attribute_to_settings(
+    words: WorkspaceJudge,
+    workspace_id: UUID,
+    package: RecipePackage,
+    filling: ReferenceValues,
+    problem: Invalid,
 ) -> Invalid:
     """The problem at the settings that bring it about, or as it was where none does."""
-    usual = dict(stand_ins(package.document).settings)
+    usual = dict(build_stand_ins(package.document).settings)
     if problem.code in _SAID:
         return problem
-    if await _wrong(words, workspace_id, package, replace(filling, settings=usual)):
+    if await _find_content_problems(words, workspace_id, package, replace(filling, settings=usual)):
         return problem
     found: list[Finding] = []
     for name, value in filling.settings.items():
-        if same(value, usual.get(name)):
+        if is_same_value(value, usual.get(name)):
             continue
         tried = replace(filling, settings={**usual, name: value})
-        found += _at(name, value, await _wrong(words, workspace_id, package, tried))
+        found += _build_setting_findings(
+            name, value, await _find_content_problems(words, workspace_id, package, tried)
+        )
     if not found:
         return problem
     return Invalid(
@@ -51,7 +57,7 @@ async def at_settings(
     )
 
 
-def _at(name: str, value: Any, wrong: Sequence[Finding]) -> list[Finding]:
+def _build_setting_findings(name: str, value: Any, wrong: Sequence[Finding]) -> list[Finding]:
     """Once for each setting: the same value often stands at several places."""
     if not wrong:
         return []
@@ -59,14 +65,14 @@ def _at(name: str, value: Any, wrong: Sequence[Finding]) -> list[Finding]:
     text = str(value)
     shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
     detail = f"{name}: {shown!r}, as it was filled in, does not do. {first.detail}"
-    return [Finding(under(_AT, name), detail, first.code, first.suggestion)]
+    return [Finding(join_pointer(_AT, name), detail, first.code, first.suggestion)]
 
 
-async def _wrong(
-    words: Words, workspace_id: UUID, package: Package, filling: Filling
+async def _find_content_problems(
+    words: WorkspaceJudge, workspace_id: UUID, package: RecipePackage, filling: ReferenceValues
 ) -> Sequence[Finding]:
     try:
-        content: Mapping[str, Any] = content_of(package, filling, {})
+        content: Mapping[str, Any] = build_content(package, filling, {})
     except Invalid as problem:
         return problem.findings or (Finding("", problem.detail, problem.code),)
     if "definition" not in content:

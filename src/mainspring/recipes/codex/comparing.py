@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from mainspring.definition.json_values import same
-from mainspring.definition.pointers import under
+from mainspring.definition.json_values import is_same_value
+from mainspring.definition.pointers import join_pointer
 
-Way = Literal["added", "removed", "changed", "reordered"]
+ChangeKind = Literal["added", "removed", "changed", "reordered"]
 
 # What names an entry of a list, in the order in which it is looked for.
 _NAMES: Final = ("step_id", "id", "name", "key", "slug", "label", "capability")
@@ -24,19 +24,19 @@ _NAMES: Final = ("step_id", "id", "name", "key", "slug", "label", "capability")
 _SHOWN: Final = 80
 
 
-class _Nothing:
+class _NoValueType:
     """No value at all, which is not null."""
 
 
-_NOTHING: Final = _Nothing()
+_NOTHING: Final = _NoValueType()
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RecipeChange:
     """One place that is not what it was."""
 
     place: str
-    way: Way
+    way: ChangeKind
     # Of a single value that changed: what it was and what it is then, shortened.
     was: str | None = field(default=None, compare=False)
     becomes: str | None = field(default=None, compare=False)
@@ -48,63 +48,69 @@ class Change:
         return told
 
 
-def changes(before: Any, after: Any) -> list[Change]:
+def list_recipe_changes(before: Any, after: Any) -> list[RecipeChange]:
     """Every place at which two contents differ."""
-    return list(_between(before, after, _NOTHING, "", agreeing=False))
+    return list(_compare_values(before, after, _NOTHING, "", agreeing=False))
 
 
-def own_changes(base: Any, current: Any, new: Any) -> list[Change]:
+def find_conflicts(base: Any, current: Any, new: Any) -> list[RecipeChange]:
     """What people here changed since the install and a newer recipe says otherwise."""
-    return list(_between(base, current, new, "", agreeing=True))
+    return list(_compare_values(base, current, new, "", agreeing=True))
 
 
-def _between(before: Any, after: Any, new: Any, at: str, *, agreeing: bool) -> Iterator[Change]:
-    if _same(before, after) or (agreeing and _same(after, new)):
+def _compare_values(
+    before: Any, after: Any, new: Any, at: str, *, agreeing: bool
+) -> Iterator[RecipeChange]:
+    if _is_same(before, after) or (agreeing and _is_same(after, new)):
         return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
-        yield from _of_objects(before, after, new, at, agreeing=agreeing)
+        yield from _compare_objects(before, after, new, at, agreeing=agreeing)
         return
-    named = _named(before), _named(after)
+    named = _index_by_name(before), _index_by_name(after)
     if named[0] is not None and named[1] is not None:
-        yield from _of_lists(named[0], named[1], _named(new) or {}, at, agreeing=agreeing)
+        yield from _compare_lists(
+            named[0], named[1], _index_by_name(new) or {}, at, agreeing=agreeing
+        )
         return
-    yield Change(at, _way(before, after), _short(before), _short(after))
+    yield RecipeChange(
+        at, _classify_change(before, after), _format_short(before), _format_short(after)
+    )
 
 
-def _of_objects(
+def _compare_objects(
     before: Mapping[str, Any], after: Mapping[str, Any], new: Any, at: str, *, agreeing: bool
-) -> Iterator[Change]:
+) -> Iterator[RecipeChange]:
     said = new if isinstance(new, Mapping) else {}
     for key in dict.fromkeys((*before, *after)):
-        yield from _between(
+        yield from _compare_values(
             before.get(key, _NOTHING),
             after.get(key, _NOTHING),
             said.get(key, _NOTHING),
-            under(at, key),
+            join_pointer(at, key),
             agreeing=agreeing,
         )
 
 
-def _of_lists(
+def _compare_lists(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
     new: Mapping[str, Any],
     at: str,
     *,
     agreeing: bool,
-) -> Iterator[Change]:
-    found = list(_of_objects(before, after, new, at, agreeing=agreeing))
+) -> Iterator[RecipeChange]:
+    found = list(_compare_objects(before, after, new, at, agreeing=agreeing))
     yield from found
-    agreed = agreeing and bool(new) and _one_order(after, new)
-    if not found and not agreed and not _one_order(before, after):
-        yield Change(at, "reordered")
+    agreed = agreeing and bool(new) and _has_same_order(after, new)
+    if not found and not agreed and not _has_same_order(before, after):
+        yield RecipeChange(at, "reordered")
 
 
-def _one_order(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _has_same_order(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return [key for key in one if key in other] == [key for key in other if key in one]
 
 
-def _named(value: Any) -> dict[str, Any] | None:
+def _index_by_name(value: Any) -> dict[str, Any] | None:
     """The entries of a list by what names each of them once; None where nothing does."""
     if not isinstance(value, Sequence) or isinstance(value, str):
         return None
@@ -115,13 +121,13 @@ def _named(value: Any) -> dict[str, Any] | None:
     return None
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_same(one: Any, other: Any) -> bool:
     if one is _NOTHING or other is _NOTHING:
         return one is other
-    return same(one, other)
+    return is_same_value(one, other)
 
 
-def _short(value: Any) -> str | None:
+def _format_short(value: Any) -> str | None:
     """A single value as it can stand in a line; None for anything larger."""
     if not isinstance(value, str | int | float | None):
         return None
@@ -129,7 +135,7 @@ def _short(value: Any) -> str | None:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
-def _way(before: Any, after: Any) -> Way:
+def _classify_change(before: Any, after: Any) -> ChangeKind:
     if before is _NOTHING:
         return "added"
     return "removed" if after is _NOTHING else "changed"

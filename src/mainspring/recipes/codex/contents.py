@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mainspring.recipes.package import Filling, Package, compiled_definition, fill
+from mainspring.recipes.package import RecipePackage, ReferenceValues, compile_definition, fill
 
 _WISHES: Mapping[str, Mapping[str, str]] = {
     "board": {"board_name": "name", "name": "name", "board_description": "description"},
@@ -13,14 +13,16 @@ _WISHES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def content_of(package: Package, filling: Filling, wishes: Mapping[str, Any]) -> dict[str, Any]:
+def build_content(
+    package: RecipePackage, filling: ReferenceValues, wishes: Mapping[str, Any]
+) -> dict[str, Any]:
     """The content of a board, an automation or a workflow, as its kind takes it.
 
     An integration is an automation by now.
     """
     template = fill(package.template, filling, "/template")
     if package.kind in ("automation", "integration"):
-        document = compiled_definition(package, template)
+        document = compile_definition(package, template)
         if "name" in wishes:
             document["name"] = wishes["name"]
         return {"definition": document}
@@ -32,7 +34,7 @@ def content_of(package: Package, filling: Filling, wishes: Mapping[str, Any]) ->
     return template
 
 
-def _resolve(package: Package, template: dict[str, Any], filling: Filling) -> None:
+def _resolve(package: RecipePackage, template: dict[str, Any], filling: ReferenceValues) -> None:
     """Dependencies that a workflow names by their slugs become what they are here."""
     known = {one.slug: filling.installs[one.name] for one in package.dependencies}
     if template.get("board") in known:
@@ -49,7 +51,7 @@ def name_of(kind: str, content: Mapping[str, Any]) -> str:
     return str(content["title" if kind == "workflow" else "name"])
 
 
-def with_name(kind: str, content: Mapping[str, Any], name: str) -> dict[str, Any]:
+def rename_content(kind: str, content: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The same under another name: what something is called here is nobody else's to change."""
     if kind == "automation":
         return {**content, "definition": {**content["definition"], "name": name}}

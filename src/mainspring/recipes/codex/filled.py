@@ -11,17 +11,22 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.definition.pointers import under
-from mainspring.recipes.package import Filling, Package, judge_filled, settings_to_blame
+from mainspring.definition.pointers import join_pointer
+from mainspring.recipes.package import (
+    RecipePackage,
+    ReferenceValues,
+    find_faulty_settings,
+    judge_filled,
+)
 from mainspring.recipes.package.judging import ASKS_MORE
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
-    from mainspring.recipes.codex.desk import Desk
+    from mainspring.recipes.codex.desk import CodexServices
 
 
 async def check_filled(
-    desk: Desk, ctx: CallContext, package: Package, filling: Filling, at: str
+    desk: CodexServices, ctx: CallContext, package: RecipePackage, filling: ReferenceValues, at: str
 ) -> None:
     """Refuses values that would lead a recipe elsewhere than it says, each at its setting."""
     if package.kind not in ("automation", "integration"):
@@ -30,7 +35,7 @@ async def check_filled(
     wrong = await asyncio.to_thread(judge_filled, package, filling, words, desk.limits)
     if not wrong:
         return
-    names = await asyncio.to_thread(settings_to_blame, package, filling, words, desk.limits)
+    names = await asyncio.to_thread(find_faulty_settings, package, filling, words, desk.limits)
     if not names:
         more = [one for one in wrong if one.code in ASKS_MORE]
         if not more:
@@ -49,7 +54,7 @@ async def check_filled(
         detail,
         code="setting_leads_elsewhere",
         findings=[
-            Finding(under(at, one), detail, "setting_leads_elsewhere", hint) for one in names
+            Finding(join_pointer(at, one), detail, "setting_leads_elsewhere", hint) for one in names
         ],
         suggestion=hint,
     )

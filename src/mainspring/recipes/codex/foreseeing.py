@@ -7,42 +7,47 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Invalid, Missing
+from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.recipes.codex import installs
-from mainspring.recipes.codex.comparing import Change, changes, own_changes
-from mainspring.recipes.codex.contents import content_of, name_of, with_name
-from mainspring.recipes.codex.desk import Desk
+from mainspring.recipes.codex.comparing import RecipeChange, find_conflicts, list_recipe_changes
+from mainspring.recipes.codex.contents import build_content, name_of, rename_content
+from mainspring.recipes.codex.desk import CodexServices
 from mainspring.recipes.codex.filled import check_filled
-from mainspring.recipes.codex.installs import Install
-from mainspring.recipes.codex.needs import Plan, Planner, Stage
+from mainspring.recipes.codex.installs import RecipeInstall
+from mainspring.recipes.codex.needs import InstallPlan, InstallPlanner, InstallStage
 from mainspring.recipes.codex.shelf import Recipe
-from mainspring.recipes.codex.wishes import settings_of
-from mainspring.recipes.package import Filling, Named, Owner, Package
+from mainspring.recipes.codex.wishes import resolve_settings
+from mainspring.recipes.package import (
+    InstalledReference,
+    InstallOwner,
+    RecipePackage,
+    ReferenceValues,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
-    from mainspring.recipes.kinds import Made
+    from mainspring.recipes.kinds import RecipeEntity
 
-Content = Mapping[str, Any]
+EntityContent = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class UpgradePreview:
     """One install, the newest version of its recipe, and what lies between the two."""
 
-    install: Install
+    install: RecipeInstall
     recipe: Recipe | None
-    current: Made | None = None
+    current: RecipeEntity | None = None
     # What is needed first and not there yet.
-    plan: Plan | None = None
-    wishes: Content | None = None
+    plan: InstallPlan | None = None
+    wishes: EntityContent | None = None
     # What the newest version changes, and what people here changed otherwise.
-    by_recipe: Sequence[Change] = ()
-    conflicts: Sequence[Change] = ()
+    by_recipe: Sequence[RecipeChange] = ()
+    conflicts: Sequence[RecipeChange] = ()
     orphaned: Sequence[str] = ()
     asks_for: Sequence[Mapping[str, str]] = ()
     # Of an automation: what it would be, so that it can be rehearsed before it is.
-    definition: Content | None = None
+    definition: EntityContent | None = None
 
     @property
     def newer(self) -> bool:
@@ -53,12 +58,12 @@ class Outlook:
         """There is something to carry out: a newer version, or a setting with another value."""
         if self.recipe is None or self.wishes is None:
             return self.newer
-        kept: Content = self.install.overrides.get("settings", {})
-        asked: Content = self.wishes.get("settings", {})
+        kept: EntityContent = self.install.overrides.get("settings", {})
+        asked: EntityContent = self.wishes.get("settings", {})
         return self.newer or any(asked[name] != kept.get(name, asked[name]) for name in asked)
 
     @property
-    def waiting(self) -> list[Stage]:
+    def waiting(self) -> list[InstallStage]:
         """What an upgrade would install first."""
         return [] if self.plan is None else [*self.plan.fresh]
 
@@ -79,54 +84,63 @@ class Outlook:
         }
 
 
-async def foresee(
-    desk: Desk, ctx: CallContext, install: Install, settings: Content, *, lenient: bool = False
-) -> Outlook:
+async def preview_upgrade(
+    desk: CodexServices,
+    ctx: CallContext,
+    install: RecipeInstall,
+    settings: EntityContent,
+    *,
+    lenient: bool = False,
+) -> UpgradePreview:
     """What the newest version would make of an install; nothing is changed.
 
     Somebody who only looks is told what can be told, where a new setting has no value yet.
     """
     recipe = await desk.shelf.by_id(ctx.tx, ctx.actor.workspace_id, install.recipe_id)
     if install.kind == "bundle":
-        return Outlook(install, recipe)
+        return UpgradePreview(install, recipe)
     current = await desk.kind(install.entity_kind).read(ctx, install.entity_id)
     if current is None:
-        raise Missing(f"{install.name!r} is not there any more.", code="entity_gone")
+        raise NotFound(f"{install.name!r} is not there any more.", code="entity_gone")
     if recipe is None:
-        conflicts = _theirs(install, current.content, install.base)
-        return Outlook(install, None, current, conflicts=conflicts)
+        conflicts = _find_local_changes(install, current.content, install.base)
+        return UpgradePreview(install, None, current, conflicts=conflicts)
     plan = await _plan(desk, ctx, install, recipe)
     if not lenient:
         plan.check()
-    wishes = _wishes(install, recipe.package, settings, lenient=lenient)
-    named = _named(install, recipe, plan)
-    content = filled(install, recipe.package, named, wishes, install.name)
+    wishes = _merge_overrides(install, recipe.package, settings, lenient=lenient)
+    named = _resolve_references(install, recipe, plan)
+    content = fill_for_install(install, recipe.package, named, wishes, install.name)
     if not lenient:
-        filling = filling_of(install, named, wishes)
+        filling = build_reference_values(install, named, wishes)
         await check_filled(desk, ctx, recipe.package, filling, "/settings")
     new = await desk.normal(ctx, install.entity_kind, content, install.entity_id)
-    return Outlook(
+    return UpgradePreview(
         install,
         recipe,
         current,
         plan,
         wishes,
-        by_recipe=changes(install.base, _renamed(install, new)),
-        conflicts=_theirs(install, current.content, new),
-        orphaned=orphans(install, new),
-        asks_for=await _asks(desk, ctx, install, recipe, content),
+        by_recipe=list_recipe_changes(install.base, _restore_name(install, new)),
+        conflicts=_find_local_changes(install, current.content, new),
+        orphaned=list_orphans(install, new),
+        asks_for=await _find_new_authority(desk, ctx, install, recipe, content),
         definition=content.get("definition") if _is_whole(install, recipe, plan) else None,
     )
 
 
-def _is_whole(install: Install, recipe: Recipe, plan: Plan) -> bool:
+def _is_whole(install: RecipeInstall, recipe: Recipe, plan: InstallPlan) -> bool:
     """Whether all that it would be tied to is there, and every setting has a value."""
-    kept: Content = install.overrides.get("settings", {})
-    return not any(plan.fresh) and not settings_of(recipe.package, kept, "/settings")[1]
+    kept: EntityContent = install.overrides.get("settings", {})
+    return not any(plan.fresh) and not resolve_settings(recipe.package, kept, "/settings")[1]
 
 
-async def _asks(
-    desk: Desk, ctx: CallContext, install: Install, recipe: Recipe, content: Content
+async def _find_new_authority(
+    desk: CodexServices,
+    ctx: CallContext,
+    install: RecipeInstall,
+    recipe: Recipe,
+    content: EntityContent,
 ) -> list[dict[str, str]]:
     if install.entity_kind != "automation" or recipe.semver <= install.semver:
         return []
@@ -134,23 +148,25 @@ async def _asks(
     return [one.as_dict() for one in found]
 
 
-async def _plan(desk: Desk, ctx: CallContext, install: Install, recipe: Recipe) -> Plan:
+async def _plan(
+    desk: CodexServices, ctx: CallContext, install: RecipeInstall, recipe: Recipe
+) -> InstallPlan:
     space, tx = ctx.actor.workspace_id, ctx.tx
-    known: dict[str, Install] = {}
+    known: dict[str, RecipeInstall] = {}
     for slug, one in install.dependencies.items():
-        found = await installs.by_id(tx, space, UUID(one))
+        found = await installs.load_install(tx, space, UUID(one))
         if found is not None:
             known[slug] = found
-    planner = Planner(desk.shelf, tx, space, ctx.clock.now(), known=known)
+    planner = InstallPlanner(desk.shelf, tx, space, ctx.clock.now(), known=known)
     return await planner.plan_below(recipe)
 
 
-def _wishes(
-    install: Install, package: Package, settings: Content, *, lenient: bool
+def _merge_overrides(
+    install: RecipeInstall, package: RecipePackage, settings: EntityContent, *, lenient: bool
 ) -> dict[str, Any]:
     """What was asked for at the install, and the settings that the newer version has."""
-    kept: Content = install.overrides.get("settings", {})
-    values, wrong = settings_of(package, {**kept, **settings}, "/settings")
+    kept: EntityContent = install.overrides.get("settings", {})
+    values, wrong = resolve_settings(package, {**kept, **settings}, "/settings")
     if wrong and not lenient:
         raise Invalid(
             f"It cannot be upgraded like this: {wrong[0].detail}",
@@ -163,62 +179,76 @@ def _wishes(
     return {**install.overrides, "settings": values}
 
 
-def _named(install: Install, recipe: Recipe, plan: Plan) -> dict[str, Named]:
+def _resolve_references(
+    install: RecipeInstall, recipe: Recipe, plan: InstallPlan
+) -> dict[str, InstalledReference]:
     """What the newest version needs, with stand-ins for what is not made yet."""
     named = {}
     for one in recipe.package.dependencies:
         stage = plan.by_slug.get(one.slug)
         there = None if stage is None else stage.there
         if there is not None:
-            named[one.name] = Named(str(there.entity_id), there.name)
+            named[one.name] = InstalledReference(str(there.entity_id), there.name)
         else:
-            named[one.name] = Named(str(install.id if stage is None else stage.id), one.slug)
+            named[one.name] = InstalledReference(
+                str(install.id if stage is None else stage.id), one.slug
+            )
     return named
 
 
-def filled(
-    install: Install, package: Package, named: Mapping[str, Named], wishes: Content, name: str
+def fill_for_install(
+    install: RecipeInstall,
+    package: RecipePackage,
+    named: Mapping[str, InstalledReference],
+    wishes: EntityContent,
+    name: str,
 ) -> dict[str, Any]:
     """The content of a version for an install that is there, under the name that it has."""
-    filling = filling_of(install, named, wishes)
-    return with_name(install.entity_kind, content_of(package, filling, wishes), name)
+    filling = build_reference_values(install, named, wishes)
+    return rename_content(install.entity_kind, build_content(package, filling, wishes), name)
 
 
-def filling_of(install: Install, named: Mapping[str, Named], wishes: Content) -> Filling:
+def build_reference_values(
+    install: RecipeInstall, named: Mapping[str, InstalledReference], wishes: EntityContent
+) -> ReferenceValues:
     """What the references of a version stand for in an install that is there."""
     kept = install.overrides.get("owner", {})
-    owner = Owner(kept.get("id", str(install.installed_by)), kept.get("email", ""))
-    return Filling(owner, named, wishes.get("settings", {}))
+    owner = InstallOwner(kept.get("id", str(install.installed_by)), kept.get("email", ""))
+    return ReferenceValues(owner, named, wishes.get("settings", {}))
 
 
-def _theirs(install: Install, current: Content, new: Content) -> list[Change]:
+def _find_local_changes(
+    install: RecipeInstall, current: EntityContent, new: EntityContent
+) -> list[RecipeChange]:
     """What people here changed; a name is theirs anyway, and so is a dataset of their own."""
-    found = own_changes(install.base, _renamed(install, current), _renamed(install, new))
-    return [one for one in found if not _own_dataset(install, new, one)]
+    found = find_conflicts(
+        install.base, _restore_name(install, current), _restore_name(install, new)
+    )
+    return [one for one in found if not _is_local_dataset(install, new, one)]
 
 
-def _renamed(install: Install, content: Content) -> dict[str, Any]:
+def _restore_name(install: RecipeInstall, content: EntityContent) -> dict[str, Any]:
     """A content under the name that was installed, so that names are never among the changes."""
     kind = install.entity_kind
-    return with_name(kind, content, name_of(kind, install.base))
+    return rename_content(kind, content, name_of(kind, install.base))
 
 
-def _own_dataset(install: Install, new: Content, change: Change) -> bool:
+def _is_local_dataset(install: RecipeInstall, new: EntityContent, change: RecipeChange) -> bool:
     """A dataset that no recipe speaks of is kept by every upgrade."""
     parts = change.place.split("/")
     if install.entity_kind != "board" or len(parts) < 3 or parts[1] != "datasets":
         return False
-    return parts[2] not in {*dataset_names(install.base), *dataset_names(new)}
+    return parts[2] not in {*list_dataset_names(install.base), *list_dataset_names(new)}
 
 
-def dataset_names(content: Content) -> list[str]:
+def list_dataset_names(content: EntityContent) -> list[str]:
     return [str(one["name"]) for one in content.get("datasets", ())]
 
 
-def orphans(install: Install, new: Content) -> list[str]:
+def list_orphans(install: RecipeInstall, new: EntityContent) -> list[str]:
     """Datasets that an earlier version brought and the new one does not have."""
     if install.entity_kind != "board":
         return []
-    there = dataset_names(new)
-    before = [*install.orphaned, *dataset_names(install.base)]
+    there = list_dataset_names(new)
+    before = [*install.orphaned, *list_dataset_names(install.base)]
     return [one for one in dict.fromkeys(before) if one not in there]

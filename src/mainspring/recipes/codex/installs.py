@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Finding, Missing
+from mainspring.contracts.errors import Conflict, Finding, NotFound
 from mainspring.recipes.package.semver import Semver
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ _BACK = """
 
 
 @dataclass(frozen=True, slots=True)
-class Install:
+class RecipeInstall:
     """One recipe living in one workspace."""
 
     id: UUID
@@ -116,7 +116,7 @@ async def hold_codex(tx: Transaction, workspace_id: UUID) -> None:
     await tx.execute(_HOLD, str(workspace_id))
 
 
-async def add_install(tx: Transaction, workspace_id: UUID, made: Install) -> None:
+async def add_install(tx: Transaction, workspace_id: UUID, made: RecipeInstall) -> None:
     await tx.execute(
         _ADD,
         workspace_id,
@@ -137,7 +137,7 @@ async def add_install(tx: Transaction, workspace_id: UUID, made: Install) -> Non
     )
 
 
-async def mark_upgraded(tx: Transaction, workspace_id: UUID, made: Install) -> None:
+async def mark_upgraded(tx: Transaction, workspace_id: UUID, made: RecipeInstall) -> None:
     await tx.execute(
         _UPGRADED,
         workspace_id,
@@ -156,7 +156,7 @@ async def mark_gone(tx: Transaction, workspace_id: UUID, install: UUID, at: date
     await tx.execute(_TAKEN_AWAY, workspace_id, install, at)
 
 
-async def belong_to(
+async def set_bundle(
     tx: Transaction, workspace_id: UUID, install: UUID, bundle: UUID | None
 ) -> None:
     """What is in a bundle is upgraded with it; what is in none stands alone."""
@@ -167,12 +167,14 @@ async def mark_back(tx: Transaction, workspace_id: UUID, install: UUID, name: st
     await tx.execute(_BACK, workspace_id, install, name)
 
 
-async def of_entity(tx: Transaction, workspace_id: UUID, entity_id: UUID) -> Install:
+async def load_install_by_entity(
+    tx: Transaction, workspace_id: UUID, entity_id: UUID
+) -> RecipeInstall:
     """The install behind a thing; what was made by hand is no install."""
     row = await tx.fetchrow(_OF_ENTITY, workspace_id, entity_id)
     if row is None:
         detail = "This was not installed from a recipe here."
-        raise Missing(
+        raise NotFound(
             detail,
             code="no_install",
             suggestion="list_installs shows what is installed.",
@@ -181,54 +183,62 @@ async def of_entity(tx: Transaction, workspace_id: UUID, entity_id: UUID) -> Ins
     return _read(row)
 
 
-async def by_id(tx: Transaction, workspace_id: UUID, install: UUID) -> Install | None:
+async def load_install(tx: Transaction, workspace_id: UUID, install: UUID) -> RecipeInstall | None:
     row = await tx.fetchrow(_BY_ID, workspace_id, install)
     return None if row is None else _read(row)
 
 
-async def of_slug(tx: Transaction, workspace_id: UUID, slug: str) -> list[Install]:
+async def list_installs_by_slug(
+    tx: Transaction, workspace_id: UUID, slug: str
+) -> list[RecipeInstall]:
     """Every install of a recipe, the newest first, what was taken away included."""
     return [_read(row) for row in await tx.fetch(_OF_SLUG, workspace_id, slug)]
 
 
-async def members_of(tx: Transaction, workspace_id: UUID, install: UUID) -> list[Install]:
+async def list_bundle_members(
+    tx: Transaction, workspace_id: UUID, install: UUID
+) -> list[RecipeInstall]:
     """What an install brought along, in the order in which it was made."""
     return [_read(row) for row in await tx.fetch(_MEMBERS, workspace_id, install)]
 
 
-async def users_of(tx: Transaction, workspace_id: UUID, install: UUID) -> list[Install]:
+async def list_dependents(
+    tx: Transaction, workspace_id: UUID, install: UUID
+) -> list[RecipeInstall]:
     """The installs that were made with this one."""
     return [_read(row) for row in await tx.fetch(_USERS, workspace_id, str(install))]
 
 
-async def live(tx: Transaction, workspace_id: UUID, most: int) -> list[Install]:
+async def list_live_installs(tx: Transaction, workspace_id: UUID, most: int) -> list[RecipeInstall]:
     return [_read(row) for row in await tx.fetch(_LIVE, workspace_id, most)]
 
 
-async def gone(tx: Transaction, workspace_id: UUID, since: datetime, most: int) -> list[Install]:
+async def list_removed_installs(
+    tx: Transaction, workspace_id: UUID, since: datetime, most: int
+) -> list[RecipeInstall]:
     """What was taken away after a moment."""
     return [_read(row) for row in await tx.fetch(_GONE, workspace_id, since, most)]
 
 
-def check_live(install: Install) -> None:
+def check_live(install: RecipeInstall) -> None:
     if install.uninstalled_at is not None:
-        raise Clash(
+        raise Conflict(
             f"{install.name!r} is uninstalled.",
             code="uninstalled",
             suggestion="Bring it back with recover_recipe first.",
         )
 
 
-def check_kind(install: Install, entity_kind: str) -> None:
+def check_kind(install: RecipeInstall, entity_kind: str) -> None:
     """Whoever asks knows what it is."""
     if install.entity_kind != entity_kind:
         detail = f"{install.name!r} is of the kind {install.entity_kind}, not {entity_kind}."
-        raise Clash(
+        raise Conflict(
             detail,
             code="other_kind",
             findings=[Finding("/entity_kind", detail, "other_kind", install.entity_kind)],
         )
 
 
-def _read(row: Any) -> Install:
-    return Install(**dict(row))
+def _read(row: Any) -> RecipeInstall:
+    return RecipeInstall(**dict(row))

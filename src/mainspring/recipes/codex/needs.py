@@ -13,12 +13,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Finding
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Finding
+from mainspring.contracts.ids import generate_id
 from mainspring.recipes.codex import installs
-from mainspring.recipes.codex.installs import Install
-from mainspring.recipes.codex.shelf import Recipe, Shelf
-from mainspring.recipes.package.contents import Package
+from mainspring.recipes.codex.installs import RecipeInstall
+from mainspring.recipes.codex.shelf import Recipe, RecipeCatalog
+from mainspring.recipes.package.contents import RecipePackage
 from mainspring.recipes.package.semver import Semver
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _DEEPEST = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class RecipeRequirement:
     """Another recipe that must stand first."""
 
     slug: str
@@ -41,10 +41,10 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class UnmetRequirement:
     """A need that nothing meets."""
 
-    need: Need
+    need: RecipeRequirement
     needed_by: str
     code: str
     says: str
@@ -52,14 +52,14 @@ class Lack:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class InstallStage:
     """One recipe on the way, and what meets it: an install, one to recover, or a new one."""
 
     slug: str
     # The id that the install has or will have.
     id: UUID
     recipe: Recipe | None = None
-    there: Install | None = None
+    there: RecipeInstall | None = None
     recovers: bool = False
     # The slug of what brings it along; None for the target.
     needed_by: str | None = None
@@ -70,26 +70,26 @@ class Stage:
 
 
 @dataclass(slots=True)
-class Plan:
+class InstallPlan:
     """Everything that one install takes, what is needed first at the beginning."""
 
-    stages: list[Stage] = field(default_factory=list)
-    lacks: list[Lack] = field(default_factory=list)
-    by_slug: dict[str, Stage] = field(default_factory=dict)
+    stages: list[InstallStage] = field(default_factory=list)
+    lacks: list[UnmetRequirement] = field(default_factory=list)
+    by_slug: dict[str, InstallStage] = field(default_factory=dict)
 
-    def add(self, stage: Stage) -> None:
+    def add(self, stage: InstallStage) -> None:
         self.stages.append(stage)
         self.by_slug[stage.slug] = stage
 
     @property
-    def fresh(self) -> Iterator[Stage]:
+    def fresh(self) -> Iterator[InstallStage]:
         return (one for one in self.stages if one.fresh)
 
     def check(self) -> None:
         """Refuses what cannot be had, each by its name."""
         if self.lacks:
             names = ", ".join(dict.fromkeys(one.need.slug for one in self.lacks))
-            raise Clash(
+            raise Conflict(
                 f"Not everything that it needs can be had: {names}.",
                 code="dependencies_missing",
                 findings=[Finding("/slug", one.says, one.code, one.way_out) for one in self.lacks],
@@ -97,18 +97,20 @@ class Plan:
             )
 
 
-def needs_of(package: Package) -> tuple[Need, ...]:
+def list_requirements(package: RecipePackage) -> tuple[RecipeRequirement, ...]:
     """What a recipe declares, and the members of a bundle."""
-    declared = [Need(one.slug, one.min_version, one.reason) for one in package.dependencies]
-    return (*declared, *members_of(package))
+    declared = [
+        RecipeRequirement(one.slug, one.min_version, one.reason) for one in package.dependencies
+    ]
+    return (*declared, *list_bundle_requirements(package))
 
 
-def members_of(package: Package) -> tuple[Need, ...]:
+def list_bundle_requirements(package: RecipePackage) -> tuple[RecipeRequirement, ...]:
     if package.kind != "bundle":
         return ()
     entries: Sequence[Mapping[str, Any]] = package.template["members"]
     return tuple(
-        Need(
+        RecipeRequirement(
             one["slug"],
             Semver.parse(one.get("min_version", _NO_VERSION)),
             one.get("reason", ""),
@@ -118,17 +120,17 @@ def members_of(package: Package) -> tuple[Need, ...]:
     )
 
 
-class Planner:
+class InstallPlanner:
     """Walks from one recipe to all that it needs; the codex of the workspace is held."""
 
     def __init__(
         self,
-        shelf: Shelf,
+        shelf: RecipeCatalog,
         tx: Transaction,
         workspace_id: UUID,
         now: datetime,
         *,
-        known: Mapping[str, Install] | None = None,
+        known: Mapping[str, RecipeInstall] | None = None,
         own_boards: bool = False,
     ) -> None:
         self._shelf = shelf
@@ -139,37 +141,37 @@ class Planner:
         self._known = known or {}
         # Boards are made anew and not shared, because they were asked for by a name.
         self._own_boards = own_boards
-        self.plan = Plan()
+        self.plan = InstallPlan()
 
-    async def plan_for(self, recipe: Recipe) -> Plan:
+    async def plan_for(self, recipe: Recipe) -> InstallPlan:
         """The stages to a recipe, itself the last."""
-        await self._below(recipe, (recipe.slug,), _own(recipe))
-        self.plan.add(Stage(recipe.slug, new_id(), recipe))
+        await self._below(recipe, (recipe.slug,), _index_bundle_members(recipe))
+        self.plan.add(InstallStage(recipe.slug, generate_id(), recipe))
         return self.plan
 
-    async def plan_below(self, recipe: Recipe) -> Plan:
+    async def plan_below(self, recipe: Recipe) -> InstallPlan:
         """The stages to what a recipe needs, without itself."""
-        await self._below(recipe, (recipe.slug,), _own(recipe))
+        await self._below(recipe, (recipe.slug,), _index_bundle_members(recipe))
         return self.plan
 
     async def _below(self, recipe: Recipe, path: tuple[str, ...], own: Mapping[str, str]) -> None:
-        for need in needs_of(recipe.package):
+        for need in list_requirements(recipe.package):
             if need.slug in path:
-                raise _cycle((*path[path.index(need.slug) :], need.slug))
+                raise _dependency_cycle_error((*path[path.index(need.slug) :], need.slug))
             if len(path) >= _DEEPEST:
-                raise _too_deep(path)
+                raise _too_deep_error(path)
             settled = self.plan.by_slug.get(need.slug)
             found = await self._shelf.needed(self._tx, self._space, recipe, need.slug)
             if settled is None:
                 await self._meet(need, found, recipe, path, own)
             elif found and settled.recipe and settled.recipe.id != found.id:
-                self._lack(need, recipe, "dependency_ambiguous", *_two_of_a_name(need))
+                self._lack(need, recipe, "dependency_ambiguous", *_explain_name_conflict(need))
             else:
                 self._check_enough(need, settled, recipe)
 
     async def _meet(
         self,
-        need: Need,
+        need: RecipeRequirement,
         found: Recipe | None,
         recipe: Recipe,
         path: tuple[str, ...],
@@ -181,7 +183,7 @@ class Planner:
                 self._lack(need, recipe, "dependency_too_old", *_upgrade_first(need, there))
                 return
             self.plan.add(
-                Stage(
+                InstallStage(
                     need.slug,
                     there.id,
                     found,
@@ -202,13 +204,13 @@ class Planner:
             )
             self._lack(need, recipe, "dependency_too_old", says, None)
             return
-        await self._below(found, (*path, need.slug), {**own, **_own(found)})
+        await self._below(found, (*path, need.slug), {**own, **_index_bundle_members(found)})
         brought_by = own.get(need.slug, recipe.slug)
-        self.plan.add(Stage(need.slug, new_id(), found, needed_by=brought_by))
+        self.plan.add(InstallStage(need.slug, generate_id(), found, needed_by=brought_by))
 
     async def _there(
-        self, need: Need, found: Recipe | None, own: Mapping[str, str]
-    ) -> Install | None:
+        self, need: RecipeRequirement, found: Recipe | None, own: Mapping[str, str]
+    ) -> RecipeInstall | None:
         """The install that meets a need: the newest that is not part of somebody's bundle.
 
         A slug alone says little: it is the very recipe that is needed, and not a namesake.
@@ -220,7 +222,7 @@ class Planner:
             return None
         candidates = [
             one
-            for one in await installs.of_slug(self._tx, self._space, need.slug)
+            for one in await installs.list_installs_by_slug(self._tx, self._space, need.slug)
             if (found is None or one.recipe_id == found.id) and not await self._of_bundle(one)
         ]
         live = [one for one in candidates if one.uninstalled_at is None]
@@ -232,13 +234,13 @@ class Planner:
         enough = [one for one in (*live, *gone) if one.semver >= need.lowest]
         return next(iter((*enough, *live)), None)
 
-    async def _of_bundle(self, install: Install) -> bool:
+    async def _of_bundle(self, install: RecipeInstall) -> bool:
         if install.bundle_id is None:
             return False
-        parent = await installs.by_id(self._tx, self._space, install.bundle_id)
+        parent = await installs.load_install(self._tx, self._space, install.bundle_id)
         return parent is not None and parent.kind == "bundle"
 
-    def _check_enough(self, need: Need, settled: Stage, recipe: Recipe) -> None:
+    def _check_enough(self, need: RecipeRequirement, settled: InstallStage, recipe: Recipe) -> None:
         if settled.there is not None:
             if settled.there.semver < need.lowest:
                 self._lack(need, recipe, "dependency_too_old", *_upgrade_first(need, settled.there))
@@ -246,16 +248,18 @@ class Planner:
             says = f"{recipe.slug!r} needs {need.slug!r} {need.lowest} or newer."
             self._lack(need, recipe, "dependency_too_old", says, None)
 
-    def _lack(self, need: Need, recipe: Recipe, code: str, says: str, way_out: str | None) -> None:
-        self.plan.lacks.append(Lack(need, recipe.slug, code, says, way_out))
+    def _lack(
+        self, need: RecipeRequirement, recipe: Recipe, code: str, says: str, way_out: str | None
+    ) -> None:
+        self.plan.lacks.append(UnmetRequirement(need, recipe.slug, code, says, way_out))
 
 
-def _own(recipe: Recipe) -> dict[str, str]:
+def _index_bundle_members(recipe: Recipe) -> dict[str, str]:
     """The members of a bundle, each with the bundle that brings it."""
-    return {one.slug: recipe.slug for one in members_of(recipe.package)}
+    return {one.slug: recipe.slug for one in list_bundle_requirements(recipe.package)}
 
 
-def _upgrade_first(need: Need, there: Install) -> tuple[str, str]:
+def _upgrade_first(need: RecipeRequirement, there: RecipeInstall) -> tuple[str, str]:
     says = (
         f"{there.name!r} ({need.slug}) is installed in version {there.version}, and "
         f"{need.lowest} or newer is needed."
@@ -263,15 +267,15 @@ def _upgrade_first(need: Need, there: Install) -> tuple[str, str]:
     return says, f"Upgrade it first: upgrade_recipe with entity_id {there.entity_id}."
 
 
-def _two_of_a_name(need: Need) -> tuple[str, str]:
+def _explain_name_conflict(need: RecipeRequirement) -> tuple[str, str]:
     says = f"Two different recipes called {need.slug!r} are needed here, by different publishers."
     return says, "Install one of those that need it by itself."
 
 
-def _too_deep(path: Sequence[str]) -> Clash:
+def _too_deep_error(path: Sequence[str]) -> Conflict:
     shown = " → ".join(path[:4])
     detail = f"More than {_DEEPEST} recipes in a row need one another: {shown} → …"
-    return Clash(
+    return Conflict(
         detail,
         code="dependency_chain_long",
         findings=[Finding("/slug", detail, "dependency_chain_long")],
@@ -280,10 +284,10 @@ def _too_deep(path: Sequence[str]) -> Clash:
     )
 
 
-def _cycle(chain: Sequence[str]) -> Clash:
+def _dependency_cycle_error(chain: Sequence[str]) -> Conflict:
     shown = " → ".join(chain)
     detail = f"These recipes need each other in a circle: {shown}."
-    return Clash(
+    return Conflict(
         detail,
         code="dependency_cycle",
         findings=[Finding("/slug", detail, "dependency_cycle")],

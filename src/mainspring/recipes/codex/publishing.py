@@ -11,13 +11,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Denied, Finding, Invalid
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Finding, Invalid, PermissionDenied
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.plain_names import name_findings
-from mainspring.recipes.codex.desk import Desk
+from mainspring.recipes.codex.desk import CodexServices
 from mainspring.recipes.codex.installs import hold_codex
-from mainspring.recipes.compiling.bare import is_bare, recipe_of
-from mainspring.recipes.package import Package, Semver, judge_package, read_package, shown_digest
+from mainspring.recipes.compiling.bare import is_bare, wrap_bare_recipe
+from mainspring.recipes.package import (
+    RecipePackage,
+    Semver,
+    format_digest,
+    judge_package,
+    read_package,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
@@ -48,7 +54,7 @@ _ADD_VERSION = """
 """
 
 
-def publish_handler(desk: Desk) -> CapabilityHandler:
+def publish_handler(desk: CodexServices) -> CapabilityHandler:
     async def publish(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space, tx = ctx.actor.workspace_id, ctx.tx
         package = await asyncio.to_thread(_read, given["package"], desk)
@@ -63,7 +69,7 @@ def publish_handler(desk: Desk) -> CapabilityHandler:
             await _check_slug(desk, tx, space, package)
         if row is not None:
             _check_next(package, row)
-        recipe_id = new_id() if row is None else row["id"]
+        recipe_id = generate_id() if row is None else row["id"]
         key = package.public_key
         if row is None:
             await tx.execute(_ADD, space, recipe_id, package.slug, package.kind, shared, key)
@@ -86,27 +92,29 @@ def publish_handler(desk: Desk) -> CapabilityHandler:
             "kind": package.kind,
             "shared": shared,
             "signed": key is not None,
-            "digest": shown_digest(package.digest),
+            "digest": format_digest(package.digest),
         }
 
     return publish
 
 
-def _read(value: Any, desk: Desk) -> Package:
+def _read(value: Any, desk: CodexServices) -> RecipePackage:
     try:
-        package = read_package(recipe_of(value) if is_bare(value) else value, desk.limits)
+        package = read_package(wrap_bare_recipe(value) if is_bare(value) else value, desk.limits)
     except Invalid as wrong:
-        raise _invalid(wrong.findings or [Finding("", wrong.detail, wrong.code)]) from None
+        raise _invalid_package_error(
+            wrong.findings or [Finding("", wrong.detail, wrong.code)]
+        ) from None
     _refuse(name_findings(package.name))
     return package
 
 
 def _refuse(findings: list[Finding]) -> None:
     if findings:
-        raise _invalid(findings)
+        raise _invalid_package_error(findings)
 
 
-def _invalid(findings: Any) -> Invalid:
+def _invalid_package_error(findings: Any) -> Invalid:
     placed = [
         Finding(f"/package{one.pointer}", one.detail, one.code, one.suggestion) for one in findings
     ]
@@ -118,7 +126,9 @@ def _invalid(findings: Any) -> Invalid:
     )
 
 
-async def _check_slug(desk: Desk, tx: Transaction, workspace_id: UUID, package: Package) -> None:
+async def _check_slug(
+    desk: CodexServices, tx: Transaction, workspace_id: UUID, package: RecipePackage
+) -> None:
     whose = None
     if package.slug in await desk.shelf.starters():
         whose = "a starter that came with the house"
@@ -126,7 +136,7 @@ async def _check_slug(desk: Desk, tx: Transaction, workspace_id: UUID, package: 
         whose = "a recipe that somebody else shares"
     if whose is not None:
         detail = f"{package.slug!r} is the slug of {whose}."
-        raise Clash(
+        raise Conflict(
             detail,
             code="slug_taken",
             suggestion="Choose another slug.",
@@ -134,11 +144,11 @@ async def _check_slug(desk: Desk, tx: Transaction, workspace_id: UUID, package: 
         )
 
 
-def _check_next(package: Package, row: Any) -> None:
+def _check_next(package: RecipePackage, row: Any) -> None:
     """What a later version has in common with the ones before."""
     if row["kind"] != package.kind:
         detail = f"{package.slug!r} makes a {row['kind']}, and a later version cannot change that."
-        raise Clash(
+        raise Conflict(
             detail,
             code="kind_changed",
             suggestion="Publish it under another slug.",
@@ -150,7 +160,7 @@ def _check_next(package: Package, row: Any) -> None:
             f"Version {newest} is published, and what is published never changes; "
             f"{package.version} is not newer."
         )
-        raise Clash(
+        raise Conflict(
             detail,
             code="version_not_newer",
             suggestion="Give it a higher version.",
@@ -162,7 +172,7 @@ def _check_next(package: Package, row: Any) -> None:
             if package.public_key is None
             else "Another key has signed the versions before."
         )
-        raise Denied(
+        raise PermissionDenied(
             detail,
             code="other_key",
             suggestion="Sign it with the key of the versions before.",

@@ -12,10 +12,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Expired, Finding, Invalid, Missing
+from mainspring.contracts.errors import Conflict, Expired, Finding, Invalid, NotFound
 from mainspring.recipes.codex import installs
-from mainspring.recipes.codex.desk import Desk, check_brain
-from mainspring.recipes.codex.installs import RECOVERY, Install, hold_codex
+from mainspring.recipes.codex.desk import CodexServices, check_brain
+from mainspring.recipes.codex.installs import RECOVERY, RecipeInstall, hold_codex
 from mainspring.recipes.codex.shelf import check_one_of
 from mainspring.workspace.automations import hold_all, hold_names
 
@@ -28,22 +28,22 @@ DEFAULT_GONE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Back:
+class RestoredInstall:
     """An install that was brought back, and what is told of it."""
 
-    install: Install
+    install: RecipeInstall
     told: dict[str, Any]
 
 
-def uninstall_handler(desk: Desk) -> CapabilityHandler:
+def uninstall_handler(desk: CodexServices) -> CapabilityHandler:
     async def uninstall(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         check_one_of(given, "entity_id", "slug")
         check_brain(ctx, given)
         space, tx = ctx.actor.workspace_id, ctx.tx
         await hold_codex(tx, space)
-        asked = await _asked(ctx, given)
-        leaving = await _with_the_rest(ctx, asked, given.get("cascade"))
-        needing = await _still_needing(ctx, leaving)
+        asked = await _resolve_requested(ctx, given)
+        leaving = await _add_members(ctx, asked, given.get("cascade"))
+        needing = await _list_remaining_dependents(ctx, leaving)
         at = ctx.clock.now()
         if not given.get("dry_run", False):
             await _take_away(desk, ctx, leaving, at)
@@ -68,7 +68,7 @@ def uninstall_handler(desk: Desk) -> CapabilityHandler:
 
 
 async def _take_away(
-    desk: Desk, ctx: CallContext, leaving: Sequence[Install], at: datetime
+    desk: CodexServices, ctx: CallContext, leaving: Sequence[RecipeInstall], at: datetime
 ) -> None:
     await hold_automations(ctx, leaving)
     for one in leaving:
@@ -82,17 +82,17 @@ def list_gone_handler() -> CapabilityHandler:
         check_brain(ctx, given)
         most = int(given.get("limit", DEFAULT_GONE))
         since = ctx.clock.now() - RECOVERY
-        found = await installs.gone(ctx.tx, ctx.actor.workspace_id, since, most)
-        return {"uninstalled": [_gone(one) for one in found]}
+        found = await installs.list_removed_installs(ctx.tx, ctx.actor.workspace_id, since, most)
+        return {"uninstalled": [_describe_removed(one) for one in found]}
 
     return listed
 
 
-def recover_handler(desk: Desk) -> CapabilityHandler:
+def recover_handler(desk: CodexServices) -> CapabilityHandler:
     async def recover(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space, tx = ctx.actor.workspace_id, ctx.tx
         await hold_codex(tx, space)
-        install = await installs.of_entity(tx, space, UUID(given["entity_id"]))
+        install = await installs.load_install_by_entity(tx, space, UUID(given["entity_id"]))
         _check_recoverable(ctx, install)
         back = await bring_back(desk, ctx, install)
         return {**back[-1].told, "recovered": [one.told for one in back[:-1]]}
@@ -100,14 +100,18 @@ def recover_handler(desk: Desk) -> CapabilityHandler:
     return recover
 
 
-async def bring_back(desk: Desk, ctx: CallContext, install: Install) -> list[Back]:
+async def bring_back(
+    desk: CodexServices, ctx: CallContext, install: RecipeInstall
+) -> list[RestoredInstall]:
     """An install and what it was made with, itself the last."""
-    whole = await _gone_with(ctx, install)
+    whole = await _list_removed_with(ctx, install)
     await hold_automations(ctx, whole)
     return [await _bring_one(desk, ctx, one) for one in whole]
 
 
-async def _bring_one(desk: Desk, ctx: CallContext, install: Install) -> Back:
+async def _bring_one(
+    desk: CodexServices, ctx: CallContext, install: RecipeInstall
+) -> RestoredInstall:
     until = install.recoverable_until
     assert until is not None
     name, more = install.name, dict[str, Any]()
@@ -116,13 +120,13 @@ async def _bring_one(desk: Desk, ctx: CallContext, install: Install) -> Back:
         name, more = made.name, dict(made.told)
     await installs.mark_back(ctx.tx, ctx.actor.workspace_id, install.id, name)
     back = replace(install, uninstalled_at=None, name=name)
-    return Back(back, {**back.told(), "recoverable_until": until.isoformat(), **more})
+    return RestoredInstall(back, {**back.told(), "recoverable_until": until.isoformat(), **more})
 
 
-async def _gone_with(ctx: CallContext, install: Install) -> list[Install]:
+async def _list_removed_with(ctx: CallContext, install: RecipeInstall) -> list[RecipeInstall]:
     """What else was taken away that this one was made with or brought along, before it."""
     space, tx, since = ctx.actor.workspace_id, ctx.tx, ctx.clock.now() - RECOVERY
-    found: dict[UUID, Install] = {}
+    found: dict[UUID, RecipeInstall] = {}
     seen: set[UUID] = set()
     # Each is met twice: first to look below it, then, with all of that found, itself.
     waiting = [(install, False)]
@@ -134,11 +138,11 @@ async def _gone_with(ctx: CallContext, install: Install) -> list[Install]:
         if one.id in seen or one.uninstalled_at is None or one.uninstalled_at <= since:
             continue
         seen.add(one.id)
-        below = [await installs.by_id(tx, space, UUID(i)) for i in one.dependencies.values()]
+        below = [await installs.load_install(tx, space, UUID(i)) for i in one.dependencies.values()]
         if one.kind == "bundle":
             below += [
                 member
-                for member in await installs.members_of(tx, space, one.id)
+                for member in await installs.list_bundle_members(tx, space, one.id)
                 if member.uninstalled_at == one.uninstalled_at
             ]
         waiting.append((one, True))
@@ -146,11 +150,11 @@ async def _gone_with(ctx: CallContext, install: Install) -> list[Install]:
     return list(found.values())
 
 
-async def _asked(ctx: CallContext, given: Mapping[str, Any]) -> list[Install]:
+async def _resolve_requested(ctx: CallContext, given: Mapping[str, Any]) -> list[RecipeInstall]:
     """The installs that are meant, by the thing or by the slug of their recipe."""
     space, tx = ctx.actor.workspace_id, ctx.tx
     if "entity_id" in given:
-        install = await installs.of_entity(tx, space, UUID(given["entity_id"]))
+        install = await installs.load_install_by_entity(tx, space, UUID(given["entity_id"]))
         installs.check_live(install)
         return [install]
     if "brain_id" not in given:
@@ -158,11 +162,11 @@ async def _asked(ctx: CallContext, given: Mapping[str, Any]) -> list[Install]:
         raise Invalid(
             detail, code="brain_needed", findings=[Finding("/brain_id", detail, "required")]
         )
-    found = await installs.of_slug(tx, space, given["slug"])
+    found = await installs.list_installs_by_slug(tx, space, given["slug"])
     here = [one for one in found if one.uninstalled_at is None]
     if not here:
         detail = f"Nothing of {given['slug'][:64]!r} is installed here."
-        raise Missing(
+        raise NotFound(
             detail,
             code="no_install",
             suggestion="list_installs shows what is installed.",
@@ -171,9 +175,9 @@ async def _asked(ctx: CallContext, given: Mapping[str, Any]) -> list[Install]:
     return here
 
 
-async def _with_the_rest(
-    ctx: CallContext, asked: Sequence[Install], cascade: bool | None
-) -> list[Install]:
+async def _add_members(
+    ctx: CallContext, asked: Sequence[RecipeInstall], cascade: bool | None
+) -> list[RecipeInstall]:
     """What leaves: what was asked for, and what it brought along where that is wanted.
 
     What else here was made with stays, whoever brought it.
@@ -184,27 +188,29 @@ async def _with_the_rest(
     while waiting:
         one = waiting.pop(0)
         whole = one.kind == "bundle" if cascade is None else cascade
-        for part in await installs.members_of(tx, space, one.id) if whole else ():
+        for part in await installs.list_bundle_members(tx, space, one.id) if whole else ():
             if part.uninstalled_at is not None or part.id in leaving:
                 continue
-            users = await installs.users_of(tx, space, part.id)
+            users = await installs.list_dependents(tx, space, part.id)
             if one.kind == "bundle" or all(user.id in leaving for user in users):
                 leaving[part.id] = part
                 waiting.append(part)
     return list(leaving.values())
 
 
-async def _still_needing(ctx: CallContext, leaving: Sequence[Install]) -> list[Install]:
+async def _list_remaining_dependents(
+    ctx: CallContext, leaving: Sequence[RecipeInstall]
+) -> list[RecipeInstall]:
     """What stays, and was made with something that leaves."""
-    found: dict[UUID, Install] = {}
+    found: dict[UUID, RecipeInstall] = {}
     for one in leaving:
-        for user in await installs.users_of(ctx.tx, ctx.actor.workspace_id, one.id):
+        for user in await installs.list_dependents(ctx.tx, ctx.actor.workspace_id, one.id):
             found[user.id] = user
     gone = {one.id for one in leaving}
     return [one for one in found.values() if one.id not in gone]
 
 
-async def hold_automations(ctx: CallContext, several: Iterable[Install]) -> None:
+async def hold_automations(ctx: CallContext, several: Iterable[RecipeInstall]) -> None:
     """Automations are held in one order before the first of several is changed."""
     ids = [one.entity_id for one in several if one.entity_kind == "automation"]
     if ids:
@@ -212,10 +218,10 @@ async def hold_automations(ctx: CallContext, several: Iterable[Install]) -> None
         await hold_all(ctx.tx, ctx.actor.workspace_id, ids)
 
 
-def _check_recoverable(ctx: CallContext, install: Install) -> None:
+def _check_recoverable(ctx: CallContext, install: RecipeInstall) -> None:
     until = install.recoverable_until
     if until is None:
-        raise Clash(
+        raise Conflict(
             f"{install.name!r} is installed; there is nothing to recover.", code="not_uninstalled"
         )
     if until <= ctx.clock.now():
@@ -227,7 +233,7 @@ def _check_recoverable(ctx: CallContext, install: Install) -> None:
         )
 
 
-def _gone(install: Install) -> dict[str, Any]:
+def _describe_removed(install: RecipeInstall) -> dict[str, Any]:
     assert install.uninstalled_at is not None
     until = install.uninstalled_at + RECOVERY
     return {

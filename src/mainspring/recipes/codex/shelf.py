@@ -14,17 +14,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
-from mainspring.contracts.errors import Finding, Invalid, Missing, Problem
-from mainspring.definition.words import nearest
+from mainspring.contracts.errors import Finding, Invalid, NotFound, Problem
+from mainspring.definition.words import find_nearest
 from mainspring.recipes.codex.starters import Starter, Starters, read_starters
-from mainspring.recipes.package.contents import Package
+from mainspring.recipes.package.contents import RecipePackage
 from mainspring.recipes.package.reading import read_package
 from mainspring.recipes.package.semver import Semver
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-Origin = Literal["workspace", "starter", "shared"]
+RecipeOrigin = Literal["workspace", "starter", "shared"]
 
 _MOST: Final = 2_000
 _NEWEST = """
@@ -53,8 +53,8 @@ class Recipe:
     """A recipe on the shelf, with its newest version."""
 
     id: UUID
-    origin: Origin
-    package: Package
+    origin: RecipeOrigin
+    package: RecipePackage
     # Every version, the newest first.
     versions: tuple[str, ...]
     created_at: datetime
@@ -83,7 +83,7 @@ class Recipe:
         return self.package.document
 
 
-class Shelf:
+class RecipeCatalog:
     """What there is to install; the starters are read when somebody first looks."""
 
     def __init__(self, starters: Starters | None = None) -> None:
@@ -91,7 +91,7 @@ class Shelf:
         # A version never changes, so what was read once is known by the recipe and the version.
         # A digest would not do: the same recipe of somebody else may be signed by another key.
         # None: it is of a format that is not read here any more.
-        self._read: dict[tuple[UUID, str], Package | None] = {}
+        self._read: dict[tuple[UUID, str], RecipePackage | None] = {}
 
     async def starters(self) -> Mapping[str, Starter]:
         if self._starters is None:
@@ -104,7 +104,7 @@ class Shelf:
             return self._published(rows[0])
         starter = (await self.starters()).get(slug)
         if starter is not None:
-            return _from_house(starter)
+            return _build_starter_recipe(starter)
         return self._published(rows[0]) if rows else None
 
     async def needed(
@@ -118,13 +118,13 @@ class Shelf:
         if recipe.origin != "workspace":
             starter = (await self.starters()).get(slug)
             if starter is not None:
-                return _from_house(starter)
+                return _build_starter_recipe(starter)
         return await self.by_slug(tx, workspace_id, slug)
 
     async def by_id(self, tx: Transaction, workspace_id: UUID, recipe_id: UUID) -> Recipe | None:
         for starter in (await self.starters()).values():
             if starter.id == recipe_id:
-                return _from_house(starter)
+                return _build_starter_recipe(starter)
         rows = await self._rows(tx, _BY_ID, workspace_id, recipe_id)
         return self._published(rows[0]) if rows else None
 
@@ -133,7 +133,7 @@ class Shelf:
         rows = await self._rows(tx, _ALL, workspace_id)
         found = {row["slug"]: self._published(row) for row in rows if row["own"]}
         for slug, starter in (await self.starters()).items():
-            found.setdefault(slug, _from_house(starter))
+            found.setdefault(slug, _build_starter_recipe(starter))
         for row in rows:
             if row["slug"] not in found:
                 found[row["slug"]] = self._published(row)
@@ -155,18 +155,18 @@ class Shelf:
         rows = await tx.fetch(query, *values)
         if len(self._read) > _MOST:
             self._read.clear()
-        new = [row for row in rows if _newest(row) not in self._read]
-        wanted = [(row["workspace_id"], *_newest(row)) for row in new]
+        new = [row for row in rows if _get_newest(row) not in self._read]
+        wanted = [(row["workspace_id"], *_get_newest(row)) for row in new]
         columns = [list(column) for column in zip(*wanted, strict=True)]
         for row in await tx.fetch(_PACKAGES, *columns) if new else ():
             key = (row["recipe_id"], row["version"])
-            self._read[key] = await asyncio.to_thread(_package, row["package"])
-        return [row for row in rows if self._read.get(_newest(row)) is not None]
+            self._read[key] = await asyncio.to_thread(_read_package_or_none, row["package"])
+        return [row for row in rows if self._read.get(_get_newest(row)) is not None]
 
     def _published(self, row: Any) -> Recipe:
-        package = self._read[_newest(row)]
+        package = self._read[_get_newest(row)]
         assert package is not None
-        origin: Origin = "workspace" if row["own"] else "shared"
+        origin: RecipeOrigin = "workspace" if row["own"] else "shared"
         versions = tuple(row["versions"])
         return Recipe(
             row["id"],
@@ -180,16 +180,16 @@ class Shelf:
 
     async def _unknown(
         self, tx: Transaction, workspace_id: UUID, given: Mapping[str, Any]
-    ) -> Missing:
+    ) -> NotFound:
         if "id" in given:
             detail, hint, at = "There is no recipe with this id.", None, "/id"
         else:
             detail, at = f"There is no recipe called {given['slug'][:64]!r}.", "/slug"
             known = [one.slug for one in await self.all(tx, workspace_id)]
-            close = nearest(given["slug"], known)
+            close = find_nearest(given["slug"], known)
             hint = None if close is None else f"Did you mean {close!r}?"
         hint = hint or "list_starter_recipes shows what there is."
-        return Missing(
+        return NotFound(
             detail,
             code="no_recipe",
             suggestion=hint,
@@ -197,11 +197,11 @@ class Shelf:
         )
 
 
-def _newest(row: Any) -> tuple[UUID, str]:
+def _get_newest(row: Any) -> tuple[UUID, str]:
     return row["id"], row["versions"][0]
 
 
-def _package(document: Any) -> Package | None:
+def _read_package_or_none(document: Any) -> RecipePackage | None:
     try:
         return read_package(document)
     except Problem:
@@ -221,6 +221,6 @@ def check_one_of(given: Mapping[str, Any], *names: str) -> None:
         )
 
 
-def _from_house(starter: Starter) -> Recipe:
+def _build_starter_recipe(starter: Starter) -> Recipe:
     versions = tuple(str(one.version) for one in starter.packages)
     return Recipe(starter.id, "starter", starter.packages[0], versions, starter.at, starter.at)

@@ -16,16 +16,16 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.authority import additions, authority_of
-from mainspring.recipes.codex.needs import needs_of
-from mainspring.recipes.package import Package
-from mainspring.recipes.package.judging import compiled_definition
-from mainspring.recipes.package.references import SETTINGS, references
-from mainspring.recipes.package.standing_in import stand_in_filled, stand_ins
+from mainspring.definition.authority import find_additions, read_authority
+from mainspring.recipes.codex.needs import list_requirements
+from mainspring.recipes.package import RecipePackage
+from mainspring.recipes.package.judging import compile_definition
+from mainspring.recipes.package.references import SETTINGS, find_references
+from mainspring.recipes.package.standing_in import build_stand_ins, fill_with_stand_ins
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.recipes.codex.shelf import Recipe, Shelf
+    from mainspring.recipes.codex.shelf import Recipe, RecipeCatalog
 
 _REFERENCE: Final = re.compile(r"\{\{-?\s*install\.([a-z0-9_]{1,64})\.([a-z0-9_]{1,64})\s*-?\}\}")
 # A stand-in of fewer letters could be a part of any word.
@@ -36,76 +36,76 @@ _STARTS: Final = re.compile(r"/triggers?/")
 
 
 async def may_of(
-    shelf: Shelf, tx: Transaction, workspace_id: UUID, recipe: Recipe, limits: Limits
+    shelf: RecipeCatalog, tx: Transaction, workspace_id: UUID, recipe: Recipe, limits: Limits
 ) -> list[str]:
     """Its own sentences, and then those of everything that it needs, with their names."""
-    said = await asyncio.to_thread(sentences, recipe.package, limits)
+    said = await asyncio.to_thread(describe_authority, recipe.package, limits)
     seen, waiting = {recipe.id}, [recipe]
     while waiting and len(seen) <= _MOST:
         above = waiting.pop(0)
-        for need in needs_of(above.package):
+        for need in list_requirements(above.package):
             found = await shelf.needed(tx, workspace_id, above, need.slug)
             if found is None or found.id in seen:
                 continue
             seen.add(found.id)
-            more = await asyncio.to_thread(sentences, found.package, limits)
+            more = await asyncio.to_thread(describe_authority, found.package, limits)
             said += [f"{found.package.name}: {one}" for one in more]
             waiting.append(found)
     return said
 
 
-def sentences(package: Package, limits: Limits) -> list[str]:
+def describe_authority(package: RecipePackage, limits: Limits) -> list[str]:
     """What this recipe alone may do; a board, a workflow and a bundle do nothing."""
     if package.kind not in ("automation", "integration"):
         return []
-    filled = stand_in_filled(package.document)
+    filled = fill_with_stand_ins(package.document)
     try:
-        document = compiled_definition(package, filled["template"])
+        document = compile_definition(package, filled["template"])
     except Invalid:
         return []
     # They were held against the template when it was published, and still have their references.
-    grants = [replace(one, params=_spelt(one.params)) for one in package.grants]
-    found = additions(None, authority_of(document, grants, limits))
-    names = _stand_in_names(package)
-    return [_named(one.says, names) for one in found] + _decided(package)
+    grants = [replace(one, params=_replace_references(one.params)) for one in package.grants]
+    found = find_additions(None, read_authority(document, grants, limits))
+    names = _map_stand_in_names(package)
+    return [_replace_stand_ins(one.says, names) for one in found] + _list_schedule_settings(package)
 
 
-def _spelt(value: Any) -> Any:
+def _replace_references(value: Any) -> Any:
     if isinstance(value, str):
-        return _REFERENCE.sub(lambda found: _word(found[1], found[2]), value)
+        return _REFERENCE.sub(lambda found: _format_reference(found[1], found[2]), value)
     if isinstance(value, Mapping):
-        return {key: _spelt(part) for key, part in value.items()}
+        return {key: _replace_references(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_spelt(part) for part in value]
+        return [_replace_references(part) for part in value]
     return value
 
 
-def _word(of: str, what: str) -> str:
+def _format_reference(of: str, what: str) -> str:
     return f"<{what}>" if of == SETTINGS else f"<{of.replace('_', ' ')} {what}>"
 
 
-def _stand_in_names(package: Package) -> dict[str, str]:
+def _map_stand_in_names(package: RecipePackage) -> dict[str, str]:
     """The word for each value that only stands in."""
-    filling = stand_ins(package.document)
-    found = {one.id: _word(name, "id") for name, one in filling.installs.items()}
+    filling = build_stand_ins(package.document)
+    found = {one.id: _format_reference(name, "id") for name, one in filling.installs.items()}
     for setting in package.settings:
         value = filling.settings.get(setting.name)
         if isinstance(value, str) and len(value) >= _SHORTEST and not setting.has_default:
-            found[value] = _word(SETTINGS, setting.name)
+            found[value] = _format_reference(SETTINGS, setting.name)
     return found
 
 
-def _named(text: str, names: Mapping[str, str]) -> str:
+def _replace_stand_ins(text: str, names: Mapping[str, str]) -> str:
     for value, word in names.items():
         text = text.replace(value, word)
     return text
 
 
-def _decided(package: Package) -> list[str]:
+def _list_schedule_settings(package: RecipePackage) -> list[str]:
     """Settings by which whoever installs decides when it starts."""
     found = dict.fromkeys(
         one.what
-        for one in references(package.template)
+        for one in find_references(package.template)
         if one.of == SETTINGS and _STARTS.search(one.pointer)
     )
     words = ", ".join(f"<{name}>" for name in found)

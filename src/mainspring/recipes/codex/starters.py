@@ -15,7 +15,7 @@ from typing import Final
 from uuid import UUID, uuid5
 
 from mainspring.contracts.errors import Problem
-from mainspring.recipes.package.contents import Package
+from mainspring.recipes.package.contents import RecipePackage
 from mainspring.recipes.package.places import read_place
 from mainspring.recipes.package.reading import read_package
 
@@ -29,7 +29,7 @@ class Starter:
     """One recipe of the house, the newest version first."""
 
     id: UUID
-    packages: tuple[Package, ...]
+    packages: tuple[RecipePackage, ...]
     # When it came to this machine.
     at: datetime
 
@@ -42,13 +42,13 @@ class Starters:
     unread: tuple[str, ...] = ()
 
 
-def starter_id(slug: str) -> UUID:
+def compute_starter_id(slug: str) -> UUID:
     return uuid5(_NAMESPACE, slug)
 
 
 def read_starters(place: Path = STARTERS) -> Starters:
     """Every starter of a folder."""
-    found: dict[str, list[tuple[Package, datetime]]] = {}
+    found: dict[str, list[tuple[RecipePackage, datetime]]] = {}
     unread: list[str] = []
     folders = sorted(one for one in place.iterdir() if one.is_dir()) if place.is_dir() else []
     for folder in folders:
@@ -64,10 +64,10 @@ def read_starters(place: Path = STARTERS) -> Starters:
             continue
         at = datetime.fromtimestamp((folder / "recipe.json").stat().st_mtime, UTC)
         found.setdefault(package.slug, []).append((package, at))
-    known = {slug: _starter(slug, editions) for slug, editions in found.items()}
+    known = {slug: _build_starter(slug, editions) for slug, editions in found.items()}
     return Starters(known, tuple(unread))
 
 
-def _starter(slug: str, editions: Sequence[tuple[Package, datetime]]) -> Starter:
+def _build_starter(slug: str, editions: Sequence[tuple[RecipePackage, datetime]]) -> Starter:
     ordered = sorted(editions, key=lambda one: one[0].version, reverse=True)
-    return Starter(starter_id(slug), tuple(one for one, _ in ordered), ordered[0][1])
+    return Starter(compute_starter_id(slug), tuple(one for one, _ in ordered), ordered[0][1])

@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.recipes.codex.desk import Desk
-from mainspring.recipes.codex.installs import Install, live
+from mainspring.recipes.codex.desk import CodexServices
+from mainspring.recipes.codex.installs import RecipeInstall, list_live_installs
 from mainspring.recipes.codex.showing import may_of
-from mainspring.recipes.package import shown_digest
+from mainspring.recipes.package import format_digest
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
     from mainspring.contracts.context import CallContext
     from mainspring.recipes.codex.shelf import Recipe
-    from mainspring.recipes.kinds import Made
+    from mainspring.recipes.kinds import RecipeEntity
 
 MOST_RECIPES: Final = 100
 DEFAULT_RECIPES: Final = 50
@@ -37,37 +37,39 @@ _WORD: Final = re.compile(r"\w+")
 _OPERATOR: Final = re.compile(r"""["]|(?:^|\s)-|\bor\b""", re.IGNORECASE)
 
 
-def list_handler(desk: Desk) -> CapabilityHandler:
+def list_handler(desk: CodexServices) -> CapabilityHandler:
     async def listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space, tx = ctx.actor.workspace_id, ctx.tx
-        found = [one for one in await desk.shelf.all(tx, space) if _fits(one, given)]
+        found = [one for one in await desk.shelf.all(tx, space) if _is_match(one, given)]
         if "search" in given:
-            words, text = [_searched(one) for one in found], given["search"]
-            rows = await tx.fetch(_SEARCH, words, text, _beginnings(text))
+            words, text = [_build_search_text(one) for one in found], given["search"]
+            rows = await tx.fetch(_SEARCH, words, text, _build_prefix_query(text))
             found = [found[row["n"] - 1] for row in rows]
-        here = _by_recipe(await live(tx, space, MOST_INSTALLS))
+        here = _group_by_recipe(await list_live_installs(tx, space, MOST_INSTALLS))
         most = int(given.get("limit", DEFAULT_RECIPES))
-        return {"recipes": [_entry(one, here.get(str(one.id), [])) for one in found[:most]]}
+        return {
+            "recipes": [_summarize_entry(one, here.get(str(one.id), [])) for one in found[:most]]
+        }
 
     return listed
 
 
-def get_handler(desk: Desk) -> CapabilityHandler:
+def get_handler(desk: CodexServices) -> CapabilityHandler:
     async def get(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space, tx = ctx.actor.workspace_id, ctx.tx
         recipe = await desk.shelf.find(tx, space, given)
-        here = _by_recipe(await live(tx, space, MOST_INSTALLS))
-        whole = _whole(recipe, here.get(str(recipe.id), []))
+        here = _group_by_recipe(await list_live_installs(tx, space, MOST_INSTALLS))
+        whole = _describe_recipe(recipe, here.get(str(recipe.id), []))
         may = await may_of(desk.shelf, tx, space, recipe, desk.limits)
         return {"recipe": {**whole, "may": may}}
 
     return get
 
 
-def installs_handler(desk: Desk) -> CapabilityHandler:
+def build_installs_handler(desk: CodexServices) -> CapabilityHandler:
     async def listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space, tx = ctx.actor.workspace_id, ctx.tx
-        found = await live(tx, space, int(given.get("limit", DEFAULT_INSTALLS)))
+        found = await list_live_installs(tx, space, int(given.get("limit", DEFAULT_INSTALLS)))
         newest: dict[str, Recipe | None] = {}
         for one in found:
             if str(one.recipe_id) not in newest:
@@ -78,7 +80,7 @@ def installs_handler(desk: Desk) -> CapabilityHandler:
     return listed
 
 
-def briefly(recipe: Recipe) -> dict[str, Any]:
+def summarize_recipe(recipe: Recipe) -> dict[str, Any]:
     """Which recipe, and which version of it."""
     return {
         "id": str(recipe.id),
@@ -89,13 +91,13 @@ def briefly(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def made_told(made: Made, entity_kind: str) -> dict[str, Any]:
+def describe_entity(made: RecipeEntity, entity_kind: str) -> dict[str, Any]:
     """A thing that was made, with what its kind tells of it."""
     return {"kind": entity_kind, "id": str(made.id), "name": made.name, **made.told}
 
 
 def _install(
-    install: Install, recipe: Recipe | None, bundles: Mapping[Any, Install]
+    install: RecipeInstall, recipe: Recipe | None, bundles: Mapping[Any, RecipeInstall]
 ) -> dict[str, Any]:
     bundle = None if install.bundle_id is None else bundles.get(install.bundle_id)
     latest = None if recipe is None else recipe.version
@@ -112,7 +114,7 @@ def _install(
     }
 
 
-def _fits(recipe: Recipe, given: Mapping[str, Any]) -> bool:
+def _is_match(recipe: Recipe, given: Mapping[str, Any]) -> bool:
     package = recipe.package
     return (
         given.get("kind") in (None, package.kind)
@@ -121,7 +123,7 @@ def _fits(recipe: Recipe, given: Mapping[str, Any]) -> bool:
     )
 
 
-def _searched(recipe: Recipe) -> str:
+def _build_search_text(recipe: Recipe) -> str:
     """All by which somebody may look for a recipe."""
     package = recipe.package
     return " ".join(
@@ -129,20 +131,20 @@ def _searched(recipe: Recipe) -> str:
     )
 
 
-def _beginnings(text: str) -> str:
+def _build_prefix_query(text: str) -> str:
     """The search for words that begin so; none where the text says how to search."""
     if _OPERATOR.search(text):
         return ""
     return " & ".join(f"{word}:*" for word in _WORD.findall(text))
 
 
-def _entry(recipe: Recipe, here: Sequence[Install]) -> dict[str, Any]:
+def _summarize_entry(recipe: Recipe, here: Sequence[RecipeInstall]) -> dict[str, Any]:
     package = recipe.package
     return {
-        **briefly(recipe),
+        **summarize_recipe(recipe),
         "category": package.category,
         "tags": list(package.tags),
-        "description_excerpt": _excerpt(package.description),
+        "description_excerpt": _shorten_excerpt(package.description),
         "preview_image_url": recipe.document.get("preview_image_url"),
         "author": package.author or package.publisher,
         "created_at": recipe.created_at.isoformat(),
@@ -153,24 +155,24 @@ def _entry(recipe: Recipe, here: Sequence[Install]) -> dict[str, Any]:
     }
 
 
-def _whole(recipe: Recipe, here: Sequence[Install]) -> dict[str, Any]:
+def _describe_recipe(recipe: Recipe, here: Sequence[RecipeInstall]) -> dict[str, Any]:
     return {
         **recipe.document,
-        **_entry(recipe, here),
-        "digest": shown_digest(recipe.package.digest),
+        **_summarize_entry(recipe, here),
+        "digest": format_digest(recipe.package.digest),
         "signed": recipe.package.public_key is not None,
         "versions": list(recipe.versions),
         "installs": [one.told() for one in here],
     }
 
 
-def _excerpt(text: str) -> str:
+def _shorten_excerpt(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1].rstrip() + "…"
 
 
-def _by_recipe(found: Iterable[Install]) -> dict[str, list[Install]]:
-    made: dict[str, list[Install]] = {}
+def _group_by_recipe(found: Iterable[RecipeInstall]) -> dict[str, list[RecipeInstall]]:
+    made: dict[str, list[RecipeInstall]] = {}
     for one in found:
         made.setdefault(str(one.recipe_id), []).append(one)
     return made

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Finding, Invalid
+from mainspring.contracts.errors import Conflict, Finding, Invalid
 from mainspring.contracts.outcome import Unchanged
-from mainspring.definition.pointers import under
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.words import suggest_nearest
 from mainspring.recipes.codex import installs
-from mainspring.recipes.codex.desk import Desk
-from mainspring.recipes.codex.foreseeing import Outlook, foresee
-from mainspring.recipes.codex.installs import Install, check_kind, check_live, hold_codex
+from mainspring.recipes.codex.desk import CodexServices
+from mainspring.recipes.codex.foreseeing import UpgradePreview, preview_upgrade
+from mainspring.recipes.codex.installs import RecipeInstall, check_kind, check_live, hold_codex
 from mainspring.recipes.codex.rebuilding import rebuild, rebuild_bundle
 from mainspring.recipes.codex.removing import hold_automations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 
-def check_handler(desk: Desk) -> CapabilityHandler:
+def check_handler(desk: CodexServices) -> CapabilityHandler:
     async def check(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        install = await _meant(ctx, given)
-        bundle = await _bundle_of(ctx, install)
-        outlook = await foresee(desk, ctx, install, {}, lenient=True)
+        install = await _load_requested_install(ctx, given)
+        bundle = await _find_bundle(ctx, install)
+        outlook = await preview_upgrade(desk, ctx, install, {}, lenient=True)
         told = outlook.told()
         told["bundle"] = None if bundle is None else bundle.told()
         if install.kind == "bundle":
             members = [
-                (one, await foresee(desk, ctx, one, {}, lenient=True))
-                for one in await _members(ctx, install)
+                (one, await preview_upgrade(desk, ctx, one, {}, lenient=True))
+                for one in await _list_present_members(ctx, install)
             ]
             told["members"] = [{**one.told(), **each.told()} for one, each in members]
             told["has_upgrade"] = outlook.newer or any(each.newer for _, each in members)
@@ -47,20 +47,20 @@ def check_handler(desk: Desk) -> CapabilityHandler:
     return check
 
 
-def upgrade_handler(desk: Desk) -> CapabilityHandler:
+def upgrade_handler(desk: CodexServices) -> CapabilityHandler:
     async def upgrade(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         await hold_codex(ctx.tx, ctx.actor.workspace_id)
-        install = await _meant(ctx, given)
+        install = await _load_requested_install(ctx, given)
         await _check_alone(ctx, install)
         force, settings = bool(given.get("force", False)), given.get("settings", {})
-        members = await _members(ctx, install)
+        members = await _list_present_members(ctx, install)
         await hold_automations(ctx, [install, *members])
-        outlooks = [await foresee(desk, ctx, one, settings) for one in (install, *members)]
+        outlooks = [await preview_upgrade(desk, ctx, one, settings) for one in (install, *members)]
         _check_known(outlooks, settings)
         if not force:
             _check_untouched(outlooks)
             if not any(one.due for one in outlooks):
-                return Unchanged(_same_still(install))
+                return Unchanged(_describe_unchanged(install))
         if install.kind == "bundle":
             return await rebuild_bundle(desk, ctx, outlooks[0], outlooks[1:], settings, force=force)
         _check_on_shelf(outlooks[0])
@@ -69,35 +69,35 @@ def upgrade_handler(desk: Desk) -> CapabilityHandler:
     return upgrade
 
 
-async def _meant(ctx: CallContext, given: Mapping[str, Any]) -> Install:
+async def _load_requested_install(ctx: CallContext, given: Mapping[str, Any]) -> RecipeInstall:
     space = ctx.actor.workspace_id
-    install = await installs.of_entity(ctx.tx, space, UUID(given["entity_id"]))
+    install = await installs.load_install_by_entity(ctx.tx, space, UUID(given["entity_id"]))
     check_kind(install, given["entity_kind"])
     check_live(install)
     return install
 
 
-async def _members(ctx: CallContext, install: Install) -> list[Install]:
+async def _list_present_members(ctx: CallContext, install: RecipeInstall) -> list[RecipeInstall]:
     """The members of a bundle that are still here."""
     if install.kind != "bundle":
         return []
-    found = await installs.members_of(ctx.tx, ctx.actor.workspace_id, install.id)
+    found = await installs.list_bundle_members(ctx.tx, ctx.actor.workspace_id, install.id)
     return [one for one in found if one.uninstalled_at is None and one.kind != "bundle"]
 
 
-async def _bundle_of(ctx: CallContext, install: Install) -> Install | None:
+async def _find_bundle(ctx: CallContext, install: RecipeInstall) -> RecipeInstall | None:
     if install.bundle_id is None:
         return None
-    above = await installs.by_id(ctx.tx, ctx.actor.workspace_id, install.bundle_id)
+    above = await installs.load_install(ctx.tx, ctx.actor.workspace_id, install.bundle_id)
     gone = above is None or above.uninstalled_at is not None or above.kind != "bundle"
     return None if gone else above
 
 
-async def _check_alone(ctx: CallContext, install: Install) -> None:
-    bundle = await _bundle_of(ctx, install)
+async def _check_alone(ctx: CallContext, install: RecipeInstall) -> None:
+    bundle = await _find_bundle(ctx, install)
     if bundle is not None:
         detail = f"{install.name!r} belongs to the bundle {bundle.name!r} and is upgraded with it."
-        raise Clash(
+        raise Conflict(
             detail,
             code="bundled",
             findings=[Finding("/entity_id", detail, "bundled")],
@@ -105,7 +105,7 @@ async def _check_alone(ctx: CallContext, install: Install) -> None:
         )
 
 
-def _check_known(outlooks: list[Outlook], settings: Mapping[str, Any]) -> None:
+def _check_known(outlooks: list[UpgradePreview], settings: Mapping[str, Any]) -> None:
     """A setting that nothing has is refused, so that nobody believes in it."""
     if settings and all(one.recipe is None for one in outlooks):
         _check_on_shelf(outlooks[0])
@@ -116,10 +116,10 @@ def _check_known(outlooks: list[Outlook], settings: Mapping[str, Any]) -> None:
     known = {setting.name for package in packages for setting in package.settings}
     wrong = [
         Finding(
-            under("/settings", name),
+            join_pointer("/settings", name),
             f"There is no setting {name[:64]!r}.",
             "unknown_setting",
-            did_you_mean(name, known),
+            suggest_nearest(name, known),
         )
         for name in settings
         if name not in known
@@ -133,7 +133,7 @@ def _check_known(outlooks: list[Outlook], settings: Mapping[str, Any]) -> None:
         )
 
 
-def _check_untouched(outlooks: list[Outlook]) -> None:
+def _check_untouched(outlooks: list[UpgradePreview]) -> None:
     """What people here changed is not thrown away by itself."""
     touched = [(one.install, change) for one in outlooks for change in one.conflicts if one.due]
     if not touched:
@@ -148,7 +148,7 @@ def _check_untouched(outlooks: list[Outlook]) -> None:
     ]
     places = ", ".join(change.place for _, change in touched[:5])
     more = f" and {len(touched) - 5} more" if len(touched) > 5 else ""
-    raise Clash(
+    raise Conflict(
         f"People here changed what the upgrade would replace: {places}{more}.",
         code="user_changes",
         findings=findings,
@@ -156,16 +156,16 @@ def _check_untouched(outlooks: list[Outlook]) -> None:
     )
 
 
-def _check_on_shelf(outlook: Outlook) -> None:
+def _check_on_shelf(outlook: UpgradePreview) -> None:
     if outlook.recipe is None:
-        raise Clash(
+        raise Conflict(
             f"The recipe {outlook.install.slug!r} is not on the shelf any more.",
             code="no_recipe",
             suggestion="What is installed stays as it is.",
         )
 
 
-def _same_still(install: Install) -> dict[str, Any]:
+def _describe_unchanged(install: RecipeInstall) -> dict[str, Any]:
     return {
         "entity_id": str(install.entity_id),
         "entity_kind": install.entity_kind,

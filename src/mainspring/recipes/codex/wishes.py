@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.definition.pointers import under
-from mainspring.definition.words import did_you_mean
-from mainspring.recipes.codex.needs import Stage
-from mainspring.recipes.package import Package, setting_finding
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.words import suggest_nearest
+from mainspring.recipes.codex.needs import InstallStage
+from mainspring.recipes.package import RecipePackage, validate_setting
 
 # Which kind of thing each wish is about; None: whatever the recipe itself makes.
 ABOUT: Final[Mapping[str, str | None]] = {
@@ -28,8 +28,8 @@ BOARD_WISHES: Final = ("board_name", "board_description")
 _AT: Final = "/overrides"
 
 
-def share_out(
-    stages: Sequence[Stage], target: str, overrides: Mapping[str, Any]
+def distribute_overrides(
+    stages: Sequence[InstallStage], target: str, overrides: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """The wishes of each recipe that is made now, by its slug."""
     shared: dict[str, dict[str, Any]] = {one.slug: {} for one in stages}
@@ -37,7 +37,7 @@ def share_out(
     for wish, kind in ABOUT.items():
         if wish not in overrides:
             continue
-        slugs = [target] if kind is None else _meant(stages, target, kind)
+        slugs = [target] if kind is None else _select_by_kind(stages, target, kind)
         if len(slugs) == 1:
             shared[slugs[0]][wish] = overrides[wish]
             continue
@@ -46,8 +46,8 @@ def share_out(
             if not slugs
             else f"Several are made here: {', '.join(slugs)}. Install the one you mean by itself."
         )
-        findings.append(Finding(under(_AT, wish), detail, "override_unused"))
-    findings += _settings(stages, overrides.get("settings", {}), shared)
+        findings.append(Finding(join_pointer(_AT, wish), detail, "override_unused"))
+    findings += _find_unknown_settings(stages, overrides.get("settings", {}), shared)
     if findings:
         raise Invalid(
             f"It cannot be installed like this: {findings[0].detail}",
@@ -58,37 +58,37 @@ def share_out(
     return shared
 
 
-def _meant(stages: Sequence[Stage], target: str, kind: str) -> list[str]:
+def _select_by_kind(stages: Sequence[InstallStage], target: str, kind: str) -> list[str]:
     found = [one.slug for one in stages if one.recipe is not None and one.recipe.kind == kind]
     return [target] if target in found else found
 
 
-def _settings(
-    stages: Sequence[Stage], given: Mapping[str, Any], shared: dict[str, dict[str, Any]]
+def _find_unknown_settings(
+    stages: Sequence[InstallStage], given: Mapping[str, Any], shared: dict[str, dict[str, Any]]
 ) -> Iterator[Finding]:
     packages = [one.recipe.package for one in stages if one.recipe is not None]
     known = {setting.name for package in packages for setting in package.settings}
     for name in given:
         if name not in known:
             detail = f"There is no setting {name[:64]!r}."
-            hint = did_you_mean(name, known)
-            yield Finding(under(_AT, "settings", name), detail, "unknown_setting", hint)
+            hint = suggest_nearest(name, known)
+            yield Finding(join_pointer(_AT, "settings", name), detail, "unknown_setting", hint)
     for package in packages:
-        values, wrong = settings_of(package, given)
+        values, wrong = resolve_settings(package, given)
         yield from wrong
         shared[package.slug]["settings"] = values
 
 
-def settings_of(
-    package: Package, given: Mapping[str, Any], at: str = f"{_AT}/settings"
+def resolve_settings(
+    package: RecipePackage, given: Mapping[str, Any], at: str = f"{_AT}/settings"
 ) -> tuple[dict[str, Any], list[Finding]]:
     """The value of each setting, and what is wrong with those that are given or not given."""
     values: dict[str, Any] = {}
     findings: list[Finding] = []
     for setting in package.settings:
-        pointer = under(at, setting.name)
+        pointer = join_pointer(at, setting.name)
         if setting.name in given:
-            wrong = setting_finding(setting.type, given[setting.name], pointer)
+            wrong = validate_setting(setting.type, given[setting.name], pointer)
             if wrong is not None:
                 findings.append(wrong)
             values[setting.name] = given[setting.name]

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.recipes.compiling.declared import declared_document
-from mainspring.recipes.compiling.script import script_document
+from mainspring.recipes.compiling.declared import compile_declarative
+from mainspring.recipes.compiling.script import compile_script
 
-Kind = Literal["automation", "integration"]
+CompilableKind = Literal["automation", "integration"]
 Document = dict[str, Any]
 
 _WAYS: Final = {
@@ -19,7 +19,7 @@ _WAYS: Final = {
 
 
 def compile_automation(
-    kind: Kind, template: Mapping[str, Any], *, name: str, description: str
+    kind: CompilableKind, template: Mapping[str, Any], *, name: str, description: str
 ) -> Document:
     """The definition that a template stands for; ``Invalid`` with pointers into the template.
 
@@ -27,31 +27,33 @@ def compile_automation(
     """
     named = {"name": name, "description": description}
     if "script" in template or (kind == "automation" and "definition" in template):
-        return _alone(kind, template, named)
+        return _compile_single(kind, template, named)
     if kind == "automation":
-        raise _refusal([Finding("", _WAYS[kind], "template_shape")])
-    document, findings = declared_document(template, named)
+        raise _compile_error([Finding("", _WAYS[kind], "template_shape")])
+    document, findings = compile_declarative(template, named)
     if findings:
-        raise _refusal(findings)
+        raise _compile_error(findings)
     return document
 
 
-def _alone(kind: Kind, template: Mapping[str, Any], named: Mapping[str, str]) -> Document:
+def _compile_single(
+    kind: CompilableKind, template: Mapping[str, Any], named: Mapping[str, str]
+) -> Document:
     """The one thing that a template has beside which nothing else can stand."""
     if len(template) != 1:
-        raise _refusal([Finding("", _WAYS[kind], "template_shape")])
+        raise _compile_error([Finding("", _WAYS[kind], "template_shape")])
     ((way, content),) = template.items()
     if not isinstance(content, Mapping):
-        raise _refusal([Finding(f"/{way}", f"A {way} is an object.", "type")])
+        raise _compile_error([Finding(f"/{way}", f"A {way} is an object.", "type")])
     if way == "definition":
         return {**{key: value for key, value in named.items() if value}, **content}
-    document, findings = script_document(content, named)
+    document, findings = compile_script(content, named)
     if findings:
-        raise _refusal(findings)
+        raise _compile_error(findings)
     return document
 
 
-def _refusal(findings: Iterable[Finding]) -> Invalid:
+def _compile_error(findings: Iterable[Finding]) -> Invalid:
     once = list(dict.fromkeys(findings))
     things = "one problem" if len(once) == 1 else f"{len(once)} problems"
     return Invalid(

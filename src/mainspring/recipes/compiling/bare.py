@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mainspring.recipes.compiling.automation import compile_automation
-from mainspring.recipes.compiling.declared import declared_document
+from mainspring.recipes.compiling.declared import compile_declarative
 
 _VERSION: Final = "1.0.0"
 _CATEGORY: Final = "integrations"
 
-Document = dict[str, Any]
+RecipeDocument = dict[str, Any]
 
 
 def is_bare(document: Any) -> bool:
@@ -26,7 +26,7 @@ def is_bare(document: Any) -> bool:
     return "endpoints" in document and others.isdisjoint(document)
 
 
-def definition_of(document: Mapping[str, Any]) -> Document:
+def compile_bare_definition(document: Mapping[str, Any]) -> RecipeDocument:
     """The definition that a bare object means; ``Invalid`` with pointers into the object."""
     return compile_automation(
         "integration",
@@ -36,13 +36,13 @@ def definition_of(document: Mapping[str, Any]) -> Document:
     )
 
 
-def recipe_of(document: Mapping[str, Any]) -> Document:
+def wrap_bare_recipe(document: Mapping[str, Any]) -> RecipeDocument:
     """The recipe that a bare object means.
 
     What is wrong with the object is found when the recipe is read; until then its envelope asks
     for nothing.
     """
-    compiled, _ = declared_document(document, {})
+    compiled, _ = compile_declarative(document, {})
     grants = compiled.get("grants", [])
     hosts = sorted({host for grant in grants for host in grant["params"]["hosts"]})
     name = document.get("name") or document.get("slug") or "Integration"

@@ -17,37 +17,37 @@ from mainspring.definition.cron import parse_cron
 from mainspring.definition.hosts import grant_entry
 from mainspring.definition.json_schema import compile_schema
 from mainspring.gate.ingestion.declared import INGEST
-from mainspring.gate.ingestion.declared_rules import endpoint_findings, mapped_findings
+from mainspring.gate.ingestion.declared_rules import validate_endpoint, validate_mapping
 from mainspring.recipes.compiling.declared_schema import DECLARED
-from mainspring.recipes.compiling.declared_secrets import secret_findings
+from mainspring.recipes.compiling.declared_secrets import find_secret_problems
 
 # What of an endpoint becomes the config of its step.
 _REQUEST: Final = ("url", "headers", "query", "json", "paging", "conditional", "cursor")
 _OUTSIDE: Final = re.compile(r"[^a-z0-9]+")
 
 Document = dict[str, Any]
-Template = Mapping[str, Any]
+IntegrationTemplate = Mapping[str, Any]
 
 
-def declared_document(
-    template: Template, named: Mapping[str, str]
+def compile_declarative(
+    template: IntegrationTemplate, named: Mapping[str, str]
 ) -> tuple[Document, list[Finding]]:
     """The definition of a declarative integration, and everything that is wrong with it."""
     findings = compile_schema(DECLARED, Limits()).findings(template)
-    findings = findings or list(_findings(template))
-    return ({}, findings) if findings else (_document(template, named), [])
+    findings = findings or list(_find_problems(template))
+    return ({}, findings) if findings else (_build_document(template, named), [])
 
 
-def _findings(template: Template) -> Iterator[Finding]:
-    yield from _cron_findings(template["trigger"])
+def _find_problems(template: IntegrationTemplate) -> Iterator[Finding]:
+    yield from _find_cron_problems(template["trigger"])
     if "mapping" in template:
-        yield from mapped_findings(template["mapping"])
+        yield from validate_mapping(template["mapping"])
     ops: set[str] = set()
     for place, one in enumerate(template["endpoints"]):
         at = f"/endpoints/{place}"
-        yield from endpoint_findings(one, at)
+        yield from validate_endpoint(one, at)
         if "mapping" in one:
-            yield from mapped_findings(one["mapping"], f"{at}/mapping")
+            yield from validate_mapping(one["mapping"], f"{at}/mapping")
         elif "mapping" not in template:
             detail = "Nothing says how an item of this endpoint becomes a page."
             yield Finding(at, detail, "mapping_missing", "Add mapping to it, or to the whole.")
@@ -55,21 +55,21 @@ def _findings(template: Template) -> Iterator[Finding]:
             detail = f"Two endpoints have the op {one['op']}."
             yield Finding(f"{at}/op", detail, "op_twice", "Give each one of its own.")
         ops.add(one["op"])
-    yield from secret_findings(template)
+    yield from find_secret_problems(template)
 
 
-def _cron_findings(trigger: Template) -> Iterator[Finding]:
+def _find_cron_problems(trigger: IntegrationTemplate) -> Iterator[Finding]:
     try:
         parse_cron(trigger["cron"])
     except Invalid as problem:
         yield Finding("/trigger/cron", problem.detail, problem.code, problem.suggestion)
 
 
-def _document(template: Template, named: Mapping[str, str]) -> Document:
+def _build_document(template: IntegrationTemplate, named: Mapping[str, str]) -> Document:
     words = {key: named.get(key) or template.get(key, "") for key in ("name", "description")}
-    source = template.get("slug") or _slug(words["name"])
+    source = template.get("slug") or _build_slug(words["name"])
     steps = [
-        _step(template, one, source, first=place == 0)
+        _build_step(template, one, source, first=place == 0)
         for place, one in enumerate(template["endpoints"])
     ]
     trigger = template["trigger"]
@@ -80,13 +80,15 @@ def _document(template: Template, named: Mapping[str, str]) -> Document:
         "goal": words["description"] or words["name"] or source,
         "triggers": [{"id": "cron-1", "type": "schedule", "config": config}],
         "plan": steps,
-        "grants": _grants(steps),
+        "grants": _build_grants(steps),
         # Two readings of one endpoint would only ask for the same.
         "execution": {"max_retries": 3, "concurrency": "drop_if_running"},
     }
 
 
-def _step(template: Template, one: Template, source: str, *, first: bool) -> Document:
+def _build_step(
+    template: IntegrationTemplate, one: IntegrationTemplate, source: str, *, first: bool
+) -> Document:
     config: Document = {"source": source, "op": one["op"], "method": one.get("method", "GET")}
     config |= {key: one[key] for key in _REQUEST if key in one}
     config["mapping"] = one.get("mapping") or template["mapping"]
@@ -96,7 +98,7 @@ def _step(template: Template, one: Template, source: str, *, first: bool) -> Doc
     return {"step_id": one["op"], "action": INGEST, "config": config}
 
 
-def _grants(steps: list[Document]) -> list[Document]:
+def _build_grants(steps: list[Document]) -> list[Document]:
     """Exactly these requests; two endpoints of one address share a grant."""
     made: list[Document] = []
     for step in steps:
@@ -108,5 +110,5 @@ def _grants(steps: list[Document]) -> list[Document]:
     return made
 
 
-def _slug(name: str) -> str:
+def _build_slug(name: str) -> str:
     return _OUTSIDE.sub("-", name.lower()).strip("-")[:64].strip("-") or "integration"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mainspring.contracts.object_schema import DIALECT, plain_object
+from mainspring.contracts.object_schema import DIALECT, build_object_part
 from mainspring.gate.ingestion import declared_schema as parts
 
 _TEXT: Final = {"type": "string", "maxLength": 4_000}
@@ -16,7 +16,7 @@ _SECRET: Final = {
     "capital first.",
 }
 _AUTH: Final = {
-    **plain_object(
+    **build_object_part(
         {
             "type": {
                 "enum": ["api_key", "none"],
@@ -31,7 +31,7 @@ _AUTH: Final = {
     "if": {"required": ["type"], "properties": {"type": {"const": "api_key"}}},
     "then": {"required": ["secret_name"]},
 }
-_TRIGGER: Final = plain_object(
+_TRIGGER: Final = build_object_part(
     {
         "kind": {
             "enum": ["cron"],
@@ -44,7 +44,7 @@ _TRIGGER: Final = plain_object(
     ["kind", "cron"],
 )
 _ENDPOINT: Final = {
-    **plain_object(
+    **build_object_part(
         {
             "op": parts.OP,
             "method": parts.METHOD,
@@ -64,7 +64,7 @@ _ENDPOINT: Final = {
 }
 DECLARED: Final[dict[str, Any]] = {
     "$schema": DIALECT,
-    **plain_object(
+    **build_object_part(
         {
             "slug": parts.SOURCE,
             "name": {"type": "string", "minLength": 1, "maxLength": 200},

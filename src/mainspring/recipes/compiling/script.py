@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.object_schema import DIALECT, plain_object
-from mainspring.definition.hosts import listed_site
+from mainspring.contracts.object_schema import DIALECT, build_object_part
+from mainspring.definition.hosts import parse_host_entry
 from mainspring.definition.json_schema import compile_schema
 from mainspring.definition.trigger_kinds import WRITTEN_KINDS, as_entries
 
@@ -25,7 +25,7 @@ _USUAL: Final = {
 _WORD: Final = {"type": "string", "minLength": 1, "maxLength": 200}
 _SCHEMA: Final = {
     "$schema": DIALECT,
-    **plain_object(
+    **build_object_part(
         {
             "source": {"type": "string", "minLength": 1, "maxLength": 200_000},
             "triggers": {
@@ -41,7 +41,7 @@ _SCHEMA: Final = {
             "tool_grants": {
                 "type": "array",
                 "maxItems": 100,
-                "items": plain_object({"tool": _WORD, "params": {"type": "object"}}, ["tool"]),
+                "items": build_object_part({"tool": _WORD, "params": {"type": "object"}}, ["tool"]),
             },
             "http_fetch_hosts": {
                 "type": "array",
@@ -66,12 +66,12 @@ _SCHEMA: Final = {
     },
 }
 
-Document = dict[str, Any]
+DefinitionDocument = dict[str, Any]
 
 
-def script_document(
+def compile_script(
     script: Mapping[str, Any], named: Mapping[str, str]
-) -> tuple[Document, list[Finding]]:
+) -> tuple[DefinitionDocument, list[Finding]]:
     """The definition of a script, and everything that is wrong with it as it is written."""
     findings = compile_schema(_SCHEMA, Limits()).findings(script, AT)
     if findings:
@@ -81,22 +81,22 @@ def script_document(
     findings = [replace(one, pointer=AT + one.pointer) for one in wrong]
     hosts = given.get("http_fetch_hosts") or []
     grants = given.get("tool_grants") or []
-    findings += _wrong_hosts(hosts, grants)
-    document: Document = {
+    findings += _find_host_problems(hosts, grants)
+    document: DefinitionDocument = {
         "schema_version": "1.2",
         **{key: value for key, value in named.items() if value},
         "triggers": triggers,
-        "plan": [_step(given, _with_hosts(grants, hosts))],
-        "execution": _execution(given),
+        "plan": [_build_script_step(given, _add_hosts(grants, hosts))],
+        "execution": _build_execution(given),
     }
     if "intent" in given:
         document["intent"] = given["intent"]
-    document["goal"] = _goal(document)
-    document |= _kept(given, hosts)
+    document["goal"] = _choose_goal(document)
+    document |= _build_metadata(given, hosts)
     return document, findings
 
 
-def _step(given: Mapping[str, Any], grants: Sequence[Any]) -> Document:
+def _build_script_step(given: Mapping[str, Any], grants: Sequence[Any]) -> DefinitionDocument:
     config = {
         "source": given["source"],
         "grants": list(grants),
@@ -105,7 +105,7 @@ def _step(given: Mapping[str, Any], grants: Sequence[Any]) -> Document:
     return {"step_id": "script", "action": "script", "config": config}
 
 
-def _execution(given: Mapping[str, Any]) -> Document:
+def _build_execution(given: Mapping[str, Any]) -> DefinitionDocument:
     made = {
         "max_llm_tokens": given["max_llm_tokens"],
         "model": given["model"],
@@ -116,25 +116,25 @@ def _execution(given: Mapping[str, Any]) -> Document:
     return made | {key: given[key] for key in ("write_policy",) if key in given}
 
 
-def _kept(given: Mapping[str, Any], hosts: Sequence[str]) -> Document:
+def _build_metadata(given: Mapping[str, Any], hosts: Sequence[str]) -> DefinitionDocument:
     """What it writes to, and the hosts that whoever installs it is told of."""
     names = ("dedupe_key_field", "dedupe_target_field", "coexistence_note")
-    writes: Document = {name: given[name] for name in names if name in given}
+    writes: DefinitionDocument = {name: given[name] for name in names if name in given}
     if "writes_to_boards" in given:
         writes["boards"] = sorted({str(board).lower() for board in given["writes_to_boards"]})
-    kept: Document = {"writes": writes} if writes else {}
+    kept: DefinitionDocument = {"writes": writes} if writes else {}
     if hosts:
-        spelt = sorted({str(site) for site in map(listed_site, hosts) if site is not None})
+        spelt = sorted({str(site) for site in map(parse_host_entry, hosts) if site is not None})
         kept["metadata"] = {"acknowledged_http_fetch_hosts": spelt}
     return kept
 
 
-def _goal(document: Mapping[str, Any]) -> str:
+def _choose_goal(document: Mapping[str, Any]) -> str:
     words = (document.get(name) for name in ("description", "intent", "name"))
     return next((str(one) for one in words if isinstance(one, str) and one.strip()), "")
 
 
-def _with_hosts(grants: Sequence[Mapping[str, Any]], hosts: Sequence[str]) -> list[Any]:
+def _add_hosts(grants: Sequence[Mapping[str, Any]], hosts: Sequence[str]) -> list[Any]:
     """The grants, where the one for requests names its hosts."""
     if not hosts:
         return list(grants)
@@ -148,7 +148,7 @@ def _with_hosts(grants: Sequence[Mapping[str, Any]], hosts: Sequence[str]) -> li
     ]
 
 
-def _wrong_hosts(hosts: Sequence[str], grants: Sequence[Mapping[str, Any]]) -> list[Finding]:
+def _find_host_problems(hosts: Sequence[str], grants: Sequence[Mapping[str, Any]]) -> list[Finding]:
     """Hosts that are none, and hosts that the grants have and the list does not."""
     found = [
         Finding(
@@ -158,13 +158,13 @@ def _wrong_hosts(hosts: Sequence[str], grants: Sequence[Mapping[str, Any]]) -> l
             'Write it like "api.example.com".',
         )
         for place, host in enumerate(hosts)
-        if listed_site(host) is None
+        if parse_host_entry(host) is None
     ]
-    listed = {str(site) for site in map(listed_site, hosts)}
+    listed = {str(site) for site in map(parse_host_entry, hosts)}
     for place, one in enumerate(grants):
         named = (one.get("params") or {}).get("hosts") if one["tool"] == _FETCH else None
         for host in named if isinstance(named, list) else ():
-            if str(listed_site(host)) not in listed:
+            if str(parse_host_entry(host)) not in listed:
                 detail = f"The grant reaches {host}, which http_fetch_hosts does not name."
                 pointer = f"{AT}/tool_grants/{place}/params/hosts"
                 found.append(Finding(pointer, detail, "hosts_mismatch"))

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from mainspring.contracts.limits import Limits
-from mainspring.definition.authority import Addition
-from mainspring.definition.validate import Report
-from mainspring.recipes.entities.naming import free_name
-from mainspring.recipes.kinds import EntityKind, Made
+from mainspring.definition.authority import AuthorityAddition
+from mainspring.definition.validate import ValidationReport
+from mainspring.recipes.entities.naming import choose_free_name
+from mainspring.recipes.kinds import EntityKind, RecipeEntity
 from mainspring.triggers.changing import record_overtaken
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import (
-    Saved,
+    SavedAutomation,
     create,
     hold,
     hold_all,
@@ -27,11 +27,11 @@ from mainspring.workspace.automations import (
     update,
 )
 from mainspring.workspace.consents import (
-    Agreed,
-    additions_to,
-    agreed_authority,
+    AgreedAuthority,
     ask_consent,
-    cover,
+    extend_agreement,
+    find_consent_additions,
+    load_agreed_authority,
 )
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.states import archive, restore
@@ -39,7 +39,7 @@ from mainspring.workspace.states import archive, restore
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
-Content = Mapping[str, Any]
+EntityContent = Mapping[str, Any]
 
 _TAKEN = """
     SELECT name FROM automations
@@ -49,55 +49,57 @@ _THERE = "SELECT id FROM automations WHERE workspace_id = $1 AND id = $2"
 _NOBODY = UUID(int=0)
 
 
-class Judge(Protocol):
+class AutomationJudge(Protocol):
     """Whoever judges a definition by the words of its workspace."""
 
     async def judge(
         self, workspace_id: UUID, document: Any, automation_id: UUID | None = None
-    ) -> Report: ...
+    ) -> ValidationReport: ...
 
 
-class AutomationKind:
+class AutomationHandler:
     """How the codex makes, reads, rebuilds and puts away an automation."""
 
     entity_kind: EntityKind = "automation"
 
-    def __init__(self, judge: Judge, limits: Limits) -> None:
+    def __init__(self, judge: AutomationJudge, limits: Limits) -> None:
         self._judge = judge
         self._limits = limits
 
-    async def make(self, ctx: CallContext, content: Content) -> Made:
+    async def make(self, ctx: CallContext, content: EntityContent) -> RecipeEntity:
         """A new automation, paused, with the question whether it may do what it asks for."""
         space, tx = ctx.actor.workspace_id, ctx.tx
         await hold_names(tx, space)
         document = dict(content["definition"])
-        document["name"] = await _free(ctx, str(document["name"]), _NOBODY)
+        document["name"] = await _choose_name(ctx, str(document["name"]), _NOBODY)
         report = await self._judge.judge(space, document)
         saved = await create(tx, space, report.accepted(), report.grants, ctx.actor.id)
-        asked = await _additions(Agreed(None, None), report)
+        asked = await _find_report_additions(AgreedAuthority(None, None), report)
         await ask_consent(
             tx, space, saved.automation_id, saved.version, "install", asked, ctx.actor
         )
         return await self._made(ctx, saved.automation_id, report, asked, saved)
 
-    async def read(self, ctx: CallContext, entity_id: UUID) -> Made | None:
+    async def read(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity | None:
         space, tx = ctx.actor.workspace_id, ctx.tx
         if await tx.fetchrow(_THERE, space, entity_id) is None:
             return None
         found = await read_automation(tx, space, entity_id)
         told = {"automation_id": str(entity_id), "state": found["state"]}
-        return Made(entity_id, found["name"], {"definition": found["definition"]}, told)
+        return RecipeEntity(entity_id, found["name"], {"definition": found["definition"]}, told)
 
-    async def rebuild(self, ctx: CallContext, entity_id: UUID, content: Content) -> Made:
+    async def rebuild(
+        self, ctx: CallContext, entity_id: UUID, content: EntityContent
+    ) -> RecipeEntity:
         """The next version; what it may do beyond what was agreed to waits for a person."""
         space, tx = ctx.actor.workspace_id, ctx.tx
         await hold_names(tx, space)
         await hold_all(tx, space, [entity_id])
-        agreed = await agreed_authority(tx, space, entity_id)
+        agreed = await load_agreed_authority(tx, space, entity_id)
         report = await self._judge.judge(space, content["definition"], entity_id)
         report.accepted()
-        asked = await _additions(agreed, report)
-        before = await schedules.waiting(tx, [(space, entity_id)])
+        asked = await _find_report_additions(agreed, report)
+        before = await schedules.list_waiting_schedules(tx, [(space, entity_id)])
         saved = await update(
             tx,
             space,
@@ -112,21 +114,23 @@ class AutomationKind:
                 tx, space, entity_id, saved.version, "upgrade", asked, ctx.actor, agreed=agreed
             )
         else:
-            await cover(tx, space, entity_id)
+            await extend_agreement(tx, space, entity_id)
         await record_overtaken(tx, before, self._limits)
         return await self._made(ctx, entity_id, report, asked, saved)
 
     async def foresee(
-        self, ctx: CallContext, entity_id: UUID, content: Content
-    ) -> tuple[Addition, ...]:
+        self, ctx: CallContext, entity_id: UUID, content: EntityContent
+    ) -> tuple[AuthorityAddition, ...]:
         """What a person would be asked about a rebuild."""
         space = ctx.actor.workspace_id
         report = await self._judge.judge(space, content["definition"], entity_id)
         report.accepted()
-        return await _additions(await agreed_authority(ctx.tx, space, entity_id), report)
+        return await _find_report_additions(
+            await load_agreed_authority(ctx.tx, space, entity_id), report
+        )
 
     async def normal(
-        self, ctx: CallContext, content: Content, entity_id: UUID | None = None
+        self, ctx: CallContext, content: EntityContent, entity_id: UUID | None = None
     ) -> dict[str, Any]:
         """A content as it would be read back, by which the two are compared."""
         space = ctx.actor.workspace_id
@@ -138,23 +142,23 @@ class AutomationKind:
         space, tx = ctx.actor.workspace_id, ctx.tx
         await hold_names(tx, space)
         await hold_all(tx, space, [entity_id])
-        before = await schedules.waiting(tx, [(space, entity_id)])
+        before = await schedules.list_waiting_schedules(tx, [(space, entity_id)])
         await archive(tx, space, entity_id)
         await record_overtaken(tx, before, self._limits)
 
-    async def bring_back(self, ctx: CallContext, entity_id: UUID) -> Made:
+    async def bring_back(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity:
         """Paused; under a number when its name was given out meanwhile."""
         space, tx = ctx.actor.workspace_id, ctx.tx
         await hold_names(tx, space)
         row = await hold(tx, space, entity_id, archived=True)
-        name = await _free(ctx, row["name"], entity_id)
+        name = await _choose_name(ctx, row["name"], entity_id)
         told: dict[str, Any] = {"automation_id": str(entity_id), "state": "paused"}
         if name != row["name"]:
             told["renamed_from"] = row["name"]
             await self._rename(ctx, entity_id, name)
         await restore(tx, space, entity_id, recovering=True)
         found = await read_automation(tx, space, entity_id)
-        return Made(entity_id, name, {"definition": found["definition"]}, told)
+        return RecipeEntity(entity_id, name, {"definition": found["definition"]}, told)
 
     async def _rename(self, ctx: CallContext, entity_id: UUID, name: str) -> None:
         space = ctx.actor.workspace_id
@@ -171,16 +175,16 @@ class AutomationKind:
             archived=True,
             traits=report.traits,
         )
-        await cover(ctx.tx, space, entity_id)
+        await extend_agreement(ctx.tx, space, entity_id)
 
     async def _made(
         self,
         ctx: CallContext,
         entity_id: UUID,
-        report: Report,
-        asked: tuple[Addition, ...],
-        saved: Saved,
-    ) -> Made:
+        report: ValidationReport,
+        asked: tuple[AuthorityAddition, ...],
+        saved: SavedAutomation,
+    ) -> RecipeEntity:
         found = await read_automation(ctx.tx, ctx.actor.workspace_id, entity_id)
         told: dict[str, Any] = {
             "automation_id": str(entity_id),
@@ -191,14 +195,16 @@ class AutomationKind:
         warnings = [one.as_dict() for one in (*saved.warnings, *report.warnings)]
         if warnings:
             told["warnings"] = warnings
-        return Made(entity_id, found["name"], {"definition": found["definition"]}, told)
+        return RecipeEntity(entity_id, found["name"], {"definition": found["definition"]}, told)
 
 
-async def _additions(agreed: Agreed, report: Report) -> tuple[Addition, ...]:
+async def _find_report_additions(
+    agreed: AgreedAuthority, report: ValidationReport
+) -> tuple[AuthorityAddition, ...]:
     document = report.accepted().as_dict()
-    return await additions_to(agreed, document, report.grants, report.traits)
+    return await find_consent_additions(agreed, document, report.grants, report.traits)
 
 
-async def _free(ctx: CallContext, name: str, own: UUID) -> str:
+async def _choose_name(ctx: CallContext, name: str, own: UUID) -> str:
     rows = await ctx.tx.fetch(_TAKEN, ctx.actor.workspace_id, own, name[:100])
-    return free_name(name, {row["name"] for row in rows})
+    return choose_free_name(name, {row["name"] for row in rows})

@@ -13,23 +13,23 @@ from uuid import UUID
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
-from mainspring.recipes.entities.naming import free_name
-from mainspring.recipes.kinds import EntityKind, Made
+from mainspring.recipes.entities.naming import choose_free_name
+from mainspring.recipes.kinds import EntityKind, RecipeEntity
 from mainspring.workspace.boards.appending import append_handler
-from mainspring.workspace.boards.columns import completed
+from mainspring.workspace.boards.columns import complete_columns
 from mainspring.workspace.boards.datasets import keep_datasets
-from mainspring.workspace.boards.finding import Board, datasets_of, find_board, open_board
+from mainspring.workspace.boards.finding import Board, find_board, list_board_datasets, open_board
 from mainspring.workspace.boards.managing import create_handler, update_handler
-from mainspring.workspace.boards.parts import Part, remove_part, set_part_handler
-from mainspring.workspace.boards.shapes import DATASETS, NAME, thing
+from mainspring.workspace.boards.parts import BoardPart, remove_part, set_part_handler
+from mainspring.workspace.boards.shapes import DATASETS, NAME, object_of
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
     from mainspring.contracts.context import CallContext
 
-Content = Mapping[str, Any]
+EntityContent = Mapping[str, Any]
 
-_PARTS: Final[tuple[Part, ...]] = ("skill", "form")
+_PARTS: Final[tuple[BoardPart, ...]] = ("skill", "form")
 _TAKEN = """
     SELECT name FROM boards
     WHERE workspace_id = $1 AND archived_at IS NULL AND id <> $2 AND starts_with(name, $3)
@@ -41,7 +41,7 @@ _KEPT = """
 _NOBODY: Final = UUID(int=0)
 _SHAPE: Final = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
-    **thing(
+    **object_of(
         {
             "name": NAME,
             "description": {"type": "string", "maxLength": 5_000},
@@ -52,7 +52,7 @@ _SHAPE: Final = {
 }
 
 
-class BoardKind:
+class BoardHandler:
     """How the codex makes, reads, rebuilds and puts away a board."""
 
     entity_kind: EntityKind = "board"
@@ -67,11 +67,11 @@ class BoardKind:
             part: set_part_handler(part, limits) for part in (*_PARTS, "dashboard")
         }
 
-    async def make(self, ctx: CallContext, content: Content) -> Made:
+    async def make(self, ctx: CallContext, content: EntityContent) -> RecipeEntity:
         """A new board with everything that the template says, its first rows included."""
         asked = {key: content[key] for key in ("name", "description", "datasets") if key in content}
         self._check(asked)
-        asked["name"] = await _free(ctx, asked["name"], _NOBODY)
+        asked["name"] = await _choose_name(ctx, asked["name"], _NOBODY)
         made = await self._create(ctx, asked)
         board = await find_board(ctx, {"board_id": made["id"]})
         await self._keep_parts(ctx, board, content)
@@ -82,19 +82,21 @@ class BoardKind:
                 )
         return await self._read(ctx, board)
 
-    async def read(self, ctx: CallContext, entity_id: UUID) -> Made | None:
+    async def read(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity | None:
         row = await ctx.tx.fetchrow(_THERE, ctx.actor.workspace_id, entity_id)
         if row is None:
             return None
         return await self._read(ctx, await find_board(ctx, {"board_id": entity_id}))
 
-    async def rebuild(self, ctx: CallContext, entity_id: UUID, content: Content) -> Made:
+    async def rebuild(
+        self, ctx: CallContext, entity_id: UUID, content: EntityContent
+    ) -> RecipeEntity:
         """Columns, skills, forms and the dashboard as the content says; rows stay."""
         board = await open_board(ctx, {"board_id": entity_id}, hold=True)
         asked = {
             "name": content.get("name", board.name),
             "description": content.get("description", ""),
-            "datasets": [_whole(one) for one in content.get("datasets", [])],
+            "datasets": [_complete_dataset(one) for one in content.get("datasets", [])],
         }
         self._check(asked)
         await self._update(
@@ -114,16 +116,16 @@ class BoardKind:
         if board.archived_at is None:
             await self._update(ctx, {"board_id": str(entity_id), "archived": True})
 
-    async def bring_back(self, ctx: CallContext, entity_id: UUID) -> Made:
+    async def bring_back(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity:
         """The board as it was put away; under a number when its name was given out meanwhile."""
         board = await find_board(ctx, {"board_id": entity_id}, hold=True)
-        name = await _free(ctx, board.name, board.id)
+        name = await _choose_name(ctx, board.name, board.id)
         await self._update(ctx, {"board_id": str(entity_id), "archived": False, "name": name})
         made = await self._read(ctx, await find_board(ctx, {"board_id": entity_id}))
         told = dict(made.told) if name == board.name else {**made.told, "renamed_from": board.name}
-        return Made(made.id, made.name, made.content, told)
+        return RecipeEntity(made.id, made.name, made.content, told)
 
-    def _check(self, asked: Content) -> None:
+    def _check(self, asked: EntityContent) -> None:
         found = self._shape.findings(asked, "/template")
         if found:
             raise Invalid(
@@ -132,12 +134,12 @@ class BoardKind:
                 findings=found,
             )
 
-    async def _keep_parts(self, ctx: CallContext, board: Board, content: Content) -> None:
+    async def _keep_parts(self, ctx: CallContext, board: Board, content: EntityContent) -> None:
         """Parts become what the content says; one that it does not speak of is taken away.
 
         Its versions stay, so a person can bring it back.
         """
-        wanted = _parts(content)
+        wanted = _collect_parts(content)
         rows = await ctx.tx.fetch(_KEPT, ctx.actor.workspace_id, board.id)
         for row in rows:
             if (row["part"], row["name"]) not in wanted:
@@ -146,7 +148,7 @@ class BoardKind:
             named = {"name": name} if name else {}
             await self._put[part](ctx, {"board_id": str(board.id), **named, **value})
 
-    async def _read(self, ctx: CallContext, board: Board) -> Made:
+    async def _read(self, ctx: CallContext, board: Board) -> RecipeEntity:
         rows = await ctx.tx.fetch(_KEPT, ctx.actor.workspace_id, board.id)
         datasets = [
             {
@@ -154,7 +156,7 @@ class BoardKind:
                 "columns": one.columns,
                 "dedupe_key_field": one.dedupe_key_field,
             }
-            for one in await datasets_of(ctx, board)
+            for one in await list_board_datasets(ctx, board)
         ]
         content: dict[str, Any] = {
             "name": board.name,
@@ -168,18 +170,18 @@ class BoardKind:
                 content["dashboard"] = row["content"]["html"]
             else:
                 content[f"{row['part']}s"].append({"name": row["name"], **row["content"]})
-        return Made(board.id, board.name, content, {"board_id": str(board.id)})
+        return RecipeEntity(board.id, board.name, content, {"board_id": str(board.id)})
 
 
 _THERE = "SELECT id FROM boards WHERE workspace_id = $1 AND id = $2"
 
 
-def normal(content: Content) -> dict[str, Any]:
+def normalize_board(content: EntityContent) -> dict[str, Any]:
     """A template as the board would be read back from it, by which the two are compared."""
-    datasets = [_whole(one) for one in content.get("datasets", [])]
+    datasets = [_complete_dataset(one) for one in content.get("datasets", [])]
     if not any(one["name"] == "default" for one in datasets):
-        datasets.insert(0, _whole({"name": "default"}))
-    parts = _parts(content)
+        datasets.insert(0, _complete_dataset({"name": "default"}))
+    parts = _collect_parts(content)
     made: dict[str, Any] = {
         "name": content["name"],
         "description": content.get("description", ""),
@@ -198,18 +200,18 @@ def normal(content: Content) -> dict[str, Any]:
     return made
 
 
-def _whole(dataset: Mapping[str, Any]) -> dict[str, Any]:
+def _complete_dataset(dataset: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": dataset["name"],
-        "columns": completed(dataset.get("columns", [])),
+        "columns": complete_columns(dataset.get("columns", [])),
         "dedupe_key_field": dataset.get("dedupe_key_field"),
     }
 
 
-def _parts(content: Content) -> dict[tuple[Part, str], dict[str, Any]]:
-    found: dict[tuple[Part, str], dict[str, Any]] = {}
+def _collect_parts(content: EntityContent) -> dict[tuple[BoardPart, str], dict[str, Any]]:
+    found: dict[tuple[BoardPart, str], dict[str, Any]] = {}
     for part in _PARTS:
-        for name, value in _named(content.get(f"{part}s") or (), f"/template/{part}s"):
+        for name, value in _index_entries(content.get(f"{part}s") or (), f"/template/{part}s"):
             found[part, name] = value
     dashboard = content.get("dashboard")
     if dashboard:
@@ -218,7 +220,9 @@ def _parts(content: Content) -> dict[tuple[Part, str], dict[str, Any]]:
     return found
 
 
-def _named(entries: Sequence[Mapping[str, Any]], at: str) -> list[tuple[str, dict[str, Any]]]:
+def _index_entries(
+    entries: Sequence[Mapping[str, Any]], at: str
+) -> list[tuple[str, dict[str, Any]]]:
     """Entries by their names, each of which stands once."""
     names = [str(one["name"]) for one in entries]
     for place, name in enumerate(names):
@@ -232,6 +236,6 @@ def _named(entries: Sequence[Mapping[str, Any]], at: str) -> list[tuple[str, dic
     ]
 
 
-async def _free(ctx: CallContext, name: str, own: UUID) -> str:
+async def _choose_name(ctx: CallContext, name: str, own: UUID) -> str:
     rows = await ctx.tx.fetch(_TAKEN, ctx.actor.workspace_id, own, name[:100])
-    return free_name(name, {row["name"] for row in rows})
+    return choose_free_name(name, {row["name"] for row in rows})

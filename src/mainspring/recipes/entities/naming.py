@@ -8,7 +8,7 @@ from typing import Final
 LONGEST_NAME: Final = 200
 
 
-def free_name(name: str, taken: Collection[str]) -> str:
+def choose_free_name(name: str, taken: Collection[str]) -> str:
     """The name itself where nothing else has it."""
     number, found = 1, name[:LONGEST_NAME]
     while found in taken:

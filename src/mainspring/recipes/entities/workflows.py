@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Finding, Invalid, Missing
-from mainspring.definition.authority import additions, authority_of
+from mainspring.contracts.errors import Finding, Invalid, NotFound
+from mainspring.definition.authority import find_additions, read_authority
 from mainspring.definition.json_schema import compile_schema
-from mainspring.definition.validate import Report, validate
-from mainspring.recipes.entities.automations import AutomationKind
-from mainspring.recipes.kinds import EntityKind, Made
+from mainspring.definition.validate import ValidationReport, validate
+from mainspring.recipes.entities.automations import AutomationHandler
+from mainspring.recipes.kinds import EntityKind, RecipeEntity
 from mainspring.workspace.automations import read_grants
-from mainspring.workspace.boards.shapes import asked
+from mainspring.workspace.boards.shapes import schema_with_examples
 from mainspring.workspace.consents import ask_consent
 from mainspring.workspace.workflows import attached, making, roster, switching
 from mainspring.workspace.workflows.keeping import Workflow, find_workflow
@@ -29,13 +29,13 @@ from mainspring.workspace.workflows.templates import TEMPLATES
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
-    from mainspring.workspace.consent_rows import Origin
-    from mainspring.workspace.workflows.attached import Around
+    from mainspring.workspace.consent_rows import ConsentOrigin
+    from mainspring.workspace.workflows.attached import WorkflowDependencies
 
-Content = Mapping[str, Any]
+EntityContent = Mapping[str, Any]
 
 _TAKEN: Final = ("title", "charter", "kpis", "deadlines", "roster")
-_SHAPE: Final = asked({name: FIELDS[name] for name in _TAKEN}, ["title"], [])
+_SHAPE: Final = schema_with_examples({name: FIELDS[name] for name in _TAKEN}, ["title"], [])
 _IN_FORCE = """
     SELECT a.version, v.grants, d.document FROM automations a
     JOIN automation_versions v ON v.workspace_id = a.workspace_id
@@ -46,30 +46,30 @@ _IN_FORCE = """
 
 
 @dataclass(frozen=True, slots=True)
-class _Judging:
+class _WorkflowJudge:
     """Judges what a workflow made by the words of its workspace."""
 
-    house: Around
+    house: WorkflowDependencies
 
     async def judge(
         self, workspace_id: UUID, document: Any, automation_id: UUID | None = None
-    ) -> Report:
+    ) -> ValidationReport:
         del automation_id
         words = await self.house.words.words(workspace_id, document)
         return await asyncio.to_thread(validate, document, words, self.house.limits)
 
 
-class WorkflowKind:
+class WorkflowHandler:
     """How the codex makes, reads, rebuilds and puts away a workflow."""
 
     entity_kind: EntityKind = "workflow"
 
-    def __init__(self, house: Around) -> None:
+    def __init__(self, house: WorkflowDependencies) -> None:
         self._house = house
         self._shape = compile_schema(_SHAPE, house.limits)
-        self._automations = AutomationKind(_Judging(house), house.limits)
+        self._automations = AutomationHandler(_WorkflowJudge(house), house.limits)
 
-    async def make(self, ctx: CallContext, content: Content) -> Made:
+    async def make(self, ctx: CallContext, content: EntityContent) -> RecipeEntity:
         """A draft; it makes a board of its own where its templates need one and none is named."""
         given = self._asked(content)
         board = content.get("board")
@@ -79,19 +79,21 @@ class WorkflowKind:
         workflow_id = await making.make(ctx, self._house, given)
         return await self._settled(ctx, workflow_id, given, "install", frozenset())
 
-    async def read(self, ctx: CallContext, entity_id: UUID) -> Made | None:
+    async def read(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity | None:
         try:
             found = await find_workflow(ctx.tx, ctx.actor.workspace_id, entity_id)
-        except Missing:
+        except NotFound:
             return None
         return await self._made(ctx, found)
 
-    async def rebuild(self, ctx: CallContext, entity_id: UUID, content: Content) -> Made:
+    async def rebuild(
+        self, ctx: CallContext, entity_id: UUID, content: EntityContent
+    ) -> RecipeEntity:
         """Charter, KPIs and deadlines as the content says; what is new waits for a person."""
         given = self._asked(content)
         del given["roster"]
         space = ctx.actor.workspace_id
-        rows = await attached.tied(ctx.tx, space, entity_id)
+        rows = await attached.list_attached(ctx.tx, space, entity_id)
         known = [row["automation_id"] for row in rows]
         own = [str(row["automation_id"]) for row in rows if row["template"] is None]
         given["automation_ids"] = list(dict.fromkeys([*own, *given["automation_ids"]]))
@@ -106,15 +108,15 @@ class WorkflowKind:
         if await self.read(ctx, entity_id) is None:
             return
         await self._switch(ctx, entity_id, "archived")
-        for row in await attached.tied(ctx.tx, ctx.actor.workspace_id, entity_id):
+        for row in await attached.list_attached(ctx.tx, ctx.actor.workspace_id, entity_id):
             if row["template"] is not None and row["state"] != "archived":
                 await self._automations.put_away(ctx, row["automation_id"])
 
-    async def bring_back(self, ctx: CallContext, entity_id: UUID) -> Made:
+    async def bring_back(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity:
         """At rest, with everybody who was on it and all that it made."""
         await self._switch(ctx, entity_id, "paused")
         space = ctx.actor.workspace_id
-        rows = await attached.tied(ctx.tx, space, entity_id)
+        rows = await attached.list_attached(ctx.tx, space, entity_id)
         there = {row["template"] for row in rows if row["state"] != "archived"}
         for row in reversed(rows):
             # Of one that was made again after somebody had archived it, the newest comes back.
@@ -128,10 +130,10 @@ class WorkflowKind:
         await roster.check_may_change(ctx, found)
         await switching.switch(ctx, self._house, found, status)
 
-    def _asked(self, content: Content) -> dict[str, Any]:
+    def _asked(self, content: EntityContent) -> dict[str, Any]:
         """What is to be made, in the words of create_workflow."""
         given = {name: content[name] for name in _TAKEN if name in content}
-        found = [*self._shape.findings(given, "/template"), *_automation_findings(content)]
+        found = [*self._shape.findings(given, "/template"), *_find_automation_problems(content)]
         if found:
             raise Invalid(
                 f"The workflow of this recipe cannot be made: {found[0].detail}",
@@ -139,7 +141,7 @@ class WorkflowKind:
                 findings=found,
             )
         # The values that KPIs have now are nobody's to bring along.
-        given["kpis"] = [_without_current(one) for one in content.get("kpis", [])]
+        given["kpis"] = [_drop_current(one) for one in content.get("kpis", [])]
         given.setdefault("charter", "")
         given.setdefault("deadlines", [])
         given.setdefault("roster", [])
@@ -153,31 +155,31 @@ class WorkflowKind:
         ctx: CallContext,
         workflow_id: UUID,
         given: Mapping[str, Any],
-        origin: Origin,
+        origin: ConsentOrigin,
         known: frozenset[UUID],
-    ) -> Made:
+    ) -> RecipeEntity:
         """What was made along with it waits for a person, and goes with the workflow then."""
         space = ctx.actor.workspace_id
         wanted = [UUID(one) for one in given["automation_ids"]]
         new = [one for one in wanted if one not in known]
         await attached.follow(ctx.tx, space, workflow_id, new)
-        for row in await attached.tied(ctx.tx, space, workflow_id):
+        for row in await attached.list_attached(ctx.tx, space, workflow_id):
             if row["template"] is not None and row["automation_id"] not in known:
                 await self._ask(ctx, row["automation_id"], origin)
         return await self._made(ctx, await find_workflow(ctx.tx, space, workflow_id))
 
-    async def _ask(self, ctx: CallContext, automation_id: UUID, origin: Origin) -> None:
+    async def _ask(self, ctx: CallContext, automation_id: UUID, origin: ConsentOrigin) -> None:
         space = ctx.actor.workspace_id
         row = await ctx.tx.fetchrow(_IN_FORCE, space, automation_id)
         grants = read_grants(row["grants"])
-        after = authority_of(row["document"], grants, self._house.limits)
-        new = additions(None, after)
+        after = read_authority(row["document"], grants, self._house.limits)
+        new = find_additions(None, after)
         await ask_consent(ctx.tx, space, automation_id, row["version"], origin, new, ctx.actor)
 
-    async def _made(self, ctx: CallContext, found: Workflow) -> Made:
-        rows = await attached.tied(ctx.tx, ctx.actor.workspace_id, found.id)
+    async def _made(self, ctx: CallContext, found: Workflow) -> RecipeEntity:
+        rows = await attached.list_attached(ctx.tx, ctx.actor.workspace_id, found.id)
         board = None if found.made_board or found.board_id is None else str(found.board_id)
-        content = normal(
+        content = normalize_workflow(
             {
                 "title": found.title,
                 "charter": found.charter,
@@ -193,27 +195,27 @@ class WorkflowKind:
             "board_id": None if found.board_id is None else str(found.board_id),
             "automation_ids": [str(row["automation_id"]) for row in rows],
         }
-        return Made(found.id, found.title, content, told)
+        return RecipeEntity(found.id, found.title, content, told)
 
 
-def normal(content: Content) -> dict[str, Any]:
+def normalize_workflow(content: EntityContent) -> dict[str, Any]:
     """A template as the workflow would be read back from it, by which the two are compared."""
     board = content.get("board")
     return {
         "title": content["title"],
         "charter": content.get("charter", ""),
-        "kpis": [_without_current(one) for one in content.get("kpis", [])],
+        "kpis": [_drop_current(one) for one in content.get("kpis", [])],
         "deadlines": list(content.get("deadlines", [])),
         "board": None if board is None else str(board),
         "automations": sorted({str(one) for one in content.get("automations", [])}),
     }
 
 
-def _without_current(kpi: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_current(kpi: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in kpi.items() if name != "current"}
 
 
-def _automation_findings(content: Content) -> Sequence[Finding]:
+def _find_automation_problems(content: EntityContent) -> Sequence[Finding]:
     """Whatever is neither a template nor the id of something that is there."""
     known = ", ".join(TEMPLATES)
     named = [("/template/board", content.get("board"))]

@@ -8,40 +8,51 @@ what it says it asks for.
 
 from __future__ import annotations
 
-from mainspring.recipes.package.contents import Dependency, Package, Requires, Setting, Wanted
-from mainspring.recipes.package.digest import digest_of, shown_digest
+from mainspring.recipes.package.contents import (
+    RecipeDependency,
+    RecipeNeed,
+    RecipePackage,
+    RecipeRequirements,
+    RecipeSetting,
+)
+from mainspring.recipes.package.digest import compute_recipe_digest, format_digest
 from mainspring.recipes.package.judging import (
-    compiled_definition,
+    compile_definition,
+    find_faulty_settings,
     judge_filled,
     judge_package,
-    settings_to_blame,
 )
 from mainspring.recipes.package.places import read_archive, read_place
-from mainspring.recipes.package.reading import read_package, setting_finding
-from mainspring.recipes.package.references import Filling, Named, Owner, fill
-from mainspring.recipes.package.schema import recipe_schema
+from mainspring.recipes.package.reading import read_package, validate_setting
+from mainspring.recipes.package.references import (
+    InstalledReference,
+    InstallOwner,
+    ReferenceValues,
+    fill,
+)
+from mainspring.recipes.package.schema import build_recipe_schema
 from mainspring.recipes.package.semver import Semver
 
 __all__ = [
-    "Dependency",
-    "Filling",
-    "Named",
-    "Owner",
-    "Package",
-    "Requires",
+    "InstallOwner",
+    "InstalledReference",
+    "RecipeDependency",
+    "RecipeNeed",
+    "RecipePackage",
+    "RecipeRequirements",
+    "RecipeSetting",
+    "ReferenceValues",
     "Semver",
-    "Setting",
-    "Wanted",
-    "compiled_definition",
-    "digest_of",
+    "build_recipe_schema",
+    "compile_definition",
+    "compute_recipe_digest",
     "fill",
+    "find_faulty_settings",
+    "format_digest",
     "judge_filled",
     "judge_package",
     "read_archive",
     "read_package",
     "read_place",
-    "recipe_schema",
-    "setting_finding",
-    "settings_to_blame",
-    "shown_digest",
+    "validate_setting",
 ]

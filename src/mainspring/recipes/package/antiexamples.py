@@ -9,7 +9,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any, Final
 
-from mainspring.definition.schema.anti_example import ABSENT, AntiExample, changed
+from mainspring.definition.schema.anti_example import ABSENT, AntiExample, change_document
 
 _GOOD: Final[dict[str, Any]] = {
     "format": "mainspring.recipe",
@@ -81,29 +81,39 @@ _PLAN: Final = "/template/definition/plan"
 _GRANTS: Final = "/template/definition/grants"
 
 
-def good_recipe() -> dict[str, Any]:
+def build_good_recipe() -> dict[str, Any]:
     """The recipe that every anti-example is a change of."""
     return deepcopy(_GOOD)
 
 
-def _changed(place: str, value: Any, made: dict[str, Any] | None = None) -> dict[str, Any]:
-    return changed(_GOOD if made is None else made, place, value)
+def _change_good_recipe(
+    place: str, value: Any, made: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    return change_document(_GOOD if made is None else made, place, value)
 
 
-def _shape(reason: str, place: str, value: Any, code: str, pointer: str = "") -> AntiExample:
-    return AntiExample(reason, _changed(place, value), pointer or place, code, schema=True)
+def _build_schema_anti_example(
+    reason: str, place: str, value: Any, code: str, pointer: str = ""
+) -> AntiExample:
+    return AntiExample(
+        reason, _change_good_recipe(place, value), pointer or place, code, schema=True
+    )
 
 
-def _sense(reason: str, place: str, value: Any, code: str, pointer: str = "") -> AntiExample:
-    return AntiExample(reason, _changed(place, value), pointer or place, code, schema=False)
+def _build_semantic_anti_example(
+    reason: str, place: str, value: Any, code: str, pointer: str = ""
+) -> AntiExample:
+    return AntiExample(
+        reason, _change_good_recipe(place, value), pointer or place, code, schema=False
+    )
 
 
-def _of_kind(
+def _build_kind_anti_example(
     reason: str, kind: str, template: Any, code: str, pointer: str, *, schema: bool
 ) -> AntiExample:
     made = {
         key: value
-        for key, value in good_recipe().items()
+        for key, value in build_good_recipe().items()
         if key not in ("grants", "hosts", "requires", "examples", "settings")
     }
     return AntiExample(reason, {**made, "kind": kind, "template": template}, pointer, code, schema)
@@ -111,45 +121,63 @@ def _of_kind(
 
 _ENVELOPE: Final = (
     AntiExample("a recipe is an object", [], "", "type", schema=True),
-    _shape("the format is named", "/format", ABSENT, "required"),
-    _shape("another format", "/format", "other.recipe", "const"),
-    _shape("a version nobody has made", "/format_version", 2, "newer_format"),
-    _shape("a slug is kebab-case", "/slug", "Site Note", "pattern"),
-    _shape("a slug does not lead anywhere", "/slug", "../site", "pattern"),
-    _shape("a slug is short", "/slug", "a" * 65, "max_length"),
-    _shape("a version is three numbers", "/version", "1.0", "pattern"),
-    _shape("a version has no name behind it", "/version", "1.0.0-beta", "pattern"),
-    _shape("a version has no zero before it", "/version", "01.0.0", "pattern"),
-    _shape("five kinds, no more", "/kind", "dashboard", "enum"),
-    _shape("a misspelt key is not ignored", "/grant", [], "additional_properties"),
-    _shape("a name that can be read", "/name", "  ", "pattern"),
-    _shape("it says what it does", "/description", "", "min_length"),
-    _shape("an image comes over https", "/preview_image_url", "http://a.example/x", "pattern"),
-    _shape("an image is no script", "/preview_image_url", "javascript:alert(1)", "pattern"),
-    _shape("a dependency has a slug", "/dependencies/0/slug", ABSENT, "required"),
-    _shape(
+    _build_schema_anti_example("the format is named", "/format", ABSENT, "required"),
+    _build_schema_anti_example("another format", "/format", "other.recipe", "const"),
+    _build_schema_anti_example("a version nobody has made", "/format_version", 2, "newer_format"),
+    _build_schema_anti_example("a slug is kebab-case", "/slug", "Site Note", "pattern"),
+    _build_schema_anti_example("a slug does not lead anywhere", "/slug", "../site", "pattern"),
+    _build_schema_anti_example("a slug is short", "/slug", "a" * 65, "max_length"),
+    _build_schema_anti_example("a version is three numbers", "/version", "1.0", "pattern"),
+    _build_schema_anti_example(
+        "a version has no name behind it", "/version", "1.0.0-beta", "pattern"
+    ),
+    _build_schema_anti_example("a version has no zero before it", "/version", "01.0.0", "pattern"),
+    _build_schema_anti_example("five kinds, no more", "/kind", "dashboard", "enum"),
+    _build_schema_anti_example(
+        "a misspelt key is not ignored", "/grant", [], "additional_properties"
+    ),
+    _build_schema_anti_example("a name that can be read", "/name", "  ", "pattern"),
+    _build_schema_anti_example("it says what it does", "/description", "", "min_length"),
+    _build_schema_anti_example(
+        "an image comes over https", "/preview_image_url", "http://a.example/x", "pattern"
+    ),
+    _build_schema_anti_example(
+        "an image is no script", "/preview_image_url", "javascript:alert(1)", "pattern"
+    ),
+    _build_schema_anti_example(
+        "a dependency has a slug", "/dependencies/0/slug", ABSENT, "required"
+    ),
+    _build_schema_anti_example(
         "a dependency's key is known", "/dependencies/0/version", "1.0.0", "additional_properties"
     ),
-    _shape("a secret is asked for with a reason", "/requires/secrets/0/reason", ABSENT, "required"),
-    _shape(
+    _build_schema_anti_example(
+        "a secret is asked for with a reason", "/requires/secrets/0/reason", ABSENT, "required"
+    ),
+    _build_schema_anti_example(
         "a secret is never brought along",
         "/requires/secrets/0/value",
         "s3cret",
         "additional_properties",
     ),
-    _shape("a grant names a capability", "/grants/0/capability", ABSENT, "required"),
-    _shape("a setting has one of three types", "/settings/0/type", "list", "enum"),
-    _shape("an example says what happens", "/examples/0/says", ABSENT, "required"),
-    _shape("there is a template", "/template", ABSENT, "required"),
-    _shape(
+    _build_schema_anti_example(
+        "a grant names a capability", "/grants/0/capability", ABSENT, "required"
+    ),
+    _build_schema_anti_example(
+        "a setting has one of three types", "/settings/0/type", "list", "enum"
+    ),
+    _build_schema_anti_example(
+        "an example says what happens", "/examples/0/says", ABSENT, "required"
+    ),
+    _build_schema_anti_example("there is a template", "/template", ABSENT, "required"),
+    _build_schema_anti_example(
         "a definition or a script",
         "/template/script",
         {"source": "await main();", "triggers": []},
         "one_of",
         "/template",
     ),
-    _shape("a digest is written one way", "/digest", "md5:abc", "pattern"),
-    _shape(
+    _build_schema_anti_example("a digest is written one way", "/digest", "md5:abc", "pattern"),
+    _build_schema_anti_example(
         "one way to sign",
         "/signature",
         {"algorithm": "rsa", "public_key": "a", "value": "b"},
@@ -159,122 +187,136 @@ _ENVELOPE: Final = (
 )
 
 _MEANING: Final = (
-    _sense("a digest of something else", "/digest", "sha256:" + "0" * 64, "wrong_digest"),
-    _sense("a dependency on itself", "/dependencies/0/slug", "site-note", "depends_on_itself"),
-    _sense(
+    _build_semantic_anti_example(
+        "a digest of something else", "/digest", "sha256:" + "0" * 64, "wrong_digest"
+    ),
+    _build_semantic_anti_example(
+        "a dependency on itself", "/dependencies/0/slug", "site-note", "depends_on_itself"
+    ),
+    _build_semantic_anti_example(
         "one dependency twice",
         "/dependencies/1",
         {"slug": "site-board", "as": "other"},
         "name_twice",
         "/dependencies/1/slug",
     ),
-    _sense(
+    _build_semantic_anti_example(
         "two dependencies by one name",
         "/dependencies/1",
         {"slug": "other", "as": "site_board"},
         "name_twice",
         "/dependencies/1/as",
     ),
-    _sense("a name that means something else", "/dependencies/0/as", "owner", "reserved_name"),
-    _sense(
+    _build_semantic_anti_example(
+        "a name that means something else", "/dependencies/0/as", "owner", "reserved_name"
+    ),
+    _build_semantic_anti_example(
         "a setting that may be left out without a default",
         "/settings/0",
         {"name": "word", "type": "string", "required": False},
         "no_default",
         "/settings/0/default",
     ),
-    _sense("a default of another type", "/settings/0/default", 7, "type"),
-    _sense(
+    _build_semantic_anti_example("a default of another type", "/settings/0/default", 7, "type"),
+    _build_semantic_anti_example(
         "a default that is a template",
         "/settings/0/default",
         "{{ secrets.site_key }}",
         "value_is_template",
     ),
-    _sense(
+    _build_semantic_anti_example(
         "a dependency nobody declared",
         f"{_PLAN}/1/config/board_id",
         "{{ install.board.id }}",
         "unknown_dependency",
     ),
-    _sense(
+    _build_semantic_anti_example(
         "a setting nobody declared",
         f"{_PLAN}/0/config/query/q",
         "{{ install.settings.wrod }}",
         "unknown_setting",
     ),
-    _sense(
+    _build_semantic_anti_example(
         "a part that a dependency does not have",
         f"{_PLAN}/1/config/board_id",
         "{{ install.site_board.rows }}",
         "bad_reference",
     ),
-    _sense(
+    _build_semantic_anti_example(
         "a reference with a filter",
         f"{_PLAN}/1/config/board_id",
         "{{ install.site_board.id | upper }}",
         "bad_reference",
     ),
-    _sense(
+    _build_semantic_anti_example(
         "text inside an expression",
         f"{_PLAN}/0/config/query/q",
         "{{ '{{ install.settings.word }}' | upper }}",
         "reference_in_expression",
     ),
-    _sense(
+    _build_semantic_anti_example(
         "text inside a condition",
         f"{_PLAN}/1/when",
         "inputs.limit == '{{ install.settings.word }}'",
         "reference_in_expression",
     ),
-    _sense("an id of one workspace", f"{_PLAN}/1/config/board_id", _SOME_ID, "hard_coded_id"),
-    _sense(
+    _build_semantic_anti_example(
+        "an id of one workspace", f"{_PLAN}/1/config/board_id", _SOME_ID, "hard_coded_id"
+    ),
+    _build_semantic_anti_example(
         "an id of one workspace in a grant", "/grants/0/params/board_id", _SOME_ID, "hard_coded_id"
     ),
-    _sense("an action nobody knows", f"{_PLAN}/0/action", "http_fetsch", "unknown_action"),
-    _sense("a hidden grant", "/grants", _GOOD["grants"][1:], "hidden_grant"),
-    _sense(
+    _build_semantic_anti_example(
+        "an action nobody knows", f"{_PLAN}/0/action", "http_fetsch", "unknown_action"
+    ),
+    _build_semantic_anti_example("a hidden grant", "/grants", _GOOD["grants"][1:], "hidden_grant"),
+    _build_semantic_anti_example(
         "a grant narrower than what is asked for",
         "/grants/0/params/dataset",
         "default",
         "hidden_grant",
         "/grants",
     ),
-    _sense(
+    _build_semantic_anti_example(
         "a grant that nothing needs",
         "/grants/2",
         {"capability": "delete_board_rows"},
         "unused_grant",
     ),
-    _sense("a hidden host", "/hosts", [], "hidden_host"),
-    _sense("a host with a wildcard", "/hosts/0", "*.example.com", "bad_host"),
-    _sense("a host that nothing reaches", "/hosts/1", "other.example.com", "unused_host"),
-    _sense(
+    _build_semantic_anti_example("a hidden host", "/hosts", [], "hidden_host"),
+    _build_semantic_anti_example("a host with a wildcard", "/hosts/0", "*.example.com", "bad_host"),
+    _build_semantic_anti_example(
+        "a host that nothing reaches", "/hosts/1", "other.example.com", "unused_host"
+    ),
+    _build_semantic_anti_example(
         "a template with a wider host than is told",
         f"{_GRANTS}/1/params/hosts/1",
         "drop.example.net",
         "hidden_host",
         "/hosts",
     ),
-    _sense("a hidden secret", "/requires/secrets", [], "hidden_secret"),
-    _sense(
+    _build_semantic_anti_example("a hidden secret", "/requires/secrets", [], "hidden_secret"),
+    _build_semantic_anti_example(
         "a secret that nothing uses",
         "/requires/secrets/1",
         {"name": "bank_key", "reason": "Who knows."},
         "unused_secret",
         "/requires/secrets/1/name",
     ),
-    _sense(
+    _build_semantic_anti_example(
         "a connection that nothing uses",
         "/requires/connections",
         [{"integration": "github", "reason": "Who knows."}],
         "unused_connection",
         "/requires/connections/0/integration",
     ),
-    _sense("an example that the inputs refuse", "/examples/0/inputs/limit", 0, "minimum"),
+    _build_semantic_anti_example(
+        "an example that the inputs refuse", "/examples/0/inputs/limit", 0, "minimum"
+    ),
 )
 
 _KINDS: Final = (
-    _of_kind(
+    _build_kind_anti_example(
         "a board is no definition",
         "board",
         _GOOD["template"],
@@ -282,7 +324,7 @@ _KINDS: Final = (
         "/template/definition",
         schema=True,
     ),
-    _of_kind(
+    _build_kind_anti_example(
         "a column's type is called field_type",
         "board",
         {"name": "B", "datasets": [{"name": "d", "columns": [{"key": "a", "type": "x"}]}]},
@@ -290,7 +332,7 @@ _KINDS: Final = (
         "/template/datasets/0/columns/0/type",
         schema=True,
     ),
-    _of_kind(
+    _build_kind_anti_example(
         "two datasets by one name",
         "board",
         {"name": "B", "datasets": [{"name": "d"}, {"name": "d"}]},
@@ -298,7 +340,7 @@ _KINDS: Final = (
         "/template/datasets/1/name",
         schema=False,
     ),
-    _of_kind(
+    _build_kind_anti_example(
         "rows of a dataset that is not there",
         "board",
         {"name": "B", "rows": {"d": [{"a": 1}]}},
@@ -306,7 +348,7 @@ _KINDS: Final = (
         "/template/rows/d",
         schema=False,
     ),
-    _of_kind(
+    _build_kind_anti_example(
         "a row that its columns refuse",
         "board",
         {
@@ -318,7 +360,7 @@ _KINDS: Final = (
         "/template/rows/d/0/n",
         schema=False,
     ),
-    _of_kind(
+    _build_kind_anti_example(
         "a workflow's board is a dependency",
         "workflow",
         {"title": "W", "board": "other"},
@@ -326,7 +368,7 @@ _KINDS: Final = (
         "/template/board",
         schema=False,
     ),
-    _of_kind(
+    _build_kind_anti_example(
         "a workflow's automation is known",
         "workflow",
         {"title": "W", "automations": ["other"]},
@@ -334,7 +376,7 @@ _KINDS: Final = (
         "/template/automations/0",
         schema=False,
     ),
-    _of_kind(
+    _build_kind_anti_example(
         "an integration asks somewhere",
         "integration",
         {"trigger": {"kind": "cron", "cron": "0 * * * *"}},
@@ -342,7 +384,7 @@ _KINDS: Final = (
         "/template/endpoints",
         schema=True,
     ),
-    _of_kind(
+    _build_kind_anti_example(
         "a script stands alone",
         "integration",
         {"script": {"source": "return 1;"}, "mapping": {}},
@@ -350,7 +392,7 @@ _KINDS: Final = (
         "/template/mapping",
         schema=True,
     ),
-    _of_kind(
+    _build_kind_anti_example(
         "a bundle holds something",
         "bundle",
         {"members": []},
@@ -358,7 +400,7 @@ _KINDS: Final = (
         "/template/members",
         schema=True,
     ),
-    _of_kind(
+    _build_kind_anti_example(
         "a bundle does not hold itself",
         "bundle",
         {"members": [{"slug": "site-note"}]},
@@ -366,7 +408,7 @@ _KINDS: Final = (
         "/template/members/0/slug",
         schema=False,
     ),
-    _of_kind(
+    _build_kind_anti_example(
         "a bundle holds each once",
         "bundle",
         {"members": [{"slug": "a"}, {"slug": "a"}]},
@@ -374,7 +416,7 @@ _KINDS: Final = (
         "/template/members/1/slug",
         schema=False,
     ),
-    _of_kind(
+    _build_kind_anti_example(
         "a file beside a recipe that stands alone",
         "automation",
         {"script": {"source_file": "main.ts"}},

@@ -19,13 +19,13 @@ from mainspring.recipes.package.entries import (
     MOST_BYTES,
     MOST_ENTRIES,
     MOST_RATIO,
-    Gathered,
-    all_too_large,
+    EntryNames,
+    entry_error,
+    entry_too_large_error,
+    format_entry_name,
     is_litter,
-    refusal,
-    shown,
-    too_large,
-    too_many,
+    package_too_large_error,
+    too_many_entries_error,
 )
 
 _FIRST: Final = b"PK\x03\x04"
@@ -47,11 +47,11 @@ _DAMAGE: Final = (
 )
 
 
-class Archive:
+class RecipeArchive:
     """The entries of a .zip that were found to be harmless by name, not yet inflated."""
 
     def __init__(self, data: bytes) -> None:
-        self._zip, self._entries = _opened(data)
+        self._zip, self._entries = _open_zip(data)
         self._spent = 0
 
     @property
@@ -68,12 +68,16 @@ class Archive:
                 while piece := packed.read(min(_PIECE, bound + 1 - len(made))):
                     made += piece
                     if len(made) > bound:
-                        raise too_large(name, most) if bound == most else all_too_large()
+                        raise (
+                            entry_too_large_error(name, most)
+                            if bound == most
+                            else package_too_large_error()
+                        )
         except Invalid:
             raise
         except _DAMAGE:
-            detail = f"The entry {shown(name)} is damaged: it does not hold what the archive says."
-            raise refusal(detail, "archive_damaged", "Pack the folder again.") from None
+            detail = f"The entry {format_entry_name(name)} is damaged: it does not hold what the archive says."  # noqa: E501
+            raise entry_error(detail, "archive_damaged", "Pack the folder again.") from None
         self._spent += len(made)
         return bytes(made)
 
@@ -82,21 +86,21 @@ def is_archive(data: bytes) -> bool:
     return data.startswith(_FIRST)
 
 
-def _opened(data: bytes) -> tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]:
+def _open_zip(data: bytes) -> tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]:
     if len(data) > MOST_BYTES:
-        raise refusal(f"An archive has at most {MOST_BYTES:,} bytes.", "archive_too_large")
+        raise entry_error(f"An archive has at most {MOST_BYTES:,} bytes.", "archive_too_large")
     # Counted before the list is built, which costs more than the archive itself.
     if data.count(_LISTED) > MOST_ENTRIES:
-        raise too_many()
+        raise too_many_entries_error()
     if not is_archive(data):
         detail = "This is not a .zip of a folder with a recipe.json in it."
-        raise refusal(detail, "archive_damaged")
+        raise entry_error(detail, "archive_damaged")
     try:
         opened = zipfile.ZipFile(io.BytesIO(data))
         listed = opened.infolist()
     except _DAMAGE:
-        raise refusal("The archive is damaged and cannot be read.", "archive_damaged") from None
-    gathered, kept = Gathered(), {}
+        raise entry_error("The archive is damaged and cannot be read.", "archive_damaged") from None
+    gathered, kept = EntryNames(), {}
     for entry in listed:
         # What comes before a NUL is all that the reader would show of a name.
         name = entry.orig_filename
@@ -111,16 +115,16 @@ def _opened(data: bytes) -> tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]:
 def _check_entry(entry: zipfile.ZipInfo, name: str) -> None:
     for holds, code, says in _REFUSED:
         if holds(entry):
-            raise refusal(f"The entry {shown(name)} is refused: {says}.", code)
+            raise entry_error(f"The entry {format_entry_name(name)} is refused: {says}.", code)
 
 
 def _check_together(listed: list[zipfile.ZipInfo]) -> None:
     if sum(entry.file_size for entry in listed) > MOST_BYTES:
-        raise all_too_large()
+        raise package_too_large_error()
     places = [entry.header_offset for entry in listed]
     if len(set(places)) != len(places):
         detail = "Two entries of the archive lie at one place, each inside the other."
-        raise refusal(detail, "archive_damaged")
+        raise entry_error(detail, "archive_damaged")
 
 
 def _is_link(entry: zipfile.ZipInfo) -> bool:

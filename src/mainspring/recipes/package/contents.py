@@ -12,7 +12,7 @@ from mainspring.recipes.package.semver import Semver
 
 
 @dataclass(frozen=True, slots=True)
-class Dependency:
+class RecipeDependency:
     """Another recipe that must stand first, and the name by which the template refers to it."""
 
     slug: str
@@ -22,7 +22,7 @@ class Dependency:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RecipeNeed:
     """Something that whoever installs must have: a secret or a connection, by its name."""
 
     name: str
@@ -30,16 +30,16 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Requires:
+class RecipeRequirements:
     """What a recipe cannot work without and does not bring along."""
 
-    secrets: tuple[Wanted, ...] = ()
-    publisher_secrets: tuple[Wanted, ...] = ()
-    connections: tuple[Wanted, ...] = ()
+    secrets: tuple[RecipeNeed, ...] = ()
+    publisher_secrets: tuple[RecipeNeed, ...] = ()
+    connections: tuple[RecipeNeed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RecipeSetting:
     """A value that whoever installs decides."""
 
     name: str
@@ -53,7 +53,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
+class RecipePackage:
     """One version of a recipe. The template is as it was written, with its references."""
 
     slug: str
@@ -65,11 +65,11 @@ class Package:
     author: str | None
     category: str
     tags: tuple[str, ...]
-    dependencies: tuple[Dependency, ...]
-    requires: Requires
+    dependencies: tuple[RecipeDependency, ...]
+    requires: RecipeRequirements
     grants: tuple[Grant, ...]
     hosts: tuple[str, ...]
-    settings: tuple[Setting, ...]
+    settings: tuple[RecipeSetting, ...]
     examples: tuple[Mapping[str, Any], ...]
     template: Mapping[str, Any]
     document: Mapping[str, Any]

@@ -10,28 +10,28 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mainspring.contracts.errors import Finding
-from mainspring.definition.json_text import content_hash
+from mainspring.definition.json_text import hash_content
 
 PREFIX: Final = "sha256:"
-PATTERN: Final = "^sha256:[0-9a-f]{64}$"
+DIGEST_PATTERN: Final = "^sha256:[0-9a-f]{64}$"
 
 _BESIDE: Final = ("digest", "signature")
 
 
-def digest_of(document: Mapping[str, Any]) -> bytes:
+def compute_recipe_digest(document: Mapping[str, Any]) -> bytes:
     """The digest of what a recipe says."""
-    return content_hash({key: part for key, part in document.items() if key not in _BESIDE})
+    return hash_content({key: part for key, part in document.items() if key not in _BESIDE})
 
 
-def shown_digest(digest: bytes) -> str:
+def format_digest(digest: bytes) -> str:
     """How a digest is written into a recipe."""
     return PREFIX + digest.hex()
 
 
-def digest_finding(document: Mapping[str, Any]) -> Finding | None:
+def check_digest(document: Mapping[str, Any]) -> Finding | None:
     """What is wrong with the digest that a recipe carries; one without says nothing false."""
     said = document.get("digest")
-    if said is None or said == shown_digest(digest_of(document)):
+    if said is None or said == format_digest(compute_recipe_digest(document)):
         return None
     return Finding(
         "/digest",

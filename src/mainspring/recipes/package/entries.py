@@ -39,7 +39,7 @@ _ARCHIVES: Final = (
 _LITTER: Final = ("__MACOSX",)
 
 
-class Gathered:
+class EntryNames:
     """The names seen so far, with the bounds that hold for all of them together."""
 
     def __init__(self) -> None:
@@ -48,19 +48,21 @@ class Gathered:
     def add(self, name: str) -> None:
         """Takes note of one more entry, or refuses it by its name."""
         if len(self.names) >= MOST_ENTRIES:
-            raise too_many()
+            raise too_many_entries_error()
         fault = name_fault(name)
         if fault is not None:
-            raise refusal(f"The entry {shown(name)} is refused: {fault}.", "bad_entry_name")
+            raise entry_error(
+                f"The entry {format_entry_name(name)} is refused: {fault}.", "bad_entry_name"
+            )
         other = self.names.get(name.casefold())
         if other == name:
-            raise refusal(f"The entry {shown(name)} is there twice.", "entry_twice")
+            raise entry_error(f"The entry {format_entry_name(name)} is there twice.", "entry_twice")
         if other is not None:
-            detail = f"The entries {shown(other)} and {shown(name)} differ only in capitals."
-            raise refusal(detail, "entry_case", "Give one of them another name.")
+            detail = f"The entries {format_entry_name(other)} and {format_entry_name(name)} differ only in capitals."  # noqa: E501
+            raise entry_error(detail, "entry_case", "Give one of them another name.")
         if name.lower().endswith(_ARCHIVES):
-            detail = f"The entry {shown(name)} is an archive inside the recipe, which is not read."
-            raise refusal(detail, "nested_archive", "Leave it out, or put its files beside it.")
+            detail = f"The entry {format_entry_name(name)} is an archive inside the recipe, which is not read."  # noqa: E501
+            raise entry_error(detail, "nested_archive", "Leave it out, or put its files beside it.")
         self.names[name.casefold()] = name
 
 
@@ -78,13 +80,13 @@ def name_fault(name: str) -> str | None:
     if len(parts) > _DEEPEST:
         return f"it lies more than {_DEEPEST} folders deep"
     for part in parts:
-        fault = _part_fault(part)
+        fault = _find_part_fault(part)
         if fault is not None:
             return fault
     return None
 
 
-def _part_fault(part: str) -> str | None:
+def _find_part_fault(part: str) -> str | None:
     if part == "..":
         return "its path leads out of the recipe"
     if part in ("", "."):
@@ -103,27 +105,27 @@ def is_litter(name: str) -> bool:
     return any(part.startswith(".") or part in _LITTER for part in name.split("/"))
 
 
-def refusal(detail: str, code: str, suggestion: str | None = None) -> Invalid:
+def entry_error(detail: str, code: str, suggestion: str | None = None) -> Invalid:
     """The problem of one entry, or of all of them."""
     finding = Finding("", detail, code, suggestion)
     return Invalid(detail, code=code, findings=[finding], suggestion=suggestion)
 
 
-def too_many() -> Invalid:
-    return refusal(f"A recipe has at most {MOST_ENTRIES} files.", "too_many_entries")
+def too_many_entries_error() -> Invalid:
+    return entry_error(f"A recipe has at most {MOST_ENTRIES} files.", "too_many_entries")
 
 
-def too_large(name: str, most: int) -> Invalid:
-    detail = f"The entry {shown(name)} is larger than {most:,} bytes."
-    return refusal(detail, "entry_too_large")
+def entry_too_large_error(name: str, most: int) -> Invalid:
+    detail = f"The entry {format_entry_name(name)} is larger than {most:,} bytes."
+    return entry_error(detail, "entry_too_large")
 
 
-def all_too_large() -> Invalid:
+def package_too_large_error() -> Invalid:
     detail = f"The files of a recipe are at most {MOST_BYTES:,} bytes together."
-    return refusal(detail, "recipe_too_large")
+    return entry_error(detail, "recipe_too_large")
 
 
-def shown(name: str) -> str:
+def format_entry_name(name: str) -> str:
     """A name for a sentence: short, and with nothing that a terminal would obey."""
     plain = name if len(name) <= 80 else name[:80] + "…"
     return repr(plain)

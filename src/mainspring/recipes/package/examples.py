@@ -7,14 +7,16 @@ from typing import Any, Final
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class RecipeExample:
     """A recipe that is taken, and what it shows."""
 
     reason: str
     document: dict[str, Any]
 
 
-def _recipe(slug: str, kind: str, name: str, description: str, **more: Any) -> dict[str, Any]:
+def _build_example(
+    slug: str, kind: str, name: str, description: str, **more: Any
+) -> dict[str, Any]:
     return {
         "format": "mainspring.recipe",
         "format_version": 1,
@@ -29,7 +31,7 @@ def _recipe(slug: str, kind: str, name: str, description: str, **more: Any) -> d
     }
 
 
-_BOARD: Final = _recipe(
+_BOARD: Final = _build_example(
     "uptime-board",
     "board",
     "Uptime",
@@ -50,7 +52,7 @@ _BOARD: Final = _recipe(
     },
 )
 
-_AUTOMATION: Final = _recipe(
+_AUTOMATION: Final = _build_example(
     "uptime-check",
     "automation",
     "Uptime check",
@@ -116,7 +118,7 @@ _AUTOMATION: Final = _recipe(
     },
 )
 
-_WORKFLOW: Final = _recipe(
+_WORKFLOW: Final = _build_example(
     "stay-up",
     "workflow",
     "Stay up",
@@ -135,7 +137,7 @@ _WORKFLOW: Final = _recipe(
     },
 )
 
-_INTEGRATION: Final = _recipe(
+_INTEGRATION: Final = _build_example(
     "coin-prices",
     "integration",
     "Prices of coins",
@@ -176,7 +178,7 @@ _INTEGRATION: Final = _recipe(
     },
 )
 
-_BUNDLE: Final = _recipe(
+_BUNDLE: Final = _build_example(
     "uptime",
     "bundle",
     "Everything about uptime",
@@ -190,10 +192,10 @@ _BUNDLE: Final = _recipe(
     },
 )
 
-EXAMPLES: Final[tuple[Example, ...]] = (
-    Example("a board with columns and a first row", _BOARD),
-    Example("an automation with a dependency and a setting", _AUTOMATION),
-    Example("a workflow over a board and an automation", _WORKFLOW),
-    Example("an integration that is only declared", _INTEGRATION),
-    Example("a bundle of the others", _BUNDLE),
+EXAMPLES: Final[tuple[RecipeExample, ...]] = (
+    RecipeExample("a board with columns and a first row", _BOARD),
+    RecipeExample("an automation with a dependency and a setting", _AUTOMATION),
+    RecipeExample("a workflow over a board and an automation", _WORKFLOW),
+    RecipeExample("an integration that is only declared", _INTEGRATION),
+    RecipeExample("a bundle of the others", _BUNDLE),
 )

@@ -15,17 +15,17 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.json_schema import check_schema, compile_schema
-from mainspring.definition.pointers import under
-from mainspring.definition.validate import Report, validate
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.validate import ValidationReport, validate
 from mainspring.gate.ingestion.declared import INGEST
 from mainspring.recipes.compiling import compile_automation
-from mainspring.recipes.package.contents import Package
-from mainspring.recipes.package.hard_coded import hard_coded_ids
-from mainspring.recipes.package.needs import Needs, needs_of, undeclared
-from mainspring.recipes.package.references import Filling, fill
-from mainspring.recipes.package.standing_in import stand_in_filled, stand_ins
+from mainspring.recipes.package.contents import RecipePackage
+from mainspring.recipes.package.hard_coded import find_hard_coded_ids
+from mainspring.recipes.package.needs import CompiledNeeds, compute_needs, find_undeclared_needs
+from mainspring.recipes.package.references import ReferenceValues, fill
+from mainspring.recipes.package.standing_in import build_stand_ins, fill_with_stand_ins
 from mainspring.recipes.package.template_schemas import WORKFLOW_TEMPLATES
-from mainspring.workspace.boards.columns import RowCheck, completed
+from mainspring.workspace.boards.columns import RowValidator, complete_columns
 from mainspring.workspace.boards.datasets import check_datasets
 
 _AT: Final = "/template"
@@ -44,18 +44,18 @@ _FILLED: Final = ("template", "grants", "hosts")
 # What says that more is asked for than was told.
 ASKS_MORE: Final = frozenset({"hidden_grant", "hidden_host", "bad_host"})
 
-Judge = Callable[[Package, Mapping[str, Any], Vocabulary, Limits], Iterable[Finding]]
+PackageJudge = Callable[[RecipePackage, Mapping[str, Any], Vocabulary, Limits], Iterable[Finding]]
 
 
-def judge_package(package: Package, vocabulary: Vocabulary, limits: Limits) -> list[Finding]:
+def judge_package(package: RecipePackage, vocabulary: Vocabulary, limits: Limits) -> list[Finding]:
     """Everything that keeps a recipe from being published or installed."""
-    found = [*hard_coded_ids(package.document)]
-    filled = stand_in_filled(package.document)
+    found = [*find_hard_coded_ids(package.document)]
+    filled = fill_with_stand_ins(package.document)
     found += _JUDGES[package.kind](package, filled, vocabulary, limits)
     return list(dict.fromkeys(found))
 
 
-def compiled_definition(package: Package, template: Mapping[str, Any]) -> dict[str, Any]:
+def compile_definition(package: RecipePackage, template: Mapping[str, Any]) -> dict[str, Any]:
     """The definition that a filled template stands for."""
     assert package.kind in ("automation", "integration")
     if package.kind == "integration" and "script" not in template:
@@ -66,26 +66,28 @@ def compiled_definition(package: Package, template: Mapping[str, Any]) -> dict[s
     )
 
 
-def _automation(
-    package: Package, filled: Mapping[str, Any], vocabulary: Vocabulary, limits: Limits
+def _validate_automation(
+    package: RecipePackage, filled: Mapping[str, Any], vocabulary: Vocabulary, limits: Limits
 ) -> Iterator[Finding]:
     try:
-        document = compiled_definition(package, filled["template"])
+        document = compile_definition(package, filled["template"])
     except Invalid as wrong:
         at_whole = Finding("", wrong.detail, wrong.code)
         for finding in wrong.findings or (at_whole,):
             yield replace(finding, pointer=_AT + finding.pointer)
         return
-    yield from _of_the_house(package, document)
+    yield from _find_reserved_names(package, document)
     report = validate(document, vocabulary, limits)
-    yield from (_placed(package, finding) for finding in report.findings)
+    yield from (_map_finding(package, finding) for finding in report.findings)
     if report.ok:
-        yield from undeclared(filled, _needs(filled, document, report, vocabulary, limits))
-        yield from _examples(package, document, limits)
+        yield from find_undeclared_needs(
+            filled, _compute_package_needs(filled, document, report, vocabulary, limits)
+        )
+        yield from _validate_examples(package, document, limits)
 
 
 def judge_filled(
-    package: Package, filling: Filling, vocabulary: Vocabulary, limits: Limits
+    package: RecipePackage, filling: ReferenceValues, vocabulary: Vocabulary, limits: Limits
 ) -> list[Finding]:
     """What is wrong with an automation under the real values of an install.
 
@@ -93,19 +95,24 @@ def judge_filled(
     """
     parts = {key: package.document[key] for key in _FILLED if key in package.document}
     filled = {**package.document, **fill(parts, filling)}
-    document = compiled_definition(package, filled["template"])
+    document = compile_definition(package, filled["template"])
     report = validate(document, vocabulary, limits)
     if not report.ok:
-        return [_placed(package, finding) for finding in report.findings]
-    found = undeclared(filled, _needs(filled, document, report, vocabulary, limits))
-    return [*_of_the_house(package, document), *(one for one in found if one.code in ASKS_MORE)]
+        return [_map_finding(package, finding) for finding in report.findings]
+    found = find_undeclared_needs(
+        filled, _compute_package_needs(filled, document, report, vocabulary, limits)
+    )
+    return [
+        *_find_reserved_names(package, document),
+        *(one for one in found if one.code in ASKS_MORE),
+    ]
 
 
-def settings_to_blame(
-    package: Package, filling: Filling, vocabulary: Vocabulary, limits: Limits
+def find_faulty_settings(
+    package: RecipePackage, filling: ReferenceValues, vocabulary: Vocabulary, limits: Limits
 ) -> list[str]:
     """The settings without whose values nothing would be wrong with a recipe."""
-    usual = stand_ins(package.document).settings
+    usual = build_stand_ins(package.document).settings
     found = []
     for name in filling.settings:
         other = replace(filling, settings={**filling.settings, name: usual.get(name)})
@@ -117,15 +124,15 @@ def settings_to_blame(
     return found
 
 
-def _of_the_house(package: Package, document: Mapping[str, Any]) -> Iterator[Finding]:
+def _find_reserved_names(package: RecipePackage, document: Mapping[str, Any]) -> Iterator[Finding]:
     """Names that are not a recipe's to take: the marks of the house, and the slugs of others."""
     written = package.template.get("definition", {}).get("metadata")
     for key in written if isinstance(written, Mapping) else ():
         if key in HOUSE_METADATA:
-            at = under(f"{_AT}/definition/metadata", key)
+            at = join_pointer(f"{_AT}/definition/metadata", key)
             detail = f"{key} is a mark that the house itself puts on automations."
             yield Finding(at, detail, "reserved_metadata", "Leave it out.")
-    for pointer, source in _sources(document.get("plan"), "/plan"):
+    for pointer, source in _iterate_sources(document.get("plan"), "/plan"):
         if source != package.slug:
             detail = f"Pages are brought in under the slug of the recipe, {package.slug!r}."
             declared = "definition" not in package.template
@@ -133,30 +140,30 @@ def _of_the_house(package: Package, document: Mapping[str, Any]) -> Iterator[Fin
             yield Finding(at, detail, "slug_of_another", "Write the slug of the recipe.")
 
 
-def _sources(value: Any, at: str) -> Iterator[tuple[str, Any]]:
+def _iterate_sources(value: Any, at: str) -> Iterator[tuple[str, Any]]:
     """Under which name each step keeps what it reads, steps inside of steps included."""
     if isinstance(value, Mapping):
         config = value.get("config")
         if value.get("action") == INGEST and isinstance(config, Mapping):
             yield f"{at}/config/source", config.get("source")
         for name, part in value.items():
-            yield from _sources(part, under(at, name))
+            yield from _iterate_sources(part, join_pointer(at, name))
     elif isinstance(value, list | tuple):
         for number, part in enumerate(value):
-            yield from _sources(part, under(at, number))
+            yield from _iterate_sources(part, join_pointer(at, number))
 
 
-def _needs(
+def _compute_package_needs(
     filled: Mapping[str, Any],
     document: Mapping[str, Any],
-    report: Report,
+    report: ValidationReport,
     vocabulary: Vocabulary,
     limits: Limits,
-) -> Needs:
-    return needs_of(filled["template"], document, report.grants, vocabulary, limits)
+) -> CompiledNeeds:
+    return compute_needs(filled["template"], document, report.grants, vocabulary, limits)
 
 
-def _placed(package: Package, finding: Finding) -> Finding:
+def _map_finding(package: RecipePackage, finding: Finding) -> Finding:
     """A finding about the definition, at the place in the recipe that it comes from."""
     if "definition" in package.template:
         return replace(finding, pointer=f"{_AT}/definition{finding.pointer}")
@@ -168,7 +175,9 @@ def _placed(package: Package, finding: Finding) -> Finding:
     return replace(finding, pointer=f"{_AT}/script")
 
 
-def _examples(package: Package, document: Mapping[str, Any], limits: Limits) -> Iterator[Finding]:
+def _validate_examples(
+    package: RecipePackage, document: Mapping[str, Any], limits: Limits
+) -> Iterator[Finding]:
     """An example that its own automation would refuse teaches something false."""
     schema = document.get("inputs", {}).get("schema", {"type": "object"})
     if check_schema(schema, limits):
@@ -181,12 +190,12 @@ def _examples(package: Package, document: Mapping[str, Any], limits: Limits) -> 
     }
     for number, example in enumerate(package.examples):
         if "inputs" in example:
-            at = under("/examples", number, "inputs")
+            at = join_pointer("/examples", number, "inputs")
             yield from judge.findings({**defaults, **example["inputs"]}, at)
 
 
-def _board(
-    package: Package, filled: Mapping[str, Any], vocabulary: Vocabulary, limits: Limits
+def _validate_board(
+    package: RecipePackage, filled: Mapping[str, Any], vocabulary: Vocabulary, limits: Limits
 ) -> Iterator[Finding]:
     del vocabulary
     template = filled["template"]
@@ -201,38 +210,38 @@ def _board(
         detail = f"A dashboard has at most {limits.board_dashboard_bytes:,} bytes."
         yield Finding(f"{_AT}/dashboard", detail, "dashboard_too_large")
     for part in ("skills", "forms"):
-        yield from _named_twice(template.get(part, ()), f"{_AT}/{part}")
-    yield from _rows(template, limits)
-    yield from _asks_nothing(package)
+        yield from _find_duplicate_names(template.get(part, ()), f"{_AT}/{part}")
+    yield from _validate_rows(template, limits)
+    yield from _check_asks_nothing(package)
 
 
-def _rows(template: Mapping[str, Any], limits: Limits) -> Iterator[Finding]:
+def _validate_rows(template: Mapping[str, Any], limits: Limits) -> Iterator[Finding]:
     known = {one["name"]: one for one in template.get("datasets", ())}
     known.setdefault("default", {"name": "default"})
     for name, rows in template.get("rows", {}).items():
-        at = under(_AT, "rows", name)
+        at = join_pointer(_AT, "rows", name)
         if name not in known:
             yield Finding(at, f"The board has no dataset called {name!r}.", "unknown_dataset")
             continue
-        columns = completed(known[name].get("columns", []))
-        check = RowCheck(columns, limits, known[name].get("dedupe_key_field"))
+        columns = complete_columns(known[name].get("columns", []))
+        check = RowValidator(columns, limits, known[name].get("dedupe_key_field"))
         for number, row in enumerate(rows):
-            check.values(row, under(at, number))
-            check.whole(row, under(at, number))
+            check.values(row, join_pointer(at, number))
+            check.whole(row, join_pointer(at, number))
         yield from check.findings
 
 
-def _named_twice(entries: Iterable[Mapping[str, Any]], at: str) -> Iterator[Finding]:
+def _find_duplicate_names(entries: Iterable[Mapping[str, Any]], at: str) -> Iterator[Finding]:
     seen: set[str] = set()
     for number, entry in enumerate(entries):
         if entry["name"] in seen:
             detail = f"Two are called {entry['name']!r}."
-            yield Finding(under(at, number, "name"), detail, "name_twice")
+            yield Finding(join_pointer(at, number, "name"), detail, "name_twice")
         seen.add(entry["name"])
 
 
-def _workflow(
-    package: Package, filled: Mapping[str, Any], vocabulary: Vocabulary, limits: Limits
+def _validate_workflow(
+    package: RecipePackage, filled: Mapping[str, Any], vocabulary: Vocabulary, limits: Limits
 ) -> Iterator[Finding]:
     del vocabulary, limits
     template = filled["template"]
@@ -244,26 +253,26 @@ def _workflow(
     for number, name in enumerate(template.get("automations", ())):
         if name not in known and name not in WORKFLOW_TEMPLATES:
             detail = f"{name!r} is neither a dependency nor a template of workflows."
-            yield Finding(under(_AT, "automations", number), detail, "unknown_dependency")
-    yield from _asks_nothing(package)
+            yield Finding(join_pointer(_AT, "automations", number), detail, "unknown_dependency")
+    yield from _check_asks_nothing(package)
 
 
-def _bundle(
-    package: Package, filled: Mapping[str, Any], vocabulary: Vocabulary, limits: Limits
+def _validate_bundle(
+    package: RecipePackage, filled: Mapping[str, Any], vocabulary: Vocabulary, limits: Limits
 ) -> Iterator[Finding]:
     del vocabulary, limits
     seen: set[str] = set()
     for number, member in enumerate(filled["template"]["members"]):
-        at = under(_AT, "members", number, "slug")
+        at = join_pointer(_AT, "members", number, "slug")
         if member["slug"] == package.slug:
             yield Finding(at, "A bundle does not hold itself.", "bundle_of_itself")
         if member["slug"] in seen:
             yield Finding(at, f"{member['slug']!r} is in this bundle twice.", "member_twice")
         seen.add(member["slug"])
-    yield from _asks_nothing(package)
+    yield from _check_asks_nothing(package)
 
 
-def _asks_nothing(package: Package) -> Iterator[Finding]:
+def _check_asks_nothing(package: RecipePackage) -> Iterator[Finding]:
     """A board, a workflow or a bundle calls nothing by itself."""
     for key in ("grants", "hosts", "requires"):
         declared = package.document.get(key)
@@ -273,10 +282,10 @@ def _asks_nothing(package: Package) -> Iterator[Finding]:
             yield Finding(f"/{key}", detail, "unused_grant", hint)
 
 
-_JUDGES: Final[Mapping[str, Judge]] = {
-    "automation": _automation,
-    "integration": _automation,
-    "board": _board,
-    "workflow": _workflow,
-    "bundle": _bundle,
+_JUDGES: Final[Mapping[str, PackageJudge]] = {
+    "automation": _validate_automation,
+    "integration": _validate_automation,
+    "board": _validate_board,
+    "workflow": _validate_workflow,
+    "bundle": _validate_bundle,
 }

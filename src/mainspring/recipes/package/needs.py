@@ -12,13 +12,13 @@ from mainspring.contracts.errors import Finding
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.grants import covers, missing
-from mainspring.definition.hosts import listed_site
-from mainspring.definition.json_text import canonical
-from mainspring.definition.pointers import under
+from mainspring.definition.grants import find_missing_grants, is_covered_by
+from mainspring.definition.hosts import parse_host_entry
+from mainspring.definition.json_text import encode_canonical
+from mainspring.definition.pointers import join_pointer
 from mainspring.definition.script.grants import KV
-from mainspring.definition.secret_use import script_secrets_in, secret_uses
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.secret_use import find_script_secrets, find_secret_uses
+from mainspring.definition.words import suggest_nearest
 
 _PUBLISHER: Final = re.compile(r"\{\{-?\s*publisher\.([A-Za-z0-9_]{1,64})\s*-?\}\}")
 _OF_PUBLISHER: Final = "publisher."
@@ -26,7 +26,7 @@ _FETCH: Final = "http_fetch"
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class CompiledNeeds:
     """What a run of it may call, where that goes, and what it takes from whoever installs."""
 
     grants: tuple[Grant, ...]
@@ -40,98 +40,104 @@ class Needs:
     unnamed: frozenset[str]
 
 
-def needs_of(
+def compute_needs(
     template: Mapping[str, Any],
     document: Mapping[str, Any],
     grants: tuple[Grant, ...],
     vocabulary: Vocabulary,
     limits: Limits,
-) -> Needs:
+) -> CompiledNeeds:
     """What a definition that was judged before asks for, given the grants of its runs."""
-    named = {use.secret for use in secret_uses(document, limits)} | script_secrets_in(document)
+    named = {use.secret for use in find_secret_uses(document, limits)} | find_script_secrets(
+        document
+    )
     secrets = {one for one in named if not one.startswith(_OF_PUBLISHER)}
     published = {one.removeprefix(_OF_PUBLISHER) for one in named - secrets}
-    needed, used, unnamed = _connections(document, grants, vocabulary)
-    return Needs(
+    needed, used, unnamed = _collect_connections(document, grants, vocabulary)
+    return CompiledNeeds(
         grants=grants,
-        hosts=frozenset(_hosts(grants)),
+        hosts=frozenset(_iterate_hosts(grants)),
         secrets=frozenset(secrets),
-        publisher_secrets=frozenset({*published, *_publisher_secrets(template)}),
+        publisher_secrets=frozenset({*published, *_iterate_publisher_secrets(template)}),
         connections=frozenset(needed),
         connections_used=frozenset(used),
         unnamed=frozenset(unnamed),
     )
 
 
-def undeclared(filled: Mapping[str, Any], needs: Needs) -> Iterator[Finding]:
+def find_undeclared_needs(filled: Mapping[str, Any], needs: CompiledNeeds) -> Iterator[Finding]:
     """Where the envelope says less than the template asks for, or more."""
-    yield from _grants(filled.get("grants", ()), needs)
-    yield from _hosts_told(filled.get("hosts", ()), needs)
+    yield from _compare_grants(filled.get("grants", ()), needs)
+    yield from _compare_hosts(filled.get("hosts", ()), needs)
     requires = filled.get("requires", {})
-    told = _names(requires.get("secrets", ()), "name")
-    yield from _named("secret", "/requires/secrets", "name", told, needs.secrets)
-    told = _names(requires.get("publisher_secrets", ()), "name")
+    told = _list_names(requires.get("secrets", ()), "name")
+    yield from _compare_names("secret", "/requires/secrets", "name", told, needs.secrets)
+    told = _list_names(requires.get("publisher_secrets", ()), "name")
     at = "/requires/publisher_secrets"
-    yield from _named("secret of the publisher", at, "name", told, needs.publisher_secrets)
-    told = _names(requires.get("connections", ()), "integration")
+    yield from _compare_names("secret of the publisher", at, "name", told, needs.publisher_secrets)
+    told = _list_names(requires.get("connections", ()), "integration")
     at, used = "/requires/connections", needs.connections_used
-    yield from _named("connection", at, "integration", told, needs.connections, used)
+    yield from _compare_names("connection", at, "integration", told, needs.connections, used)
     for name in sorted(needs.unnamed):
         detail = f"{name} goes over a connection, and the recipe does not say which one."
         hint = f'Bound the grant for {name}, as in "params": {{"source": "gmail"}}.'
         yield Finding("/grants", detail, "hidden_connection", hint)
 
 
-def _grants(declared: Iterable[Mapping[str, Any]], needs: Needs) -> Iterator[Finding]:
+def _compare_grants(
+    declared: Iterable[Mapping[str, Any]], needs: CompiledNeeds
+) -> Iterator[Finding]:
     told = [Grant(one["capability"], one.get("params", {})) for one in declared]
     # What every automation has of its own frightens nobody and may go without saying.
     asked = (one for one in needs.grants if one.capability not in KV)
-    for need in missing(asked, told):
-        detail = f"It would be able to call {_shown(need)}, and the recipe does not say so."
+    for need in find_missing_grants(asked, told):
+        detail = f"It would be able to call {_format_grant(need)}, and the recipe does not say so."
         hint = "Add this to grants, or narrow what the template asks for."
         yield Finding("/grants", detail, "hidden_grant", hint)
     for number, one in enumerate(told):
-        if listed_twice(one, told[:number]):
-            detail = f"{_shown(one)} is declared already."
-            yield Finding(under("/grants", number), detail, "grant_twice")
-        elif spare := missing([one], needs.grants):
-            detail = f"The recipe asks for {_shown(spare[0])}, which its template does not need."
-            yield Finding(under("/grants", number), detail, "unused_grant", "Leave it out.")
+        if is_listed_twice(one, told[:number]):
+            detail = f"{_format_grant(one)} is declared already."
+            yield Finding(join_pointer("/grants", number), detail, "grant_twice")
+        elif spare := find_missing_grants([one], needs.grants):
+            detail = (
+                f"The recipe asks for {_format_grant(spare[0])}, which its template does not need."
+            )
+            yield Finding(join_pointer("/grants", number), detail, "unused_grant", "Leave it out.")
 
 
-def listed_twice(one: Grant, others: Iterable[Grant]) -> bool:
-    return any(covers(other, one) for other in others)
+def is_listed_twice(one: Grant, others: Iterable[Grant]) -> bool:
+    return any(is_covered_by(other, one) for other in others)
 
 
-def _shown(grant: Grant) -> str:
+def _format_grant(grant: Grant) -> str:
     if not grant.params:
         return grant.capability
-    return f"{grant.capability} with {canonical(dict(grant.params)).decode()}"
+    return f"{grant.capability} with {encode_canonical(dict(grant.params)).decode()}"
 
 
-def _hosts_told(declared: Collection[Any], needs: Needs) -> Iterator[Finding]:
+def _compare_hosts(declared: Collection[Any], needs: CompiledNeeds) -> Iterator[Finding]:
     bad = False
     for number, host in enumerate(declared):
-        if listed_site(host) is None:
+        if parse_host_entry(host) is None:
             bad = True
             detail = "A host is a bare name, without scheme, path or wildcard."
             hint = 'Write it like "api.example.com".'
-            yield Finding(under("/hosts", number), detail, "bad_host", hint)
+            yield Finding(join_pointer("/hosts", number), detail, "bad_host", hint)
     if bad:
         return
     told = Grant(_FETCH, {"hosts": list(declared)})
     for host in sorted(needs.hosts):
-        if not covers(told, Grant(_FETCH, {"hosts": [host]})):
+        if not is_covered_by(told, Grant(_FETCH, {"hosts": [host]})):
             detail = f"It would be able to reach {host}, and the recipe does not say so."
             yield Finding("/hosts", detail, "hidden_host", "Add it to hosts.")
     reached = Grant(_FETCH, {"hosts": sorted(needs.hosts)})
     for number, host in enumerate(declared):
-        if not covers(reached, Grant(_FETCH, {"hosts": [host]})):
+        if not is_covered_by(reached, Grant(_FETCH, {"hosts": [host]})):
             detail = f"The recipe names {host}, which its template does not reach."
-            yield Finding(under("/hosts", number), detail, "unused_host", "Leave it out.")
+            yield Finding(join_pointer("/hosts", number), detail, "unused_host", "Leave it out.")
 
 
-def _named(
+def _compare_names(
     what: str,
     at: str,
     key: str,
@@ -146,32 +152,32 @@ def _named(
     for number, name in enumerate(told):
         if name not in needed and name not in used:
             detail = f"The recipe asks for the {what} {name!r}, which its template does not use."
-            hint = did_you_mean(name, sorted(set(needed) - set(told))) or "Leave it out."
-            yield Finding(under(at, number, key), detail, f"unused_{code}", hint)
+            hint = suggest_nearest(name, sorted(set(needed) - set(told))) or "Leave it out."
+            yield Finding(join_pointer(at, number, key), detail, f"unused_{code}", hint)
 
 
-def _names(entries: Iterable[Mapping[str, Any]], key: str) -> list[str]:
+def _list_names(entries: Iterable[Mapping[str, Any]], key: str) -> list[str]:
     return [str(one[key]) for one in entries]
 
 
-def _hosts(grants: Iterable[Grant]) -> Iterator[str]:
+def _iterate_hosts(grants: Iterable[Grant]) -> Iterator[str]:
     for grant in grants:
         hosts = grant.params.get("hosts")
         yield from (str(host) for host in hosts) if isinstance(hosts, list) else ()
 
 
-def _publisher_secrets(value: Any) -> Iterator[str]:
+def _iterate_publisher_secrets(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield from _PUBLISHER.findall(value)
     elif isinstance(value, Mapping):
         for part in value.values():
-            yield from _publisher_secrets(part)
+            yield from _iterate_publisher_secrets(part)
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from _publisher_secrets(part)
+            yield from _iterate_publisher_secrets(part)
 
 
-def _connections(
+def _collect_connections(
     document: Mapping[str, Any], grants: Iterable[Grant], vocabulary: Vocabulary
 ) -> tuple[set[str], set[str], set[str]]:
     needed: set[str] = set()
@@ -187,14 +193,14 @@ def _connections(
         if known.annotations.pin:
             needed.add(grant.capability.partition(".")[0])
         for argument in known.annotations.connected:
-            named = _values_of(argument, grant, known, document)
+            named = _list_argument_values(argument, grant, known, document)
             needed |= named
             if not named:
                 unnamed.add(grant.capability)
     return needed, used, unnamed
 
 
-def _values_of(
+def _list_argument_values(
     argument: str, grant: Grant, known: Capability, document: Mapping[str, Any]
 ) -> set[str]:
     """What an argument may be: as the grant bounds it, else as the steps spell it."""
@@ -202,19 +208,19 @@ def _values_of(
     if bound is not None:
         values = bound if isinstance(bound, list) else [bound]
         return {value for value in values if isinstance(value, str)}
-    spelt = [*_spelt(document, known.id, argument)]
+    spelt = [*_iterate_argument_values(document, known.id, argument)]
     # A step whose argument an expression decides may go over any connection.
     fixed = all(isinstance(value, str) and "{" not in value for value in spelt)
     return {str(value) for value in spelt} if spelt and fixed else set()
 
 
-def _spelt(value: Any, action: str, argument: str) -> Iterator[Any]:
+def _iterate_argument_values(value: Any, action: str, argument: str) -> Iterator[Any]:
     if isinstance(value, Mapping):
         config = value.get("config")
         if value.get("action") == action and isinstance(config, Mapping):
             yield config.get(argument)
         for part in value.values():
-            yield from _spelt(part, action, argument)
+            yield from _iterate_argument_values(part, action, argument)
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from _spelt(part, action, argument)
+            yield from _iterate_argument_values(part, action, argument)

@@ -11,14 +11,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from mainspring.contracts.errors import Finding, Invalid, Missing
+from mainspring.contracts.errors import Finding, Invalid, NotFound
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_text import read_json
-from mainspring.definition.words import did_you_mean
-from mainspring.recipes.compiling.bare import is_bare, recipe_of
-from mainspring.recipes.package.archive import Archive, is_archive
-from mainspring.recipes.package.entries import MOST_BYTES, name_fault, refusal, shown
-from mainspring.recipes.package.folder import Folder, read_plain
+from mainspring.definition.words import suggest_nearest
+from mainspring.recipes.compiling.bare import is_bare, wrap_bare_recipe
+from mainspring.recipes.package.archive import RecipeArchive, is_archive
+from mainspring.recipes.package.entries import (
+    MOST_BYTES,
+    entry_error,
+    format_entry_name,
+    name_fault,
+)
+from mainspring.recipes.package.folder import RecipeFolder, read_plain
 
 RECIPE: Final = "recipe.json"
 PREVIEW: Final = "preview.md"
@@ -26,7 +31,7 @@ EXAMPLES: Final = "examples/"
 _SOURCE_FILE: Final = "/template/script/source_file"
 
 
-class Shelf(Protocol):
+class FileSource(Protocol):
     """Files by their names, each read once and within a bound."""
 
     @property
@@ -44,39 +49,39 @@ def read_place(path: Path, limits: Limits | None = None) -> dict[str, Any]:
     except (OSError, RuntimeError):
         detail = f"There is nothing at {path}."
         hint = "Name a .json, a folder or a .zip."
-        raise Missing(detail, code="no_recipe", suggestion=hint) from None
+        raise NotFound(detail, code="no_recipe", suggestion=hint) from None
     if place.is_dir():
-        return _assembled(Folder(place), limits)
+        return _assemble_document(RecipeFolder(place), limits)
     data = read_plain(place, MOST_BYTES + 1, path.name)
     if is_archive(data):
         return read_archive(data, limits)
-    document = _object(read_json(data, limits), path.name)
-    return recipe_of(document) if is_bare(document) else document
+    document = _require_object(read_json(data, limits), path.name)
+    return wrap_bare_recipe(document) if is_bare(document) else document
 
 
 def read_archive(data: bytes, limits: Limits | None = None) -> dict[str, Any]:
     """The document of a recipe that was handed in as a .zip, not judged yet."""
-    return _assembled(Archive(data), limits or Limits())
+    return _assemble_document(RecipeArchive(data), limits or Limits())
 
 
-def _assembled(shelf: Shelf, limits: Limits) -> dict[str, Any]:
-    root = _root(shelf.names)
+def _assemble_document(shelf: FileSource, limits: Limits) -> dict[str, Any]:
+    root = _find_root(shelf.names)
     there = {name.removeprefix(root): name for name in shelf.names if name.startswith(root)}
-    files = _Files(shelf, there, limits)
-    document = _object(files.json(RECIPE), RECIPE)
-    document = _with_source(document, files)
+    files = _RecipeFiles(shelf, there, limits)
+    document = _require_object(files.json(RECIPE), RECIPE)
+    document = _insert_source(document, files)
     if PREVIEW in there:
         if "preview" in document:
             detail = f"The preview stands in {RECIPE} and in {PREVIEW}."
-            raise _at("/preview", detail, "twice", "Keep one of them.")
+            raise _build_pointer_error("/preview", detail, "twice", "Keep one of them.")
         document["preview"] = files.text(PREVIEW)
-    return _with_examples(document, files)
+    return _insert_examples(document, files)
 
 
-class _Files:
+class _RecipeFiles:
     """The files of one recipe, by their names below its folder."""
 
-    def __init__(self, shelf: Shelf, there: dict[str, str], limits: Limits) -> None:
+    def __init__(self, shelf: FileSource, there: dict[str, str], limits: Limits) -> None:
         self._shelf = shelf
         self._limits = limits
         self.there = there
@@ -86,7 +91,9 @@ class _Files:
         try:
             return data.decode()
         except UnicodeDecodeError:
-            raise refusal(f"The file {shown(name)} is not UTF-8.", "entry_encoding") from None
+            raise entry_error(
+                f"The file {format_entry_name(name)} is not UTF-8.", "entry_encoding"
+            ) from None
 
     def json(self, name: str) -> Any:
         data = self._shelf.read(self.there[name], self._limits.json_bytes)
@@ -101,7 +108,7 @@ class _Files:
             ) from None
 
 
-def _root(names: Sequence[str]) -> str:
+def _find_root(names: Sequence[str]) -> str:
     """The folder that holds the recipe: the top, or the only folder there, as most tools pack."""
     if RECIPE in names:
         return ""
@@ -110,17 +117,17 @@ def _root(names: Sequence[str]) -> str:
         root = f"{tops.pop()}/"
         if root + RECIPE in names:
             return root
-    hint = did_you_mean(RECIPE, [name for name in names if "/" not in name])
-    raise refusal(f"There is no {RECIPE} here.", "no_recipe", hint)
+    hint = suggest_nearest(RECIPE, [name for name in names if "/" not in name])
+    raise entry_error(f"There is no {RECIPE} here.", "no_recipe", hint)
 
 
-def _object(value: Any, name: str) -> dict[str, Any]:
+def _require_object(value: Any, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise refusal(f"{name}: a recipe is a JSON object.", "type")
+        raise entry_error(f"{name}: a recipe is a JSON object.", "type")
     return value
 
 
-def _with_source(document: dict[str, Any], files: _Files) -> dict[str, Any]:
+def _insert_source(document: dict[str, Any], files: _RecipeFiles) -> dict[str, Any]:
     """The document with the text of its script in place of the name of the file."""
     template = document.get("template")
     script = template.get("script") if isinstance(template, dict) else None
@@ -129,19 +136,25 @@ def _with_source(document: dict[str, Any], files: _Files) -> dict[str, Any]:
         return document
     if "source" in script:
         detail = "The script has a source and a source_file."
-        raise _at(_SOURCE_FILE, detail, "twice", "Keep one of them.")
+        raise _build_pointer_error(_SOURCE_FILE, detail, "twice", "Keep one of them.")
     fault = name_fault(name)
     if fault is not None:
-        raise _at(_SOURCE_FILE, f"The file {shown(name)} is refused: {fault}.", "bad_entry_name")
+        raise _build_pointer_error(
+            _SOURCE_FILE,
+            f"The file {format_entry_name(name)} is refused: {fault}.",
+            "bad_entry_name",
+        )
     if name not in files.there:
-        hint = did_you_mean(name, files.there)
-        raise _at(_SOURCE_FILE, f"There is no file {shown(name)} beside it.", "no_file", hint)
+        hint = suggest_nearest(name, files.there)
+        raise _build_pointer_error(
+            _SOURCE_FILE, f"There is no file {format_entry_name(name)} beside it.", "no_file", hint
+        )
     rest = {key: value for key, value in script.items() if key != "source_file"}
     filled = {**rest, "source": files.text(name)}
     return {**document, "template": {**template, "script": filled}}
 
 
-def _with_examples(document: dict[str, Any], files: _Files) -> dict[str, Any]:
+def _insert_examples(document: dict[str, Any], files: _RecipeFiles) -> dict[str, Any]:
     names = sorted(
         name for name in files.there if name.startswith(EXAMPLES) and name.endswith(".json")
     )
@@ -151,6 +164,8 @@ def _with_examples(document: dict[str, Any], files: _Files) -> dict[str, Any]:
     return {**document, "examples": [*written, *(files.json(name) for name in names)]}
 
 
-def _at(pointer: str, detail: str, code: str, suggestion: str | None = None) -> Invalid:
+def _build_pointer_error(
+    pointer: str, detail: str, code: str, suggestion: str | None = None
+) -> Invalid:
     finding = Finding(pointer, detail, code, suggestion)
     return Invalid(detail, code=code, findings=[finding], suggestion=suggestion)

@@ -14,15 +14,25 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import Validator, compile_schema
-from mainspring.definition.json_text import canonical, check_value
-from mainspring.definition.pointers import under
-from mainspring.recipes.package.contents import Dependency, Package, Requires, Setting, Wanted
-from mainspring.recipes.package.digest import digest_finding, digest_of
-from mainspring.recipes.package.references import RESERVED, reference_findings, value_finding
-from mainspring.recipes.package.schema import FORMAT, FORMAT_VERSION, recipe_schema
+from mainspring.definition.json_text import check_value, encode_canonical
+from mainspring.definition.pointers import join_pointer
+from mainspring.recipes.package.contents import (
+    RecipeDependency,
+    RecipeNeed,
+    RecipePackage,
+    RecipeRequirements,
+    RecipeSetting,
+)
+from mainspring.recipes.package.digest import check_digest, compute_recipe_digest
+from mainspring.recipes.package.references import (
+    RESERVED,
+    find_reference_problems,
+    validate_filled_value,
+)
+from mainspring.recipes.package.schema import FORMAT, FORMAT_VERSION, build_recipe_schema
 from mainspring.recipes.package.semver import Semver
-from mainspring.recipes.package.signing import public_key_of, signature_finding
-from mainspring.recipes.package.standing_in import stand_in_filled
+from mainspring.recipes.package.signing import get_public_key, validate_signature
+from mainspring.recipes.package.standing_in import fill_with_stand_ins
 
 _ANY_VERSION: Final = "0.0.0"
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
@@ -32,42 +42,48 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
-def read_package(value: Any, limits: Limits | None = None) -> Package:
+def read_package(value: Any, limits: Limits | None = None) -> RecipePackage:
     """The recipe that a document holds, or ``Invalid`` with every finding."""
     limits = limits or Limits()
     check_value(value, limits)
-    findings = [*_findings(value, limits)]
+    findings = [*_find_problems(value, limits)]
     if findings:
         count = len(findings)
         things = "1 problem" if count == 1 else f"{count} problems"
         detail = f"The recipe has {things}. {findings[0].detail}"
         raise Invalid(detail, code="invalid_recipe", findings=findings)
-    return _package(value)
+    return _build_package(value)
 
 
-def _findings(value: Any, limits: Limits) -> list[Finding]:
+def _find_problems(value: Any, limits: Limits) -> list[Finding]:
     """What is wrong, at the first of the looks that finds something."""
     if not isinstance(value, dict):
         return [Finding("", "A recipe is a JSON object.", "type")]
-    if len(canonical(value)) > limits.json_bytes:
+    if len(encode_canonical(value)) > limits.json_bytes:
         detail = f"The recipe is larger than {limits.json_bytes:,} bytes."
         return [Finding("", detail, "recipe_too_large")]
-    strange = _other_format(value)
+    strange = _find_format_problem(value)
     if strange is not None:
         return [strange]
-    found = _compiled().findings(stand_in_filled(value))
+    found = _compile_recipe_schema().findings(fill_with_stand_ins(value))
     if found:
         return found
-    looks = (_alone, _twice, _settings, _lost, _seals)
+    looks = (
+        _find_file_reference,
+        _find_duplicates,
+        _validate_settings,
+        _find_broken_references,
+        _validate_digest_and_signature,
+    )
     return [finding for look in looks for finding in look(value)]
 
 
 @lru_cache(maxsize=1)
-def _compiled() -> Validator:
-    return compile_schema(recipe_schema(), Limits())
+def _compile_recipe_schema() -> Validator:
+    return compile_schema(build_recipe_schema(), Limits())
 
 
-def _other_format(value: Mapping[str, Any]) -> Finding | None:
+def _find_format_problem(value: Mapping[str, Any]) -> Finding | None:
     version = value.get("format_version")
     newer = type(version) is int and version > FORMAT_VERSION
     if value.get("format") != FORMAT or not newer:
@@ -76,7 +92,7 @@ def _other_format(value: Mapping[str, Any]) -> Finding | None:
     return Finding("/format_version", detail, "newer_format", "Bring Mainspring up to date.")
 
 
-def _alone(value: Mapping[str, Any]) -> Iterator[Finding]:
+def _find_file_reference(value: Mapping[str, Any]) -> Iterator[Finding]:
     """A document that was packed holds its script; the file beside it is not there any more."""
     if "source_file" in value["template"].get("script", {}):
         detail = "A file beside a recipe is read together with its folder; here it stands alone."
@@ -84,7 +100,7 @@ def _alone(value: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding("/template/script/source_file", detail, "source_file_alone", hint)
 
 
-def _twice(value: Mapping[str, Any]) -> Iterator[Finding]:
+def _find_duplicates(value: Mapping[str, Any]) -> Iterator[Finding]:
     """Names that stand for two things."""
     requires = value.get("requires", {})
     listed: tuple[tuple[str, str, Iterable[Any]], ...] = (
@@ -95,13 +111,17 @@ def _twice(value: Mapping[str, Any]) -> Iterator[Finding]:
         ("/requires/connections", "integration", requires.get("connections", ())),
     )
     for at, key, entries in listed:
-        yield from _repeated(((under(at, n, key), one[key]) for n, one in enumerate(entries)))
+        yield from _find_repeated_names(
+            ((join_pointer(at, n, key), one[key]) for n, one in enumerate(entries))
+        )
     called: set[str] = set()
     for number, entry in enumerate(value.get("dependencies", ())):
-        pointer, name = under("/dependencies", number, "as"), called_as(entry)
+        pointer, name = join_pointer("/dependencies", number, "as"), get_dependency_name(entry)
         if entry["slug"] == value["slug"]:
             detail = "A recipe does not depend on itself."
-            yield Finding(under("/dependencies", number, "slug"), detail, "depends_on_itself")
+            yield Finding(
+                join_pointer("/dependencies", number, "slug"), detail, "depends_on_itself"
+            )
         if name in RESERVED:
             detail = f"{name!r} stands for something else in references."
             yield Finding(pointer, detail, "reserved_name", "Give it another name with `as`.")
@@ -111,7 +131,7 @@ def _twice(value: Mapping[str, Any]) -> Iterator[Finding]:
         called.add(name)
 
 
-def _repeated(named: Iterable[tuple[str, str]]) -> Iterator[Finding]:
+def _find_repeated_names(named: Iterable[tuple[str, str]]) -> Iterator[Finding]:
     seen: set[str] = set()
     for pointer, name in named:
         if name in seen:
@@ -119,53 +139,55 @@ def _repeated(named: Iterable[tuple[str, str]]) -> Iterator[Finding]:
         seen.add(name)
 
 
-def _settings(value: Mapping[str, Any]) -> Iterator[Finding]:
+def _validate_settings(value: Mapping[str, Any]) -> Iterator[Finding]:
     for number, entry in enumerate(value.get("settings", ())):
         if entry.get("required") is False and "default" not in entry:
             detail = "A setting that may be left out has a default, or nothing can be filled in."
-            yield Finding(under("/settings", number, "default"), detail, "no_default")
+            yield Finding(join_pointer("/settings", number, "default"), detail, "no_default")
         for key in ("default", "example"):
             if key not in entry:
                 continue
-            wrong = setting_finding(entry["type"], entry[key], under("/settings", number, key))
+            wrong = validate_setting(
+                entry["type"], entry[key], join_pointer("/settings", number, key)
+            )
             if wrong is not None:
                 yield wrong
 
 
-def setting_finding(kind: str, value: Any, pointer: str) -> Finding | None:
+def validate_setting(kind: str, value: Any, pointer: str) -> Finding | None:
     """What is wrong with the value of a setting."""
     if isinstance(value, bool) != (kind == "boolean") or not isinstance(value, _TYPES[kind]):
         words = {"string": "text", "number": "a number", "boolean": "true or false"}
         return Finding(pointer, f"The value of this setting is {words[kind]}.", "type")
-    return value_finding(value, pointer)
+    return validate_filled_value(value, pointer)
 
 
-def _lost(value: Mapping[str, Any]) -> Iterator[Finding]:
+def _find_broken_references(value: Mapping[str, Any]) -> Iterator[Finding]:
     """References that lead nowhere."""
-    names = {called_as(entry): entry for entry in value.get("dependencies", ())}
+    names = {get_dependency_name(entry): entry for entry in value.get("dependencies", ())}
     settings = {entry["name"]: entry["type"] for entry in value.get("settings", ())}
     for key in ("template", "grants", "hosts"):
-        yield from reference_findings(value.get(key), names, settings, f"/{key}")
+        yield from find_reference_problems(value.get(key), names, settings, f"/{key}")
 
 
-def _seals(value: Mapping[str, Any]) -> Iterator[Finding]:
-    wrong = digest_finding(value)
+def _validate_digest_and_signature(value: Mapping[str, Any]) -> Iterator[Finding]:
+    wrong = check_digest(value)
     if wrong is None:
-        wrong = signature_finding(value)
+        wrong = validate_signature(value)
     if wrong is not None:
         yield wrong
     if "signature" in value and "digest" not in value:
         yield Finding("/digest", "A signed recipe carries the digest that was signed.", "required")
 
 
-def called_as(dependency: Mapping[str, Any]) -> str:
+def get_dependency_name(dependency: Mapping[str, Any]) -> str:
     """How a template calls a dependency."""
     return str(dependency.get("as") or dependency["slug"].replace("-", "_"))
 
 
-def _package(value: Mapping[str, Any]) -> Package:
+def _build_package(value: Mapping[str, Any]) -> RecipePackage:
     requires = value.get("requires", {})
-    return Package(
+    return RecipePackage(
         slug=value["slug"],
         version=Semver.parse(value["version"]),
         kind=value["kind"],
@@ -175,39 +197,41 @@ def _package(value: Mapping[str, Any]) -> Package:
         author=value.get("author"),
         category=value["category"],
         tags=tuple(value.get("tags", ())),
-        dependencies=tuple(map(_dependency, value.get("dependencies", ()))),
-        requires=Requires(
-            _wanted(requires.get("secrets", ())),
-            _wanted(requires.get("publisher_secrets", ())),
-            _wanted(requires.get("connections", ())),
+        dependencies=tuple(map(_build_dependency, value.get("dependencies", ()))),
+        requires=RecipeRequirements(
+            _build_needs(requires.get("secrets", ())),
+            _build_needs(requires.get("publisher_secrets", ())),
+            _build_needs(requires.get("connections", ())),
         ),
         grants=tuple(
             Grant(one["capability"], one.get("params", {})) for one in value.get("grants", ())
         ),
         hosts=tuple(value.get("hosts", ())),
-        settings=tuple(map(_setting, value.get("settings", ()))),
+        settings=tuple(map(_build_setting, value.get("settings", ()))),
         examples=tuple(value.get("examples", ())),
         template=value["template"],
         document=value,
-        digest=digest_of(value),
-        public_key=public_key_of(value),
+        digest=compute_recipe_digest(value),
+        public_key=get_public_key(value),
     )
 
 
-def _dependency(entry: Mapping[str, Any]) -> Dependency:
+def _build_dependency(entry: Mapping[str, Any]) -> RecipeDependency:
     lowest = Semver.parse(entry.get("min_version", _ANY_VERSION))
-    return Dependency(entry["slug"], lowest, entry.get("reason", ""), called_as(entry))
+    return RecipeDependency(
+        entry["slug"], lowest, entry.get("reason", ""), get_dependency_name(entry)
+    )
 
 
-def _wanted(entries: Iterable[Mapping[str, Any]]) -> tuple[Wanted, ...]:
+def _build_needs(entries: Iterable[Mapping[str, Any]]) -> tuple[RecipeNeed, ...]:
     return tuple(
-        Wanted(one["integration"] if "integration" in one else one["name"], one["reason"])
+        RecipeNeed(one["integration"] if "integration" in one else one["name"], one["reason"])
         for one in entries
     )
 
 
-def _setting(entry: Mapping[str, Any]) -> Setting:
-    return Setting(
+def _build_setting(entry: Mapping[str, Any]) -> RecipeSetting:
+    return RecipeSetting(
         name=entry["name"],
         type=entry["type"],
         label=entry.get("label", entry["name"]),

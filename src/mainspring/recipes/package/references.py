@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.definition.pointers import under
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.words import suggest_nearest
 
 OWNER: Final = "owner"
 SETTINGS: Final = "settings"
@@ -38,7 +38,7 @@ _CODE: Final = frozenset({"source"})
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class InstalledReference:
     """A thing that stands here: what a dependency has become, by its id and its name."""
 
     id: str
@@ -46,7 +46,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class InstallOwner:
     """Whoever installs."""
 
     id: str
@@ -54,11 +54,11 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class Filling:
+class ReferenceValues:
     """What is put in place of the references of one template."""
 
-    owner: Owner
-    installs: Mapping[str, Named] = field(default_factory=dict)
+    owner: InstallOwner
+    installs: Mapping[str, InstalledReference] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def value(self, of: str, what: str) -> Any:
@@ -72,7 +72,7 @@ class Filling:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class InstallReference:
     """One reference, and the text that it stands in."""
 
     pointer: str
@@ -90,24 +90,24 @@ class Place:
         return f"install.{self.of}.{self.what}"
 
 
-def references(value: Any, at: str = "") -> Iterator[Place]:
+def find_references(value: Any, at: str = "") -> Iterator[InstallReference]:
     """Every reference of a template, in its order."""
-    for pointer, key, text in _texts(value, at):
+    for pointer, key, text in _iterate_texts(value, at):
         if "install" in text:
-            yield from _of_text(text, pointer, key)
+            yield from _find_text_references(text, pointer, key)
 
 
-def reference_findings(
+def find_reference_problems(
     value: Any, dependencies: Mapping[str, Any], settings: Mapping[str, str], at: str = ""
 ) -> Iterator[Finding]:
     """References that lead nowhere, or stand where a value would be read as more than data.
 
     Settings are given with their types.
     """
-    for pointer in _named_keys(value, at):
+    for pointer in _find_reference_keys(value, at):
         detail = "A key is not filled in; only values are."
         yield Finding(pointer, detail, "bad_reference")
-    for pointer, key, text in _texts(value, at):
+    for pointer, key, text in _iterate_texts(value, at):
         if "install" not in text:
             continue
         if key not in _CODE and _SPEAKS.search(_REFERENCE.sub("", text)):
@@ -117,16 +117,18 @@ def reference_findings(
                 "bad_reference",
                 "Write it alone, as in {{ install.board.id }} or {{ install.settings.site }}.",
             )
-        for place in _of_text(text, pointer, key):
-            wrong = _unknown(place, dependencies, settings) or _misplaced(place, settings)
+        for place in _find_text_references(text, pointer, key):
+            wrong = _find_unknown_reference(
+                place, dependencies, settings
+            ) or _find_misplaced_reference(place, settings)
             if wrong is not None:
                 yield wrong
 
 
-def fill(template: Mapping[str, Any], filling: Filling, at: str = "") -> dict[str, Any]:
+def fill(template: Mapping[str, Any], filling: ReferenceValues, at: str = "") -> dict[str, Any]:
     """The template with every reference filled in; what is not a reference stays as it is."""
     found: list[Finding] = []
-    made = _filled(template, at, "", filling, found)
+    made = _fill_value(template, at, "", filling, found)
     if found:
         raise Invalid(
             f"The recipe cannot be filled in: {found[0].detail}",
@@ -137,7 +139,7 @@ def fill(template: Mapping[str, Any], filling: Filling, at: str = "") -> dict[st
     return made
 
 
-def value_finding(value: Any, pointer: str) -> Finding | None:
+def validate_filled_value(value: Any, pointer: str) -> Finding | None:
     """What keeps a value from being filled in: text that would be read as a template."""
     if isinstance(value, str) and _OPENS.search(value):
         detail = "This text has the beginning of a template in it; a value is data and no more."
@@ -146,28 +148,30 @@ def value_finding(value: Any, pointer: str) -> Finding | None:
     return None
 
 
-def _unknown(
-    place: Place, dependencies: Mapping[str, Any], settings: Mapping[str, str]
+def _find_unknown_reference(
+    place: InstallReference, dependencies: Mapping[str, Any], settings: Mapping[str, str]
 ) -> Finding | None:
     if place.of == SETTINGS:
         if place.what in settings:
             return None
         detail = f"The recipe has no setting {place.what!r}."
-        hint = did_you_mean(place.what, settings) or "Declare it in settings."
+        hint = suggest_nearest(place.what, settings) or "Declare it in settings."
         return Finding(place.pointer, detail, "unknown_setting", hint)
     if place.of != OWNER and place.of not in dependencies:
         detail = f"The recipe has no dependency that is called {place.of!r}."
-        near = did_you_mean(place.of, [*dependencies, *RESERVED])
+        near = suggest_nearest(place.of, [*dependencies, *RESERVED])
         way_out = "Declare it in dependencies; its name is `as`, or the slug with underscores."
         return Finding(place.pointer, detail, "unknown_dependency", near or way_out)
     known = _OF_OWNER if place.of == OWNER else _OF_DEPENDENCY
     if place.what in known:
         return None
     detail = f"{place.shown} does not exist; there is {' and '.join(known)}."
-    return Finding(place.pointer, detail, "bad_reference", did_you_mean(place.what, known))
+    return Finding(place.pointer, detail, "bad_reference", suggest_nearest(place.what, known))
 
 
-def _misplaced(place: Place, settings: Mapping[str, str]) -> Finding | None:
+def _find_misplaced_reference(
+    place: InstallReference, settings: Mapping[str, str]
+) -> Finding | None:
     if not place.inside or place.what == "id":
         return None
     if place.of == SETTINGS and settings.get(place.what) in ("number", "boolean"):
@@ -181,27 +185,29 @@ def _misplaced(place: Place, settings: Mapping[str, str]) -> Finding | None:
     )
 
 
-def _filled(value: Any, at: str, key: str, filling: Filling, found: list[Finding]) -> Any:
+def _fill_value(
+    value: Any, at: str, key: str, filling: ReferenceValues, found: list[Finding]
+) -> Any:
     if isinstance(value, Mapping):
         return {
-            name: _filled(part, under(at, name), name, filling, found)
+            name: _fill_value(part, join_pointer(at, name), name, filling, found)
             for name, part in value.items()
         }
     if isinstance(value, list | tuple):
         return [
-            _filled(part, under(at, number), key, filling, found)
+            _fill_value(part, join_pointer(at, number), key, filling, found)
             for number, part in enumerate(value)
         ]
     if not isinstance(value, str) or "install" not in value:
         return value
     try:
-        return _filled_text(value, at, key, filling)
-    except _Unfilled as wrong:
+        return _fill_text(value, at, key, filling)
+    except _UnfilledReference as wrong:
         found.append(wrong.finding)
         return value
 
 
-class _Unfilled(Exception):
+class _UnfilledReference(Exception):
     """A reference has no value, or one that cannot stand here."""
 
     def __init__(self, finding: Finding) -> None:
@@ -209,11 +215,11 @@ class _Unfilled(Exception):
         self.finding = finding
 
 
-def _filled_text(text: str, at: str, key: str, filling: Filling) -> Any:
-    places = [*_of_text(text, at, key)]
+def _fill_text(text: str, at: str, key: str, filling: ReferenceValues) -> Any:
+    places = [*_find_text_references(text, at, key)]
     if not places:
         return text
-    values = [_value(place, filling) for place in places]
+    values = [_get_reference_value(place, filling) for place in places]
     if places[0].whole and not places[0].code and key not in _EXPRESSIONS:
         return values[0]
     spell: Callable[[Any], str] = _as_code if places[0].code else _as_text
@@ -222,22 +228,22 @@ def _filled_text(text: str, at: str, key: str, filling: Filling) -> Any:
     before = len(_OPENS.findall(_REFERENCE.sub("", text)))
     if not places[0].code and len(_OPENS.findall(made)) > before:
         detail = "What is filled in here would become a template together with what is beside it."
-        raise _Unfilled(Finding(at, detail, "value_is_template"))
+        raise _UnfilledReference(Finding(at, detail, "value_is_template"))
     return made
 
 
-def _value(place: Place, filling: Filling) -> Any:
+def _get_reference_value(place: InstallReference, filling: ReferenceValues) -> Any:
     try:
         value = filling.value(place.of, place.what)
     except KeyError:
         detail = f"There is no value for {place.shown}."
-        raise _Unfilled(Finding(place.pointer, detail, "no_value")) from None
-    wrong = value_finding(value, place.pointer)
+        raise _UnfilledReference(Finding(place.pointer, detail, "no_value")) from None
+    wrong = validate_filled_value(value, place.pointer)
     if wrong is None and place.inside and place.what != "id" and isinstance(value, str):
         detail = f"{place.shown} is text and stands in an expression."
         wrong = Finding(place.pointer, detail, "reference_in_expression")
     if wrong is not None:
-        raise _Unfilled(wrong)
+        raise _UnfilledReference(wrong)
     return value
 
 
@@ -249,26 +255,26 @@ def _as_code(value: Any) -> str:
     """Text in any kind of quotes, and a number or a truth value where one may stand."""
     if not isinstance(value, str):
         return json.dumps(value)
-    return _PLAIN.sub(lambda found: _escaped(found[0]), value)
+    return _PLAIN.sub(lambda found: _escape_character(found[0]), value)
 
 
-def _escaped(character: str) -> str:
+def _escape_character(character: str) -> str:
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[n]:02x}{units[n + 1]:02x}" for n in range(0, len(units), 2))
 
 
-def _of_text(text: str, pointer: str, key: str) -> Iterator[Place]:
+def _find_text_references(text: str, pointer: str, key: str) -> Iterator[InstallReference]:
     code = key in _CODE
-    blocks = [] if code else _blocks(text)
+    blocks = [] if code else _find_expression_blocks(text)
     for found in _REFERENCE.finditer(text):
         before = bisect(blocks, (found.start(), 0)) - 1
         within = before >= 0 and found.start() < blocks[before][1]
         inside = not code and (within or key in _EXPRESSIONS)
         whole = found.start() == 0 and found.end() == len(text)
-        yield Place(pointer, found[1], found[2], whole, inside, code)
+        yield InstallReference(pointer, found[1], found[2], whole, inside, code)
 
 
-def _blocks(text: str) -> list[tuple[int, int]]:
+def _find_expression_blocks(text: str) -> list[tuple[int, int]]:
     """Where expressions stand, with the references among them taken for plain text."""
     hidden = _REFERENCE.sub(lambda found: "\x00" * len(found[0]), text)
     found: list[tuple[int, int]] = []
@@ -282,24 +288,24 @@ def _blocks(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def _texts(value: Any, at: str, key: str = "") -> Iterator[tuple[str, str, str]]:
+def _iterate_texts(value: Any, at: str, key: str = "") -> Iterator[tuple[str, str, str]]:
     """Every text of a value with its place and the key that it stands under."""
     if isinstance(value, str):
         yield at, key, value
     elif isinstance(value, Mapping):
         for name, part in value.items():
-            yield from _texts(part, under(at, name), name)
+            yield from _iterate_texts(part, join_pointer(at, name), name)
     elif isinstance(value, list | tuple):
         for number, part in enumerate(value):
-            yield from _texts(part, under(at, number), key)
+            yield from _iterate_texts(part, join_pointer(at, number), key)
 
 
-def _named_keys(value: Any, at: str) -> Iterator[str]:
+def _find_reference_keys(value: Any, at: str) -> Iterator[str]:
     if isinstance(value, Mapping):
         for name, part in value.items():
             if _REFERENCE.search(name):
-                yield under(at, name)
-            yield from _named_keys(part, under(at, name))
+                yield join_pointer(at, name)
+            yield from _find_reference_keys(part, join_pointer(at, name))
     elif isinstance(value, list | tuple):
         for number, part in enumerate(value):
-            yield from _named_keys(part, under(at, number))
+            yield from _find_reference_keys(part, join_pointer(at, number))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from mainspring.contracts.errors import Clash, Finding, Invalid
+from mainspring.contracts.errors import Conflict, Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
 from mainspring.recipes.package.places import PREVIEW, RECIPE
@@ -45,39 +45,39 @@ def scaffold(name: str, kind: str, into: Path) -> list[Path]:
         raise Invalid(detail, code="bad_kind", findings=[Finding("/kind", detail, "bad_kind")])
     root = into / name
     if root.exists():
-        raise Clash(
+        raise Conflict(
             f"{root} is there already.",
             code="folder_there",
             suggestion="Choose another folder with --into, or remove that one first.",
         )
     more, files = _KINDS[kind](name)
-    document = {**_envelope(name, kind), **more}
+    document = {**_build_envelope(name, kind), **more}
     wanted = {
         RECIPE: json.dumps(document, indent=2, ensure_ascii=False) + "\n",
         PREVIEW: "What people see once it is installed.\n",
         **files,
     }
-    return [_written(root / file, text) for file, text in wanted.items()]
+    return [_write_text(root / file, text) for file, text in wanted.items()]
 
 
-def _written(path: Path, text: str) -> Path:
+def _write_text(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def _title(name: str) -> str:
+def _build_title(name: str) -> str:
     return name.replace("-", " ").capitalize()
 
 
-def _envelope(name: str, kind: str) -> dict[str, Any]:
+def _build_envelope(name: str, kind: str) -> dict[str, Any]:
     return {
         "format": "mainspring.recipe",
         "format_version": 1,
         "slug": name,
         "version": "0.1.0",
         "kind": kind,
-        "name": _title(name),
+        "name": _build_title(name),
         "description": "What it does for whoever installs it.",
         "publisher": "Me",
         "category": "other",
@@ -85,17 +85,17 @@ def _envelope(name: str, kind: str) -> dict[str, Any]:
     }
 
 
-def _board(name: str) -> _Parts:
+def _build_board(name: str) -> _Parts:
     columns = [
         {"key": "title", "label": "Title"},
         {"key": "state", "field_type": "select", "options": ["open", "done"]},
     ]
     dataset = {"name": "default", "columns": columns, "dedupe_key_field": "title"}
     rows = {"default": [{"title": "The first one", "state": "open"}]}
-    return {"template": {"name": _title(name), "datasets": [dataset], "rows": rows}}, {}
+    return {"template": {"name": _build_title(name), "datasets": [dataset], "rows": rows}}, {}
 
 
-def _automation(name: str) -> _Parts:
+def _build_automation(name: str) -> _Parts:
     del name
     tools = ["inbox.post_notification", "list_boards"]
     greeting = {"name": "greeting", "label": "How it begins", "type": "string", "default": "Boards"}
@@ -113,9 +113,9 @@ def _automation(name: str) -> _Parts:
     return more, {"main.ts": _SCRIPT, "examples/first.json": json.dumps(example, indent=2) + "\n"}
 
 
-def _workflow(name: str) -> _Parts:
+def _build_workflow(name: str) -> _Parts:
     template = {
-        "title": _title(name),
+        "title": _build_title(name),
         "charter": "What we want to be true at the end.",
         "kpis": [],
         "deadlines": [],
@@ -123,7 +123,7 @@ def _workflow(name: str) -> _Parts:
     return {"template": template}, {}
 
 
-def _integration(name: str) -> _Parts:
+def _build_integration(name: str) -> _Parts:
     template = {
         "auth": {"type": "none"},
         "trigger": {"kind": "cron", "cron": "0 * * * *"},
@@ -141,14 +141,14 @@ def _integration(name: str) -> _Parts:
     return {"grants": [grant], "hosts": ["api.example.com"], "template": template}, {}
 
 
-def _bundle(name: str) -> _Parts:
+def _build_bundle(name: str) -> _Parts:
     return {"template": {"members": [{"slug": f"{name}-board", "reason": "Where it notes."}]}}, {}
 
 
 _KINDS: Final[Mapping[str, Callable[[str], _Parts]]] = {
-    "board": _board,
-    "automation": _automation,
-    "workflow": _workflow,
-    "integration": _integration,
-    "bundle": _bundle,
+    "board": _build_board,
+    "automation": _build_automation,
+    "workflow": _build_workflow,
+    "integration": _build_integration,
+    "bundle": _build_bundle,
 }

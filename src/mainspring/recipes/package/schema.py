@@ -10,29 +10,34 @@ from functools import lru_cache
 from typing import Any, Final
 
 from mainspring.recipes.package.antiexamples import ANTI_EXAMPLES
-from mainspring.recipes.package.digest import PATTERN as DIGEST_PATTERN
+from mainspring.recipes.package.digest import DIGEST_PATTERN
 from mainspring.recipes.package.examples import EXAMPLES
 from mainspring.recipes.package.signing import ALGORITHM
-from mainspring.recipes.package.template_schemas import REASON, SLUG, VERSION, template_schemas
-from mainspring.workspace.boards.shapes import NAME, Schema, thing
+from mainspring.recipes.package.template_schemas import (
+    REASON,
+    SLUG,
+    VERSION,
+    build_template_schemas,
+)
+from mainspring.workspace.boards.shapes import NAME, JsonSchema, object_of
 
 FORMAT: Final = "mainspring.recipe"
 FORMAT_VERSION: Final = 1
 SCHEMA_ID: Final = "urn:mainspring:recipe:1"
 KINDS: Final = ("board", "automation", "workflow", "integration", "bundle")
 
-_WORD: Final[Schema] = {
+_WORD: Final[JsonSchema] = {
     "type": "string",
     "maxLength": 64,
     "pattern": "^[a-z][a-z0-9_]*$",
     "x-mainspring-says": "A name here is small letters, digits and underscores, a letter first.",
 }
-_SECRET: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 64}
+_SECRET: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": 64}
 _SHOWN_ANTI_EXAMPLES: Final = 6
 
 
 @lru_cache(maxsize=1)
-def recipe_schema() -> dict[str, Any]:
+def build_recipe_schema() -> dict[str, Any]:
     """The schema of a recipe, as it is published."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -40,13 +45,13 @@ def recipe_schema() -> dict[str, Any]:
         "title": "Recipe",
         "description": "Something that others can install: what it makes, and what it asks for. "
         "Where a number or a truth value is left to the install, it is written as a reference.",
-        **thing(_fields(), _NEEDED),
+        **object_of(_build_fields(), _NEEDED),
         "allOf": [
             {
                 "if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]},
                 "then": {"properties": {"template": schema}},
             }
-            for kind, schema in template_schemas().items()
+            for kind, schema in build_template_schemas().items()
         ],
         "examples": [one.document for one in EXAMPLES],
         "x-mainspring-anti-examples": [
@@ -69,7 +74,7 @@ _NEEDED: Final = (
 )
 
 
-def _fields() -> Schema:
+def _build_fields() -> JsonSchema:
     return {
         "format": {"const": FORMAT},
         "format_version": {"const": FORMAT_VERSION},
@@ -108,19 +113,19 @@ def _fields() -> Schema:
             "type": "string",
             "maxLength": 20_000,
         },
-        **_asks(),
-        **_gives(),
+        **_build_requests_schema(),
+        **_build_examples_schema(),
     }
 
 
-def _asks() -> Schema:
+def _build_requests_schema() -> JsonSchema:
     """What whoever installs is told, and agrees to."""
     return {
         "dependencies": {
             "description": "Recipes that must stand first; missing ones are installed too.",
             "type": "array",
             "maxItems": 50,
-            "items": thing(
+            "items": object_of(
                 {
                     "slug": SLUG,
                     "min_version": VERSION,
@@ -133,18 +138,18 @@ def _asks() -> Schema:
                 ["slug"],
             ),
         },
-        "requires": thing(
+        "requires": object_of(
             {
-                "secrets": _wanted("name", _SECRET),
-                "publisher_secrets": _wanted("name", _SECRET),
-                "connections": _wanted("integration", {**_SECRET, "maxLength": 100}),
+                "secrets": _build_needs_schema("name", _SECRET),
+                "publisher_secrets": _build_needs_schema("name", _SECRET),
+                "connections": _build_needs_schema("integration", {**_SECRET, "maxLength": 100}),
             }
         ),
         "grants": {
             "description": "What it may call, within which bounds; no more than it needs.",
             "type": "array",
             "maxItems": 100,
-            "items": thing(
+            "items": object_of(
                 {
                     "capability": {"type": "string", "minLength": 1, "maxLength": 200},
                     "params": {"type": "object"},
@@ -164,22 +169,22 @@ def _asks() -> Schema:
             "install.settings.<name>.",
             "type": "array",
             "maxItems": 50,
-            "items": _setting(),
+            "items": _build_setting_schema(),
         },
     }
 
 
-def _wanted(key: str, schema: Schema) -> Schema:
+def _build_needs_schema(key: str, schema: JsonSchema) -> JsonSchema:
     return {
         "type": "array",
         "maxItems": 50,
-        "items": thing({key: schema, "reason": REASON}, [key, "reason"]),
+        "items": object_of({key: schema, "reason": REASON}, [key, "reason"]),
     }
 
 
-def _setting() -> Schema:
+def _build_setting_schema() -> JsonSchema:
     value = {"type": ["string", "number", "boolean"]}
-    return thing(
+    return object_of(
         {
             "name": _WORD,
             "label": {"type": "string", "minLength": 1, "maxLength": 200},
@@ -192,13 +197,13 @@ def _setting() -> Schema:
     )
 
 
-def _gives() -> Schema:
+def _build_examples_schema() -> JsonSchema:
     return {
         "examples": {
             "description": "What goes in, and what then happens.",
             "type": "array",
             "maxItems": 20,
-            "items": thing(
+            "items": object_of(
                 {
                     "name": {"type": "string", "minLength": 1, "maxLength": 200},
                     "inputs": {"type": "object"},
@@ -215,7 +220,7 @@ def _gives() -> Schema:
             "pattern": DIGEST_PATTERN,
             "x-mainspring-says": "A digest is sha256: and 64 small hexadecimal digits.",
         },
-        "signature": thing(
+        "signature": object_of(
             {
                 "algorithm": {"const": ALGORITHM},
                 "public_key": {"type": "string", "maxLength": 100},

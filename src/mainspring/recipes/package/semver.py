@@ -13,10 +13,10 @@ from typing import Final
 from mainspring.contracts.errors import Finding, Invalid
 
 # Each number fits the integers of the store.
-PATTERN: Final = r"^(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})$"
+SEMVER_PATTERN: Final = r"^(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})$"
 SAYS: Final = "A version is three numbers with points between them, such as 1.2.0."
 
-_VERSION: Final = re.compile(PATTERN.removeprefix("^").removesuffix("$"))
+_VERSION: Final = re.compile(SEMVER_PATTERN.removeprefix("^").removesuffix("$"))
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -16,7 +16,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.recipes.package.digest import digest_of, shown_digest
+from mainspring.recipes.package.digest import compute_recipe_digest, format_digest
 
 ALGORITHM: Final = "ed25519"
 
@@ -42,30 +42,30 @@ class KeyPair:
         return f"KeyPair(public={self.shown_public()!r})"
 
 
-def new_key() -> KeyPair:
+def generate_key() -> KeyPair:
     """A key that nobody has had before."""
-    return _pair(Ed25519PrivateKey.generate())
+    return _build_key_pair(Ed25519PrivateKey.generate())
 
 
 def read_key(text: bytes | str) -> KeyPair:
     """The key pair of a file that ``new_key`` has filled."""
-    private = _decoded(text.strip(), _KEY_BYTES)
+    private = _decode_base64(text.strip(), _KEY_BYTES)
     if private is None:
         raise Invalid(
             "This file is not a key that signs recipes.",
             code="bad_key",
             suggestion="Make one: `mainspring recipes new-key KEYFILE`.",
         )
-    return _pair(Ed25519PrivateKey.from_private_bytes(private))
+    return _build_key_pair(Ed25519PrivateKey.from_private_bytes(private))
 
 
-def signed(document: Mapping[str, Any], key: KeyPair) -> dict[str, Any]:
+def add_signature(document: Mapping[str, Any], key: KeyPair) -> dict[str, Any]:
     """The recipe with its digest and a signature over that."""
-    digest = digest_of(document)
+    digest = compute_recipe_digest(document)
     value = Ed25519PrivateKey.from_private_bytes(key.private).sign(digest)
     return {
         **document,
-        "digest": shown_digest(digest),
+        "digest": format_digest(digest),
         "signature": {
             "algorithm": ALGORITHM,
             "public_key": key.shown_public(),
@@ -74,30 +74,30 @@ def signed(document: Mapping[str, Any], key: KeyPair) -> dict[str, Any]:
     }
 
 
-def public_key_of(document: Mapping[str, Any]) -> bytes | None:
+def get_public_key(document: Mapping[str, Any]) -> bytes | None:
     """The key that a signed recipe names; None when it is not signed."""
     signature = document.get("signature")
     if not isinstance(signature, Mapping):
         return None
-    return _decoded(signature.get("public_key"), _KEY_BYTES)
+    return _decode_base64(signature.get("public_key"), _KEY_BYTES)
 
 
-def signature_finding(document: Mapping[str, Any]) -> Finding | None:
+def validate_signature(document: Mapping[str, Any]) -> Finding | None:
     """What is wrong with the signature of a recipe; one that is not signed is only unsigned."""
     signature = document.get("signature")
     if signature is None:
         return None
-    public = public_key_of(document)
+    public = get_public_key(document)
     if public is None or not isinstance(signature, Mapping):
         detail = "This is not a public key of Ed25519: 32 bytes, written as base64."
         return Finding("/signature/public_key", detail, "bad_signature")
-    value = _decoded(signature.get("value"), _SIGNATURE_BYTES)
+    value = _decode_base64(signature.get("value"), _SIGNATURE_BYTES)
     if value is None:
         detail = "This is not a signature of Ed25519: 64 bytes, written as base64."
         return Finding("/signature/value", detail, "bad_signature")
     try:
         key = Ed25519PublicKey.from_public_bytes(public)
-        key.verify(value, digest_of(document))
+        key.verify(value, compute_recipe_digest(document))
     except (InvalidSignature, ValueError):
         detail = "The signature does not fit: the recipe was changed, or another key signed it."
         hint = "Get it again from whoever published it."
@@ -105,11 +105,11 @@ def signature_finding(document: Mapping[str, Any]) -> Finding | None:
     return None
 
 
-def _pair(private: Ed25519PrivateKey) -> KeyPair:
+def _build_key_pair(private: Ed25519PrivateKey) -> KeyPair:
     return KeyPair(private.private_bytes_raw(), private.public_key().public_bytes_raw())
 
 
-def _decoded(text: Any, size: int) -> bytes | None:
+def _decode_base64(text: Any, size: int) -> bytes | None:
     try:
         made = base64.b64decode(text, validate=True)
     except (binascii.Error, TypeError, ValueError):

@@ -11,37 +11,44 @@ from hashlib import sha256
 from typing import Any, Final
 
 from mainspring.contracts.errors import Invalid
-from mainspring.recipes.package.references import Filling, Named, Owner, fill
+from mainspring.recipes.package.references import (
+    InstalledReference,
+    InstallOwner,
+    ReferenceValues,
+    fill,
+)
 
 # A host, a word and a title alike, which is all that most settings are.
 _SOME_TEXT: Final = "stand-in.example"
 _SOME: Final[Mapping[Any, Any]] = {"string": _SOME_TEXT, "number": 1, "boolean": True}
 
 
-def stand_in_id(name: str) -> str:
+def build_stand_in_id(name: str) -> str:
     """An id that nothing has, the same for the same name."""
     made = sha256(name.encode()).hexdigest()
     return f"01900000-0000-7{made[:3]}-8{made[3:6]}-{made[6:18]}"
 
 
-def stand_ins(document: Mapping[str, Any]) -> Filling:
+def build_stand_ins(document: Mapping[str, Any]) -> ReferenceValues:
     """A filling for a document that nobody has judged yet; what cannot be read is left out."""
     installs = {
-        name: Named(stand_in_id(name), f"The {name} of somebody")
-        for entry in _objects(document.get("dependencies"))
-        if isinstance(name := _called(entry), str)
+        name: InstalledReference(build_stand_in_id(name), f"The {name} of somebody")
+        for entry in _iterate_objects(document.get("dependencies"))
+        if isinstance(name := _get_entry_name(entry), str)
     }
     settings = {
-        entry["name"]: _some_value(entry)
-        for entry in _objects(document.get("settings"))
+        entry["name"]: _choose_sample_value(entry)
+        for entry in _iterate_objects(document.get("settings"))
         if isinstance(entry.get("name"), str)
     }
-    return Filling(Owner(stand_in_id("owner"), "somebody@example.com"), installs, settings)
+    return ReferenceValues(
+        InstallOwner(build_stand_in_id("owner"), "somebody@example.com"), installs, settings
+    )
 
 
-def stand_in_filled(document: Mapping[str, Any]) -> dict[str, Any]:
+def fill_with_stand_ins(document: Mapping[str, Any]) -> dict[str, Any]:
     """The document with stand-ins, or as it is where something cannot be filled in."""
-    filling = stand_ins(document)
+    filling = build_stand_ins(document)
     made = dict(document)
     for key in ("template", "grants", "hosts"):
         if key in made:
@@ -52,7 +59,7 @@ def stand_in_filled(document: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _some_value(entry: Mapping[str, Any]) -> Any:
+def _choose_sample_value(entry: Mapping[str, Any]) -> Any:
     for key in ("default", "example"):
         if isinstance(entry.get(key), str | int | float):
             return entry[key]
@@ -60,12 +67,12 @@ def _some_value(entry: Mapping[str, Any]) -> Any:
     return _SOME.get(kind, _SOME_TEXT) if isinstance(kind, str) else _SOME_TEXT
 
 
-def _called(entry: Mapping[str, Any]) -> Any:
+def _get_entry_name(entry: Mapping[str, Any]) -> Any:
     slug = entry.get("slug")
     return entry.get("as") or (slug.replace("-", "_") if isinstance(slug, str) else None)
 
 
-def _objects(entries: Any) -> Iterator[Mapping[str, Any]]:
+def _iterate_objects(entries: Any) -> Iterator[Mapping[str, Any]]:
     for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, Mapping):
             yield entry

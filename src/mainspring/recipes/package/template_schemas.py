@@ -12,12 +12,12 @@ from typing import Any, Final
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.limits import Limits
 from mainspring.recipes.compiling.declared_schema import DECLARED
-from mainspring.recipes.package.semver import PATTERN as VERSION_PATTERN
 from mainspring.recipes.package.semver import SAYS as VERSION_SAYS
+from mainspring.recipes.package.semver import SEMVER_PATTERN as VERSION_PATTERN
 from mainspring.workspace.boards.part_capabilities import part_capabilities
-from mainspring.workspace.boards.shapes import DATASETS, NAME, Schema, thing
+from mainspring.workspace.boards.shapes import DATASETS, NAME, JsonSchema, object_of
 
-SLUG: Final[Schema] = {
+SLUG: Final[JsonSchema] = {
     "type": "string",
     "minLength": 1,
     "maxLength": 64,
@@ -25,33 +25,33 @@ SLUG: Final[Schema] = {
     "x-mainspring-says": "A slug is small letters and digits with single dashes between them, "
     "such as uptime-check.",
 }
-VERSION: Final[Schema] = {
+VERSION: Final[JsonSchema] = {
     "type": "string",
     "maxLength": 30,
     "pattern": VERSION_PATTERN,
     "x-mainspring-says": VERSION_SAYS,
 }
-REASON: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 500}
+REASON: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": 500}
 WORKFLOW_TEMPLATES: Final = ("progress_scorer", "task_nudger", "milestone_reviewer")
 
-_TEXT: Final[Schema] = {"type": "string", "maxLength": 20_000}
+_TEXT: Final[JsonSchema] = {"type": "string", "maxLength": 20_000}
 _MOST_MEMBERS: Final = 50
 
 
-def template_schemas() -> dict[str, Schema]:
+def build_template_schemas() -> dict[str, JsonSchema]:
     """The schema of the template, by the kind of the recipe."""
     return {
-        "board": _board(),
-        "automation": _automation(),
-        "workflow": _workflow(),
-        "integration": _integration(),
-        "bundle": _bundle(),
+        "board": _build_board_schema(),
+        "automation": _build_automation_schema(),
+        "workflow": _build_workflow_schema(),
+        "integration": _build_integration_schema(),
+        "bundle": _build_bundle_schema(),
     }
 
 
-def script_schema() -> Schema:
+def build_script_schema() -> JsonSchema:
     """A script and its bounds; the rest of it is judged where it becomes an automation."""
-    listed: Schema = {"type": "array", "maxItems": 100}
+    listed: JsonSchema = {"type": "array", "maxItems": 100}
     return {
         "description": "A script with its triggers, grants, hosts and bounds.",
         "type": "object",
@@ -71,31 +71,31 @@ def script_schema() -> Schema:
     }
 
 
-def _automation() -> Schema:
+def _build_automation_schema() -> JsonSchema:
     return {
         "description": "An ordinary definition, or a script that becomes one.",
-        **thing(
+        **object_of(
             {
                 "definition": {"description": "An ordinary definition.", "type": "object"},
-                "script": script_schema(),
+                "script": build_script_schema(),
             }
         ),
         "oneOf": [{"required": ["definition"]}, {"required": ["script"]}],
     }
 
 
-def _board() -> Schema:
+def _build_board_schema() -> JsonSchema:
     parts = {one.id: one for one in part_capabilities(Limits())}
     rows = {"type": "array", "maxItems": 500, "items": {"type": "object"}}
     return {
         "description": "A board as create_board takes it, with its parts and first rows.",
-        **thing(
+        **object_of(
             {
                 "name": NAME,
                 "description": {"type": "string", "maxLength": 5_000},
                 "datasets": DATASETS,
-                "skills": _parts_of(parts["set_board_skill"]),
-                "forms": _parts_of(parts["set_board_form"]),
+                "skills": _build_parts_schema(parts["set_board_skill"]),
+                "forms": _build_parts_schema(parts["set_board_form"]),
                 "dashboard": {"description": "One HTML document.", "type": "string"},
                 "rows": {
                     "description": "The first rows of each dataset, by its name.",
@@ -109,18 +109,18 @@ def _board() -> Schema:
     }
 
 
-def _parts_of(setting: Capability) -> Schema:
+def _build_parts_schema(setting: Capability) -> JsonSchema:
     """Skills or forms, each as it is set, without the board that is not there yet."""
     taken: Mapping[str, Any] = setting.input_schema
     fields = {name: part for name, part in taken["properties"].items() if name != "board_id"}
     needed = [name for name in taken["required"] if name != "board_id"]
-    return {"type": "array", "maxItems": 100, "items": thing(fields, needed)}
+    return {"type": "array", "maxItems": 100, "items": object_of(fields, needed)}
 
 
-def _workflow() -> Schema:
+def _build_workflow_schema() -> JsonSchema:
     return {
         "description": "A charter with its numbers and dates, and what works for it.",
-        **thing(
+        **object_of(
             {
                 "title": NAME,
                 "charter": _TEXT,
@@ -141,7 +141,7 @@ def _workflow() -> Schema:
     }
 
 
-def _integration() -> Schema:
+def _build_integration_schema() -> JsonSchema:
     declared = {key: part for key, part in DECLARED.items() if key != "$schema"}
     # It is the same slug as that of the recipe.
     declared["properties"] = {**declared["properties"], "slug": SLUG}
@@ -149,21 +149,21 @@ def _integration() -> Schema:
         "description": "When it reads, where, and how each item becomes a page; or a script.",
         "type": "object",
         "if": {"required": ["script"]},
-        "then": thing({"script": script_schema()}),
+        "then": object_of({"script": build_script_schema()}),
         "else": declared,
     }
 
 
-def _bundle() -> Schema:
+def _build_bundle_schema() -> JsonSchema:
     return {
         "description": "Recipes that are installed together.",
-        **thing(
+        **object_of(
             {
                 "members": {
                     "type": "array",
                     "minItems": 1,
                     "maxItems": _MOST_MEMBERS,
-                    "items": thing(
+                    "items": object_of(
                         {"slug": SLUG, "min_version": VERSION, "reason": REASON}, ["slug"]
                     ),
                 }

@@ -24,7 +24,7 @@ _NOBODY_SIGNS_IN: Final = frozenset({"none", "operator", "secret"})
 _LONGEST_PREVIEW: Final = 600
 
 
-def judged(one: Integration, limits: Limits) -> list[Finding]:
+def validate_integration(one: Integration, limits: Limits) -> list[Finding]:
     """Everything that keeps an integration from the tier that it claims."""
     found = compile_schema(MANIFEST_SCHEMA, limits).findings(dict(one.manifest), "")
     if found:
@@ -33,48 +33,48 @@ def judged(one: Integration, limits: Limits) -> list[Finding]:
     return [finding for tier in TIERS[:upto] for finding in _ASKED[tier](one, limits)]
 
 
-def _bronze(one: Integration, limits: Limits) -> Iterator[Finding]:
+def _validate_bronze(one: Integration, limits: Limits) -> Iterator[Finding]:
     announced, there = set(one.manifest["capabilities"]), {c.id for c in one.capabilities}
     for name in sorted(announced ^ there):
         said = "is announced and not there" if name in announced else "is there, unannounced"
         yield Finding("/capabilities", f"{name} {said}.", "capability_announced")
     for capability in one.capabilities:
-        yield from _schemas(capability, limits)
-        yield from _way_out(capability, one.manifest)
-        yield from _shown_first(capability)
+        yield from _validate_capability_schemas(capability, limits)
+        yield from _validate_hosts(capability, one.manifest)
+        yield from _validate_write_preview(capability)
     for adapter in one.adapters:
         for operation in adapter.operations:
             if not operation.id.startswith(f"{adapter.kind}."):
                 detail = f"{operation.id} is an operation of {adapter.kind} and not named so."
                 yield Finding("", detail, "operation_name")
-            yield from _judgeable(operation.id, operation.params_schema, limits)
-        yield from _judgeable(adapter.kind, adapter.ref_schema, limits)
+            yield from _validate_schema(operation.id, operation.params_schema, limits)
+        yield from _validate_schema(adapter.kind, adapter.ref_schema, limits)
 
 
-def _silver(one: Integration, limits: Limits) -> Iterator[Finding]:
+def _validate_silver(one: Integration, limits: Limits) -> Iterator[Finding]:
     signs_in = one.manifest["auth"]["kind"] not in _NOBODY_SIGNS_IN
     default = Integration(manifest={}).account
     if signs_in and one.account is default:
         detail = "A connection cannot be tested: nobody says who it is over there."
         yield Finding("/auth", detail, "no_account_test")
     for source in one.sources:
-        yield from _judgeable(source.name, source.input_schema, limits)
+        yield from _validate_schema(source.name, source.input_schema, limits)
         if not source.input_schema.get("examples"):
             yield Finding("", f"The source {source.name} shows no example.", "no_example")
 
 
-def _gold(one: Integration, limits: Limits) -> Iterator[Finding]:
+def _validate_gold(one: Integration, limits: Limits) -> Iterator[Finding]:
     if one.sources and not one.polls:
         yield Finding("", "It can be asked and never looks by itself.", "no_poll")
     if one.polls and not one.events:
         yield Finding("", "It looks by itself and tells nobody: it has no events.", "no_event")
     for event in one.events:
-        yield from _judgeable(event.type, event.payload_schema, limits)
+        yield from _validate_schema(event.type, event.payload_schema, limits)
         if not event.type.startswith(f"{one.id}."):
             yield Finding("", f"The event {event.type} is not named for {one.id}.", "event_name")
 
 
-def _schemas(capability: Capability, limits: Limits) -> Iterator[Finding]:
+def _validate_capability_schemas(capability: Capability, limits: Limits) -> Iterator[Finding]:
     for schema in (capability.input_schema, capability.output_schema):
         if not schema.get("examples") or not schema.get(_ANTI):
             detail = f"{capability.id} does not show what fits and what does not."
@@ -90,7 +90,7 @@ def _schemas(capability: Capability, limits: Limits) -> Iterator[Finding]:
             yield Finding("", detail, "false_example")
 
 
-def _way_out(capability: Capability, manifest: Mapping[str, Any]) -> Iterator[Finding]:
+def _validate_hosts(capability: Capability, manifest: Mapping[str, Any]) -> Iterator[Finding]:
     hints, hosts = capability.annotations, frozenset(manifest["hosts"])
     secret = hints.secret_arguments or (hints.route and hints.route.connection != "none")
     reached = hints.route.hosts if hints.route is not None else hints.hosts
@@ -99,7 +99,7 @@ def _way_out(capability: Capability, manifest: Mapping[str, Any]) -> Iterator[Fi
         yield Finding("/hosts", detail, "host_unnamed")
 
 
-def _shown_first(capability: Capability) -> Iterator[Finding]:
+def _validate_write_preview(capability: Capability) -> Iterator[Finding]:
     if capability.annotations.effect is not Effect.SEND:
         return
     write = capability.write
@@ -116,13 +116,13 @@ def _shown_first(capability: Capability) -> Iterator[Finding]:
             yield Finding("", f"The preview of {capability.id} is not a line.", "bad_preview")
 
 
-def _judgeable(name: str, schema: Mapping[str, Any], limits: Limits) -> Iterator[Finding]:
+def _validate_schema(name: str, schema: Mapping[str, Any], limits: Limits) -> Iterator[Finding]:
     for finding in check_schema(schema, limits):
         yield Finding(finding.pointer, f"{name}: {finding.detail}", finding.code)
 
 
 _ASKED: Final[Mapping[str, Callable[[Integration, Limits], Iterator[Finding]]]] = {
-    "bronze": _bronze,
-    "silver": _silver,
-    "gold": _gold,
+    "bronze": _validate_bronze,
+    "silver": _validate_silver,
+    "gold": _validate_gold,
 }

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from mainspring.contracts.errors import Clash, Finding, Invalid
+from mainspring.contracts.errors import Conflict, Finding, Invalid
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{1,39}")
 # Where each file of the skeleton goes in the new package.
@@ -36,7 +36,7 @@ def scaffold(name: str, into: Path, taken: frozenset[str] = frozenset()) -> list
         )
         raise Invalid(detail, code="bad_name", findings=[Finding("/name", detail, "bad_name")])
     if name in taken:
-        raise Clash(
+        raise Conflict(
             f"There is an integration called {name} here already.",
             code="integration_twice",
             suggestion="Choose another name.",
@@ -44,7 +44,7 @@ def scaffold(name: str, into: Path, taken: frozenset[str] = frozenset()) -> list
     package = f"mainspring_{name}"
     root = into / package.replace("_", "-")
     if root.exists():
-        raise Clash(
+        raise Conflict(
             f"{root} is there already.",
             code="folder_there",
             suggestion="Choose another folder with --into, or remove that one first.",
@@ -53,12 +53,12 @@ def scaffold(name: str, into: Path, taken: frozenset[str] = frozenset()) -> list
     for source, place in _PLACES.items():
         target = root / place.format(name=name, package=package)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(_filled(source, name, package), encoding="utf-8")
+        target.write_text(_fill_template(source, name, package), encoding="utf-8")
         written.append(target)
     return written
 
 
-def _filled(source: str, name: str, package: str) -> str:
+def _fill_template(source: str, name: str, package: str) -> str:
     folder = resources.files("mainspring.recipes.plugins").joinpath("skeleton")
     text = folder.joinpath(source).read_text(encoding="utf-8")
     title = name.replace("_", " ").capitalize()

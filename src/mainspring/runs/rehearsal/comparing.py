@@ -14,8 +14,8 @@ from decimal import Decimal
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from mainspring.definition.json_values import same
-from mainspring.definition.pointers import under
+from mainspring.definition.json_values import is_same_value
+from mainspring.definition.pointers import join_pointer
 from mainspring.runs.rows import FINAL
 
 What = Literal["written", "drafted", "sent"]
@@ -39,7 +39,7 @@ _OUTSIDE: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class RunEffect:
     """One thing that a run did, or would have done."""
 
     what: What
@@ -55,7 +55,7 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class UnrecordedCall:
     """One question that no record answered, with what it cost."""
 
     step: str
@@ -64,7 +64,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparedRun:
     """One run, as far as it is compared."""
 
     run_id: UUID
@@ -77,10 +77,10 @@ class Side:
     cost: Decimal = Decimal(0)
     # What the rehearsal itself has paid for it; nothing, for a run of then.
     spent: Decimal = Decimal(0)
-    deeds: tuple[Deed, ...] = ()
+    deeds: tuple[RunEffect, ...] = ()
     # Only of a rehearsal: how many answers came from the record, and which did not.
     recorded: int = 0
-    live: tuple[Asked, ...] = ()
+    live: tuple[UnrecordedCall, ...] = ()
 
     @property
     def ended(self) -> bool:
@@ -88,7 +88,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RehearsalDifference:
     """One thing that would have gone otherwise."""
 
     kind: Kind
@@ -112,12 +112,12 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class FiringComparison:
     """A firing then and now; without a side, there is nothing on it."""
 
-    then: Side | None
-    now: Side | None
-    differences: tuple[Difference, ...] = field(default=())
+    then: ComparedRun | None
+    now: ComparedRun | None
+    differences: tuple[RehearsalDifference, ...] = field(default=())
     note: str | None = None
 
     @property
@@ -135,20 +135,22 @@ class Compared:
         return any(one.weighs for one in self.differences)
 
 
-def compare(then: Side | None, now: Side | None, note: str | None = None) -> Compared:
+def compare(
+    then: ComparedRun | None, now: ComparedRun | None, note: str | None = None
+) -> FiringComparison:
     """What is different, once both have ended."""
     notes = [said for said in (_outside(then), note) if said]
     joined = " ".join(notes) or None
     if now is not None and now.status == _LEFT_OUT:
         # Nobody is to take it for something that would have gone the same.
         says = f"It was not rehearsed: {now.error}" if now.error else "It was not rehearsed."
-        return Compared(then, now, (Difference("status", says),), joined)
+        return FiringComparison(then, now, (RehearsalDifference("status", says),), joined)
     if then is None or now is None or not then.ended or not now.ended:
-        return Compared(then, now, note=joined)
-    return Compared(then, now, tuple(_between(then, now)), joined)
+        return FiringComparison(then, now, note=joined)
+    return FiringComparison(then, now, tuple(_between(then, now)), joined)
 
 
-def _outside(then: Side | None) -> str | None:
+def _outside(then: ComparedRun | None) -> str | None:
     """Why a firing is not to be measured by what it came to then."""
     said = None if then is None else _OUTSIDE.get(then.status)
     if then is None or said is None:
@@ -156,20 +158,20 @@ def _outside(then: Side | None) -> str | None:
     return f"{said}: {then.error}" if then.error else f"{said}."
 
 
-def _between(then: Side, now: Side) -> Iterator[Difference]:
+def _between(then: ComparedRun, now: ComparedRun) -> Iterator[RehearsalDifference]:
     if then.status != now.status:
         why = f" {now.error}" if now.error and now.status != "succeeded" else ""
-        yield Difference(
+        yield RehearsalDifference(
             "status", f"It would have ended as {now.status} and not as {then.status}.{why}"
         )
-    yield from _of_deeds(list(then.deeds), list(now.deeds))
+    yield from _compare_effects(list(then.deeds), list(now.deeds))
     if then.cost != now.cost:
-        yield Difference(
+        yield RehearsalDifference(
             "cost", f"It would have cost ${money(now.cost)} instead of ${money(then.cost)}."
         )
 
 
-def _of_deeds(then: list[Deed], now: list[Deed]) -> Iterator[Difference]:
+def _compare_effects(then: list[RunEffect], now: list[RunEffect]) -> Iterator[RehearsalDifference]:
     for fits in (_equal, _of_one_step, _of_one_kind):
         for deed in list(now):
             other = next((one for one in then if fits(one, deed)), None)
@@ -178,31 +180,33 @@ def _of_deeds(then: list[Deed], now: list[Deed]) -> Iterator[Difference]:
             then.remove(other)
             now.remove(deed)
             if fits is not _equal:
-                yield _changed(other, deed)
+                yield _changed_effect(other, deed)
     for deed in then:
         says = f"It {_DID[deed.what]} {deed.capability} then, and would not have done so."
-        yield Difference("removed", says, deed.step, deed.capability)
+        yield RehearsalDifference("removed", says, deed.step, deed.capability)
     for deed in now:
         says = f"It would have {deed.named}, which it did not then."
-        yield Difference("added", says, deed.step, deed.capability)
+        yield RehearsalDifference("added", says, deed.step, deed.capability)
 
 
-def _equal(one: Deed, other: Deed) -> bool:
+def _equal(one: RunEffect, other: RunEffect) -> bool:
     if (one.what, one.capability) != (other.what, other.capability):
         return False
-    return one.digest == other.digest if one.digest else same(one.arguments, other.arguments)
+    return (
+        one.digest == other.digest if one.digest else is_same_value(one.arguments, other.arguments)
+    )
 
 
-def _of_one_step(one: Deed, other: Deed) -> bool:
+def _of_one_step(one: RunEffect, other: RunEffect) -> bool:
     return one.step == other.step and _of_one_kind(one, other)
 
 
-def _of_one_kind(one: Deed, other: Deed) -> bool:
+def _of_one_kind(one: RunEffect, other: RunEffect) -> bool:
     return one.capability == other.capability
 
 
-def _changed(then: Deed, now: Deed) -> Difference:
-    fields = tuple(changed_fields(then.arguments, now.arguments))[:MOST_FIELDS]
+def _changed_effect(then: RunEffect, now: RunEffect) -> RehearsalDifference:
+    fields = tuple(find_changed_fields(then.arguments, now.arguments))[:MOST_FIELDS]
     said = [f"It would have {now.named}"]
     if then.what != now.what:
         said.append(f"where it was {then.what} then")
@@ -211,24 +215,24 @@ def _changed(then: Deed, now: Deed) -> Difference:
         said.append(f"with other {names}")
     elif then.what == now.what:
         said.append("with other arguments")
-    return Difference("changed", f"{', '.join(said)}.", now.step, now.capability, fields)
+    return RehearsalDifference("changed", f"{', '.join(said)}.", now.step, now.capability, fields)
 
 
-def changed_fields(then: Any, now: Any, at: str = "") -> Iterator[dict[str, Any]]:
+def find_changed_fields(then: Any, now: Any, at: str = "") -> Iterator[dict[str, Any]]:
     """Each place that differs, with its value then and now in short."""
-    if same(then, now):
+    if is_same_value(then, now):
         return
     if isinstance(then, Mapping) and isinstance(now, Mapping):
         for key in dict.fromkeys((*then, *now)):
-            yield from changed_fields(then.get(key), now.get(key), under(at, key))
+            yield from find_changed_fields(then.get(key), now.get(key), join_pointer(at, key))
     elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
         for place, (was, became) in enumerate(zip(then, now, strict=True)):
-            yield from changed_fields(was, became, f"{at}/{place}")
+            yield from find_changed_fields(was, became, f"{at}/{place}")
     else:
-        yield {"pointer": at, "then": shortened(then), "now": shortened(now)}
+        yield {"pointer": at, "then": shorten_value(then), "now": shorten_value(now)}
 
 
-def shortened(value: Any, level: int = 0) -> Any:
+def shorten_value(value: Any, level: int = 0) -> Any:
     """A value as far as anybody reads it in a comparison."""
     if isinstance(value, str):
         return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
@@ -236,9 +240,9 @@ def shortened(value: Any, level: int = 0) -> Any:
         return "…"
     if isinstance(value, Mapping):
         kept = list(value.items())[:_MOST_ENTRIES]
-        return {key: shortened(entry, level + 1) for key, entry in kept}
+        return {key: shorten_value(entry, level + 1) for key, entry in kept}
     if isinstance(value, list):
-        return [shortened(entry, level + 1) for entry in value[:_MOST_ENTRIES]]
+        return [shorten_value(entry, level + 1) for entry in value[:_MOST_ENTRIES]]
     return value
 
 
@@ -247,7 +251,7 @@ def money(usd: Decimal) -> str:
     return f"{usd.normalize():f}"
 
 
-def summary(firings: Sequence[Compared]) -> str:
+def summary(firings: Sequence[FiringComparison]) -> str:
     """One sentence over all of them."""
     waiting = sum(not one.done for one in firings)
     many = len(firings)

@@ -9,10 +9,10 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
-from mainspring.definition.inputs import map_payload, undeclared
-from mainspring.definition.json_values import same
+from mainspring.definition.inputs import list_undeclared, map_payload
+from mainspring.definition.json_values import is_same_value
 from mainspring.definition.model import Definition, TriggerEntry
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.rows import FINAL
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _OFF: Final = "What woke it then, the trigger {slug!r}, is switched off in what 
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedFiring:
     """A firing of then."""
 
     run_id: UUID
@@ -61,11 +61,11 @@ class Recorded:
 
 async def last_firings(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, most: int
-) -> list[Recorded]:
+) -> list[RecordedFiring]:
     """The last that have ended, the oldest of them first."""
     rows = await tx.fetch(_LAST, workspace_id, automation_id, sorted(FINAL), most)
     return [
-        Recorded(
+        RecordedFiring(
             row["id"],
             row["status"],
             row["reason"],
@@ -84,7 +84,7 @@ async def has_fired(tx: Transaction, workspace_id: UUID, automation_id: UUID) ->
 
 
 def request_of(
-    firing: Recorded,
+    firing: RecordedFiring,
     definition: Definition,
     limits: Limits,
     *,
@@ -93,16 +93,16 @@ def request_of(
     run_id: UUID,
     rehearsal_id: UUID,
     parent_id: UUID | None,
-) -> Request:
+) -> RunRequest:
     """The run that tries a firing; what is wrong with its payload is how that run ends."""
     problem: Problem | None = None
     inputs: Mapping[str, Any] = {}
     static: Mapping[str, Any] = {}
     try:
-        inputs, static = given_to(firing, definition, limits)
+        inputs, static = map_firing_inputs(firing, definition, limits)
     except Problem as wrong:
         problem = wrong
-    return Request(
+    return RunRequest(
         workspace_id,
         automation_id,
         inputs=inputs,
@@ -117,8 +117,8 @@ def request_of(
     )
 
 
-def given_to(
-    firing: Recorded, definition: Definition, limits: Limits
+def map_firing_inputs(
+    firing: RecordedFiring, definition: Definition, limits: Limits
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """What a firing gives to another definition: from its payload, and from its trigger.
 
@@ -130,11 +130,11 @@ def given_to(
         mapping = entry.config.get("input_mapping", {})
         return map_payload(mapping, firing.payload, limits), entry.inputs
     shape = definition.inputs.shape
-    left_out = set(undeclared(firing.inputs, shape))
+    left_out = set(list_undeclared(firing.inputs, shape))
     return {name: value for name, value in firing.inputs.items() if name not in left_out}, {}
 
 
-def note_on(firing: Recorded, definition: Definition) -> str | None:
+def note_on(firing: RecordedFiring, definition: Definition) -> str | None:
     """That what is tried would not have been woken by this at all."""
     entry = _entry(firing, definition)
     if firing.slug is None or (entry is not None and entry.enabled):
@@ -142,16 +142,16 @@ def note_on(firing: Recorded, definition: Definition) -> str | None:
     return (_GONE if entry is None else _OFF).format(slug=firing.slug[:60])
 
 
-def _entry(firing: Recorded, definition: Definition) -> TriggerEntry | None:
+def _entry(firing: RecordedFiring, definition: Definition) -> TriggerEntry | None:
     return next((one for one in definition.triggers if one.id == firing.slug), None)
 
 
-def _maps_anew(firing: Recorded, entry: TriggerEntry) -> bool:
+def _maps_anew(firing: RecordedFiring, entry: TriggerEntry) -> bool:
     before = next((one for one in firing.triggers if one.get("id") == firing.slug), None)
     if before is None:
         return False
     was = (before.get("config") or {}).get("input_mapping", {})
     return not (
-        same(was, entry.config.get("input_mapping", {}))
-        and same(before.get("inputs") or {}, dict(entry.inputs))
+        is_same_value(was, entry.config.get("input_mapping", {}))
+        and is_same_value(before.get("inputs") or {}, dict(entry.inputs))
     )

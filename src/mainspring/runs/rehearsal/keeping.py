@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import NotFound
 from mainspring.workspace.unused_definitions import forget_unused
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _DROP = """
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class RehearsalCandidate:
     """What is tried: a definition that is kept, and what it may call."""
 
     digest: bytes
@@ -44,7 +44,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Firing:
+class RehearsedFiring:
     """One moment: the run that tries it, and the run that it is compared with."""
 
     # None: it is only shown, for nothing was started then.
@@ -61,7 +61,7 @@ class Firing:
         }
 
     @classmethod
-    def read(cls, kept: Mapping[str, Any]) -> Firing:
+    def read(cls, kept: Mapping[str, Any]) -> RehearsedFiring:
         run, against = kept["run_id"], kept["against"]
         return cls(
             None if run is None else UUID(run),
@@ -80,7 +80,7 @@ class Rehearsal:
     in_force: int
     live_reads: bool
     candidate: Mapping[str, Any]
-    firings: tuple[Firing, ...]
+    firings: tuple[RehearsedFiring, ...]
     created_at: datetime
 
 
@@ -89,8 +89,8 @@ async def keep_rehearsal(
     workspace_id: UUID,
     rehearsal_id: UUID,
     automation_id: UUID,
-    tried: Tried,
-    firings: Sequence[Firing],
+    tried: RehearsalCandidate,
+    firings: Sequence[RehearsedFiring],
     asked_by: UUID,
     *,
     live_reads: bool,
@@ -129,7 +129,7 @@ async def find_rehearsal(
         row["version"],
         row["live_reads"],
         row["candidate"],
-        tuple(map(Firing.read, row["firings"])),
+        tuple(map(RehearsedFiring.read, row["firings"])),
         row["created_at"],
     )
 
@@ -138,5 +138,5 @@ async def read_rehearsal(tx: Transaction, workspace_id: UUID, rehearsal_id: UUID
     """A rehearsal of this workspace, as long as its runs are kept."""
     found = await find_rehearsal(tx, workspace_id, rehearsal_id)
     if found is None:
-        raise Missing("There is no such rehearsal.", code="no_rehearsal")
+        raise NotFound("There is no such rehearsal.", code="no_rehearsal")
     return found

@@ -11,11 +11,18 @@ from uuid import UUID
 
 from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
-from mainspring.definition.approval import approvals_of
-from mainspring.gate.memory import RECORDED, Memory, in_order, reaches_out
-from mainspring.gate.policy import Posture, WritePolicy, decide, effect_of
-from mainspring.runs.rehearsal.comparing import Asked, Compared, Deed, Side, What, compare
-from mainspring.runs.rehearsal.keeping import Firing, Rehearsal
+from mainspring.definition.approval import read_approvals
+from mainspring.gate.memory import RECORDED, RehearsalRecording, group_answers, is_external_read
+from mainspring.gate.policy import RunPolicy, WritePolicy, decide, effect_of
+from mainspring.runs.rehearsal.comparing import (
+    ComparedRun,
+    FiringComparison,
+    RunEffect,
+    UnrecordedCall,
+    What,
+    compare,
+)
+from mainspring.runs.rehearsal.keeping import Rehearsal, RehearsedFiring
 from mainspring.runs.story import REASONS
 
 if TYPE_CHECKING:
@@ -54,7 +61,7 @@ Words = Mapping[str, Capability]
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class RehearsalRecords:
     """The rows of all runs on both sides."""
 
     runs: Mapping[UUID, Row]
@@ -62,10 +69,12 @@ class Records:
     turns: Mapping[UUID, list[Row]]
 
 
-async def read_records(tx: Transaction, workspace_id: UUID, runs: Sequence[UUID]) -> Records:
+async def read_records(
+    tx: Transaction, workspace_id: UUID, runs: Sequence[UUID]
+) -> RehearsalRecords:
     """All of them with three questions."""
     found = {
-        row["id"]: {**dict(row), "posture": _posture(row["document"])}
+        row["id"]: {**dict(row), "posture": _build_policy(row["document"])}
         for row in await tx.fetch(_RUNS, workspace_id, list(runs))
     }
     calls: defaultdict[UUID, list[Row]] = defaultdict(list)
@@ -74,16 +83,16 @@ async def read_records(tx: Transaction, workspace_id: UUID, runs: Sequence[UUID]
     turns: defaultdict[UUID, list[Row]] = defaultdict(list)
     for row in await tx.fetch(_TURNS, workspace_id, list(runs)):
         turns[row["run_id"]].append(row)
-    return Records(found, calls, turns)
+    return RehearsalRecords(found, calls, turns)
 
 
-def _posture(document: Mapping[str, Any] | None) -> Posture:
+def _build_policy(document: Mapping[str, Any] | None) -> RunPolicy:
     """How a run of this definition would treat its writes; of none, as is usual."""
     if document is None:
-        return Posture(())
+        return RunPolicy(())
     safe = (document.get("execution") or {}).get("write_policy") == "auto_confirm_safe"
     policy: WritePolicy = "auto_confirm_safe" if safe else "always_draft"
-    return Posture((), policy, approvals=approvals_of(document))
+    return RunPolicy((), policy, approvals=read_approvals(document))
 
 
 def runs_of(rehearsal: Rehearsal) -> list[UUID]:
@@ -92,12 +101,16 @@ def runs_of(rehearsal: Rehearsal) -> list[UUID]:
     return [run_id for pair in sides for run_id in pair if run_id is not None]
 
 
-def compared(rehearsal: Rehearsal, records: Records, words: Words) -> list[Compared]:
+def compare_firings(
+    rehearsal: Rehearsal, records: RehearsalRecords, words: Words
+) -> list[FiringComparison]:
     """Each firing then and now."""
-    return [_compared(one, records, words) for one in rehearsal.firings]
+    return [_compare_firing(one, records, words) for one in rehearsal.firings]
 
 
-def _compared(firing: Firing, records: Records, words: Words) -> Compared:
+def _compare_firing(
+    firing: RehearsedFiring, records: RehearsalRecords, words: Words
+) -> FiringComparison:
     then = side(firing.against, None, records, words)
     now = side(firing.run_id, firing.against, records, words)
     gone = firing.against is not None and then is None
@@ -105,41 +118,43 @@ def _compared(firing: Firing, records: Records, words: Words) -> Compared:
     return compare(then, now, " ".join(notes) or None)
 
 
-def side(run_id: UUID | None, against: UUID | None, records: Records, words: Words) -> Side | None:
+def side(
+    run_id: UUID | None, against: UUID | None, records: RehearsalRecords, words: Words
+) -> ComparedRun | None:
     """One run; of one that tried things out, what it would have done."""
     row = None if run_id is None else records.runs.get(run_id)
     if run_id is None or row is None:
         return None
     calls = records.calls.get(run_id, [])
     saved, live = _answers(run_id, against, records, words)
-    return Side(
+    return ComparedRun(
         run_id,
         row["status"],
         row["at"],
         row["reason"],
         row["outcome"],
-        _why(row),
+        _describe_reason(row),
         row["cost_usd"] + saved,
         Decimal(0) if row["rehearsal_id"] is None else row["cost_usd"],
-        tuple(_deeds(row, calls, words)),
+        tuple(_read_effects(row, calls, words)),
         sum(call["outcome"] == RECORDED for call in calls),
         tuple(live),
     )
 
 
-def _why(row: Row) -> str | None:
+def _describe_reason(row: Row) -> str | None:
     if row["error"]:
         return str(row["error"].get("detail") or "")
     return REASONS.get(row["reason"] or "")
 
 
-def _deeds(run: Row, calls: Sequence[Row], words: Words) -> Iterator[Deed]:
+def _read_effects(run: Row, calls: Sequence[Row], words: Words) -> Iterator[RunEffect]:
     for call in calls:
         what = _DID.get(call["outcome"])
         if call["outcome"] == "pretended":
             what = _would(run, call, words)
         if what is not None:
-            yield Deed(
+            yield RunEffect(
                 what, call["step"], call["capability"], call["arguments"], call["arguments_hash"]
             )
 
@@ -159,12 +174,14 @@ def _would(run: Row, call: Row, words: Words) -> What | None:
 
 
 def _answers(
-    run_id: UUID, against: UUID | None, records: Records, words: Words
-) -> tuple[Decimal, list[Asked]]:
+    run_id: UUID, against: UUID | None, records: RehearsalRecords, words: Words
+) -> tuple[Decimal, list[UnrecordedCall]]:
     """What the answers from the record had cost then, and what no record answered."""
     if records.runs[run_id]["rehearsal_id"] is None:
         return Decimal(0), []
-    earlier = Memory(answers=in_order(records.calls.get(against, []) if against else []))
+    earlier = RehearsalRecording(
+        answers=group_answers(records.calls.get(against, []) if against else [])
+    )
     turns = {row["asked_hash"]: row for row in records.turns.get(against, [])} if against else {}
     saved, live = Decimal(0), []
     thought: set[str] = set()
@@ -178,7 +195,7 @@ def _answers(
             found = earlier.take(call["capability"], call["arguments_hash"])
             saved += Decimal(0) if found is None else found.cost
         elif _was_live(call, thought, words):
-            live.append(Asked(call["step"], call["capability"], call["cost_usd"]))
+            live.append(UnrecordedCall(call["step"], call["capability"], call["cost_usd"]))
     return saved, live
 
 
@@ -190,4 +207,4 @@ def _was_live(call: Row, thought: set[str], words: Words) -> bool:
     if call["capability"] == AGENT_RUN:
         return call["step"] in thought
     known = words.get(call["capability"])
-    return known is None or reaches_out(known)
+    return known is None or is_external_read(known)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from mainspring.contracts.errors import Invalid
-from mainspring.contracts.extras import how_to_install
+from mainspring.contracts.extras import format_install_hint
 from mainspring.runs.transport.taking import taker
 
 if TYPE_CHECKING:
@@ -137,12 +137,12 @@ def broker_of(settings: Settings) -> Broker | None:
             suggestion="Set MAINSPRING_BROKER_URL, such as redis://host:6379/0.",
         )
     broker = _read(settings.broker_url, settings.poll_seconds)
-    missing = [name for name in _needed(broker.kind) if find_spec(name) is None]
+    missing = [name for name in _required_packages(broker.kind) if find_spec(name) is None]
     if missing:
         raise Invalid(
             f"MAINSPRING_TRANSPORT=celery needs {' and '.join(missing)}, which is not here.",
             code="celery_not_installed",
-            suggestion=how_to_install("celery"),
+            suggestion=format_install_hint("celery"),
         )
     return broker
 
@@ -192,7 +192,7 @@ def _tls(scheme: str, host: str) -> Mapping[str, Any] | None:
     return None
 
 
-def _needed(kind: str) -> tuple[str, ...]:
+def _required_packages(kind: str) -> tuple[str, ...]:
     return ("celery", "redis") if kind == "redis" else ("celery", "amqp")
 
 

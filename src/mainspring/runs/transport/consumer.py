@@ -18,11 +18,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.runs.transport.broker import QUEUES
-from mainspring.runs.transport.presence import Presence
+from mainspring.runs.transport.presence import BrokerPresence
 
 if TYPE_CHECKING:
     from mainspring.runs.transport.broker import Broker
-    from mainspring.runs.transport.hearing import CeleryEar
+    from mainspring.runs.transport.hearing import CeleryHintListener
 
 # Celery looks once a second whether it should stop.
 _CLOSE_SECONDS: Final = 3.0
@@ -35,17 +35,17 @@ _TALKATIVE: Final = ("celery", "kombu", "amqp")
 log = logging.getLogger(__name__)
 
 
-class Consumer:
+class CeleryConsumer:
     """Takes messages from the queues of one worker until it is closed."""
 
     def __init__(self, broker: Broker, queues: Iterable[str]) -> None:
         self._broker = broker
         self._queues = [QUEUES[name] for name in queues if name in QUEUES]
-        self._presence = Presence(broker)
+        self._presence = BrokerPresence(broker)
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def open(self, ear: CeleryEar) -> None:
+    def open(self, ear: CeleryHintListener) -> None:
         if self._stop.is_set():
             return
         # A daemon: a broker that hangs must not keep a worker from ending.
@@ -66,7 +66,7 @@ class Consumer:
 
     # --- in the thread
 
-    def _take(self, ear: CeleryEar) -> None:
+    def _take(self, ear: CeleryHintListener) -> None:
         for name in _TALKATIVE:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         pause = _FIRST_PAUSE
@@ -78,7 +78,7 @@ class Consumer:
             pause = _FIRST_PAUSE if monotonic() - began > _LONG_LIFE else pause * 2
             self._stop.wait(min(pause, _LONGEST_PAUSE))
 
-    def _work(self, ear: CeleryEar) -> None:
+    def _work(self, ear: CeleryHintListener) -> None:
         """One life of Celery's worker: it connects again by itself, and should not end."""
 
         def connected() -> None:

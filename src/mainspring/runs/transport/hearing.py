@@ -14,26 +14,26 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from mainspring.runs.transport.hints import Ear
+    from mainspring.runs.transport.hints import HintListener
 
 # How long a worker that is busy sits on a hint: one that waits for work gets the next.
 _BUSY_SECONDS: Final = 0.5
 
 
-class Inlet(Protocol):
+class MessageSource(Protocol):
     """Where messages come in: a consumer of Celery, ours or one that was there before us."""
 
-    def open(self, ear: CeleryEar) -> None: ...
+    def open(self, ear: CeleryHintListener) -> None: ...
 
     def close(self) -> None: ...
 
     async def closed(self) -> None: ...
 
 
-class CeleryEar:
+class CeleryHintListener:
     """Hears the broker and Postgres. A hint goes to whoever has nothing to do."""
 
-    def __init__(self, listener: Ear, inlet: Inlet) -> None:
+    def __init__(self, listener: HintListener, inlet: MessageSource) -> None:
         self._listener = listener
         self._inlet = inlet
         self._loop: asyncio.AbstractEventLoop | None = None

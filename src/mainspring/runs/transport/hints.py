@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
 if TYPE_CHECKING:
-    from mainspring.store.wake import Waker
+    from mainspring.store.wake import WakeupSender
 
 RUNS_CHANNEL = "mainspring_runs"
 # A queue, and a run in it that is due.
 Due = tuple[str, UUID]
 
 
-class Hints(Protocol):
+class HintSender(Protocol):
     """Where it is said that runs are due."""
 
     def due(self, runs: Iterable[Due]) -> None:
@@ -25,7 +25,7 @@ class Hints(Protocol):
         """Says what is noted, if that is quickly done, and stops."""
 
 
-class Ear(Protocol):
+class HintListener(Protocol):
     """Where a worker hears that it should look, for one waiting task."""
 
     async def wait(self, seconds: float) -> object:
@@ -41,10 +41,10 @@ class Ear(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LocalHints:
+class PostgresHintSender:
     """By a notification of Postgres, which every worker hears; the waker belongs to the house."""
 
-    waker: Waker
+    waker: WakeupSender
 
     def due(self, runs: Iterable[Due]) -> None:
         if any(True for _ in runs):

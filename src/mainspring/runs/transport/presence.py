@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class Presence:
+class BrokerPresence:
     """What one process knows of its broker; a broker counts as there until it is missed."""
 
     def __init__(self, broker: Broker) -> None:

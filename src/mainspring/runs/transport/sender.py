@@ -17,7 +17,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.runs.transport.broker import EXPIRES_SECONDS, MOST_IN_LINE, QUEUES, TASK
-from mainspring.runs.transport.presence import Presence
+from mainspring.runs.transport.presence import BrokerPresence
 
 if TYPE_CHECKING:
     from mainspring.runs.transport.broker import Broker
@@ -34,12 +34,12 @@ _LAST_WORDS_SECONDS: Final = 2.0
 _MEASURE_SECONDS: Final = 1.0
 
 
-class CeleryHints:
+class CeleryHintSender:
     """The sender of one process. Its thread begins with the first run that is due."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._presence = Presence(broker)
+        self._presence = BrokerPresence(broker)
         self._lock = threading.Lock()
         self._noted: dict[str, list[str]] = defaultdict(list)
         self._news = threading.Event()
@@ -68,7 +68,7 @@ class CeleryHints:
     # --- in the thread
 
     def _send(self) -> None:
-        line = _Line(self._broker)
+        line = _BrokerConnection(self._broker)
         pause = _FIRST_PAUSE
         while True:
             self._news.wait()
@@ -89,7 +89,7 @@ class CeleryHints:
             noted, self._noted = self._noted, defaultdict(list)
         return {queue: runs for queue, runs in noted.items() if runs}
 
-    def _told(self, line: _Line, noted: dict[str, list[str]]) -> bool:
+    def _told(self, line: _BrokerConnection, noted: dict[str, list[str]]) -> bool:
         """Twice, because a connection that was idle for long may have died meanwhile."""
         for _ in range(2):
             try:
@@ -106,7 +106,7 @@ class CeleryHints:
         return False
 
 
-class _Line:
+class _BrokerConnection:
     """A connection to the broker, made when there is something to say."""
 
     def __init__(self, broker: Broker) -> None:

@@ -20,7 +20,7 @@ _SAY_SECONDS: Final = 60.0
 log = logging.getLogger(__name__)
 
 
-class Unreadable(ConnectionError):
+class UnreadableMessage(ConnectionError):
     """Nothing was wrong with the connection, but to connect again is what Celery knows to do."""
 
 
@@ -28,7 +28,7 @@ def taker(connected: Callable[[], None], lost: Callable[[], None]) -> Any:
     """Celery's consumer, for its setting ``worker_consumer``, that tells of its connections."""
     consumer = importlib.import_module("celery.worker.consumer").Consumer
     loops = importlib.import_module("celery.worker.loops")
-    nonsense = _Nonsense()
+    nonsense = _UnreadableMessageLog()
 
     def create_task_handler(self: Any) -> Callable[[Any], None]:
         take = consumer.create_task_handler(self)
@@ -44,10 +44,10 @@ def taker(connected: Callable[[], None], lost: Callable[[], None]) -> Any:
                 raise
             # It broke before it was a message: the broker has given it away already.
             nonsense.met(error)
-            raise Unreadable from error
+            raise UnreadableMessage from error
 
     def on_connection_error_after_connected(self: Any, error: Exception) -> None:
-        if not isinstance(error, Unreadable):
+        if not isinstance(error, UnreadableMessage):
             lost()
         consumer.on_connection_error_after_connected(self, error)
 
@@ -59,7 +59,7 @@ def _take(
     message: Any,
     take: Callable[[Any], None],
     theirs: tuple[type[BaseException], ...],
-    nonsense: _Nonsense,
+    nonsense: _UnreadableMessageLog,
 ) -> None:
     try:
         take(message)
@@ -76,7 +76,7 @@ def _is_broken_line(error: Exception, theirs: tuple[type[BaseException], ...]) -
     return isinstance(error, theirs) and not isinstance(error, LookupError)
 
 
-class _Nonsense:
+class _UnreadableMessageLog:
     """Says now and then that there is some."""
 
     def __init__(self) -> None:

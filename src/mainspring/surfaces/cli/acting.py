@@ -11,22 +11,22 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from mainspring.contracts.errors import Denied
+from mainspring.contracts.errors import PermissionDenied
 from mainspring.surfaces.cli.asking import Ask, at_terminal
 from mainspring.surfaces.cli.presence import server_address
-from mainspring.surfaces.cli.visiting import visitor_here
+from mainspring.surfaces.cli.visiting import local_caller
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.cli.remote import Remote
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.remote import ServerClient
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 
 INBOX: Final = "/inbox"
 
 
-class Acting(Protocol):
+class CapabilityClient(Protocol):
     """Who a command acts as, and where."""
 
     @property
@@ -52,10 +52,10 @@ class Acting(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class LocalClient:
     """The data folder of this machine, as its owner or as the holder of a token."""
 
-    rooms: Rooms
+    rooms: ApplicationServices
 
     @property
     def address(self) -> str:
@@ -73,16 +73,16 @@ class Here:
         self, capability: str, arguments: Mapping[str, Any], *, confirmed: bool = False
     ) -> dict[str, Any]:
         del confirmed  # The owner of the data folder at a terminal is a person.
-        visitor = await visitor_here(self.rooms, approves=True)
+        visitor = await local_caller(self.rooms, approves=True)
         answer: dict[str, Any] = await self.rooms.gate.serve(visitor, capability, dict(arguments))
         return answer
 
 
 @dataclass(frozen=True, slots=True)
-class There:
+class RemoteClient:
     """A server elsewhere, under the session of ``mainspring login``."""
 
-    remote: Remote
+    remote: ServerClient
 
     @property
     def address(self) -> str:
@@ -103,25 +103,25 @@ class There:
 
 
 @asynccontextmanager
-async def acting(desk: Desk) -> AsyncIterator[Acting]:
+async def acting(desk: CommandContext) -> AsyncIterator[CapabilityClient]:
     """Where this command acts, until the block ends."""
     if desk.server is None:
         async with desk.doors.open(desk.settings()) as rooms:
-            yield Here(rooms)
+            yield LocalClient(rooms)
         return
     from mainspring.surfaces.cli.logins import read_address
-    from mainspring.surfaces.cli.remote import signed_in_at
+    from mainspring.surfaces.cli.remote import open_signed_in_server
 
-    async with signed_in_at(read_address(desk.server)) as remote:
-        yield There(remote)
+    async with open_signed_in_server(read_address(desk.server)) as remote:
+        yield RemoteClient(remote)
 
 
-def check_asked(
-    where: Acting, screen: Screen, ask: Ask | None, detail: str, page: str = INBOX
+def check_person_asked(
+    where: CapabilityClient, screen: Screen, ask: Ask | None, detail: str, page: str = INBOX
 ) -> None:
     """Refuses a program, and says on which page a person can do this."""
     if where.by_program or not (ask is not None or at_terminal(screen)):
-        raise Denied(
+        raise PermissionDenied(
             detail,
             code="person_needed",
             suggestion=f"A person answers at {where.address}{page}, or with the same command at a "

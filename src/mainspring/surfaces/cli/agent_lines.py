@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from mainspring.surfaces.cli.screen import clean
 
-_LONGEST: Final = 300
+_LONGEST_AGENT_LINE: Final = 300
 
 Told = Mapping[str, Any]
 
@@ -89,4 +89,4 @@ def _number(told: Told, name: str) -> float:
 def _brief(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = " ".join(text.split())
-    return clean(text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …")
+    return clean(text if len(text) <= _LONGEST_AGENT_LINE else f"{text[:_LONGEST_AGENT_LINE]} …")

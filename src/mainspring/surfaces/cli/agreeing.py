@@ -10,53 +10,53 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.gate.direct import Visitor
-from mainspring.surfaces.cli.acting import INBOX, Here, check_asked
-from mainspring.surfaces.cli.asking import Ask, Terminal, at_terminal
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.surfaces.cli.acting import INBOX, LocalClient, check_person_asked
+from mainspring.surfaces.cli.asking import Ask, TerminalPrompt, at_terminal
 from mainspring.surfaces.cli.local import local, local_owner
 from mainspring.surfaces.cli.presence import server_address
 from mainspring.surfaces.cli.screen import clean, one_line
 from mainspring.surfaces.cli.words import hint
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.consent_names import with_accounts, with_board_names, with_names
-from mainspring.workspace.consent_rows import latest_consent
+from mainspring.workspace.consent_names import add_board_names, with_accounts, with_names
+from mainspring.workspace.consent_rows import load_latest_consent
 from mainspring.workspace.consents import (
     NOTHING,
-    additions_to,
-    agreed_authority,
     check_agreed,
     ensure_asked,
+    find_consent_additions,
+    load_agreed_authority,
 )
 
 if TYPE_CHECKING:
     from mainspring.contracts.grant import Grant
     from mainspring.definition.model import Definition
-    from mainspring.definition.traits import Traits
+    from mainspring.definition.traits import DefinitionTraits
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.rooms import Rooms
-    from mainspring.workspace.consent_rows import Consent
+    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.workspace.consent_rows import AutomationConsent
 
 _YES: Final = frozenset({"y", "yes"})
 
 
-def has_person(rooms: Rooms, screen: Screen, ask: Ask | None = None) -> bool:
+def has_person(rooms: ApplicationServices, screen: Screen, ask: Ask | None = None) -> bool:
     """Whether a person can be asked here."""
     return not rooms.by_program and (ask is not None or at_terminal(screen))
 
 
 def check_person(
-    rooms: Rooms, screen: Screen, ask: Ask | None, detail: str, page: str = INBOX
+    rooms: ApplicationServices, screen: Screen, ask: Ask | None, detail: str, page: str = INBOX
 ) -> None:
     """Refuses a program, and says on which page a person can do this."""
-    check_asked(Here(rooms), screen, ask, detail, page)
+    check_person_asked(LocalClient(rooms), screen, ask, detail, page)
 
 
-async def confirmed(
+async def confirm(
     screen: Screen, lines: Iterable[Any], question: str, ask: Ask | None = None
 ) -> bool:
     """Shows what is agreed to and asks; anything but a yes is a no."""
     screen.say(*lines)
-    said = await (ask or Terminal(screen))(f"{question} [y/N]")
+    said = await (ask or TerminalPrompt(screen))(f"{question} [y/N]")
     return (said or "").strip().lower() in _YES
 
 
@@ -65,12 +65,12 @@ def addition_lines(additions: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"  - {clean(one['says'])}" for one in additions]
 
 
-def consent_page(rooms: Rooms, automation_id: UUID) -> str:
+def consent_page(rooms: ApplicationServices, automation_id: UUID) -> str:
     """The address of the page where a person answers."""
     return f"{server_address(rooms.settings)}/automations/{automation_id}"
 
 
-def waiting_lines(rooms: Rooms, consent: Consent) -> list[str]:
+def waiting_lines(rooms: ApplicationServices, consent: AutomationConsent) -> list[str]:
     """What a command has left waiting for a person, and where the person answers."""
     page = consent_page(rooms, consent.automation_id)
     return [
@@ -82,12 +82,12 @@ def waiting_lines(rooms: Rooms, consent: Consent) -> list[str]:
 
 
 async def agree_to_version(
-    rooms: Rooms,
+    rooms: ApplicationServices,
     screen: Screen,
     automation_id: UUID | None,
     definition: Definition,
     grants: Sequence[Grant],
-    traits: Traits,
+    traits: DefinitionTraits,
     question: str,
     ask: Ask | None = None,
 ) -> bool:
@@ -96,22 +96,26 @@ async def agree_to_version(
     async with local(rooms).acquire() as connection:
         before = NOTHING
         if automation_id is not None:
-            before = await agreed_authority(connection, space, automation_id)
-        found = await additions_to(before, definition.as_dict(), grants, traits)
+            before = await load_agreed_authority(connection, space, automation_id)
+        found = await find_consent_additions(before, definition.as_dict(), grants, traits)
         if automation_id is not None:
             shown = await with_names(connection, space, automation_id, found)
         else:
-            shown = await with_board_names(connection, space, found)
+            shown = await add_board_names(connection, space, found)
             shown = await with_accounts(connection, space, FIRST_MEMBER, shown)
     if not shown:
         return True
     lines = addition_lines([one.as_dict() for one in shown])
     head = f"{one_line(definition.name)} may do this, which nobody has agreed to yet:"
-    return await confirmed(screen, [head, *lines], question, ask)
+    return await confirm(screen, [head, *lines], question, ask)
 
 
 async def agree_first(
-    rooms: Rooms, screen: Screen, automation_id: UUID, version: int, ask: Ask | None = None
+    rooms: ApplicationServices,
+    screen: Screen,
+    automation_id: UUID,
+    version: int,
+    ask: Ask | None = None,
 ) -> bool:
     """What waits for consent is shown and asked about before it starts; False: the answer is no.
 
@@ -124,18 +128,20 @@ async def agree_first(
         return True
     async with local(rooms).transaction() as tx:
         await ensure_asked(tx, space, automation_id, owner)
-        waiting = await latest_consent(tx, space, automation_id)
+        waiting = await load_latest_consent(tx, space, automation_id)
     if waiting is None or not waiting.blocks(version):
         return True
     return await agree_to(rooms, screen, str(waiting.id), ask)
 
 
-async def agree_to(rooms: Rooms, screen: Screen, consent_id: str, ask: Ask | None = None) -> bool:
+async def agree_to(
+    rooms: ApplicationServices, screen: Screen, consent_id: str, ask: Ask | None = None
+) -> bool:
     """Shows one consent, asks, and keeps a yes by the digest of what was shown."""
-    owner = Visitor(local_owner(rooms))
+    owner = CapabilityCaller(local_owner(rooms))
     found = await rooms.gate.direct(owner, "get_consent", {"consent_id": consent_id})
     lines = [f"{clean(found['name'])} may do this, which nobody has agreed to yet:"]
-    if not await confirmed(
+    if not await confirm(
         screen, [*lines, *addition_lines(found["additions"])], "Do you agree to this?", ask
     ):
         return False
@@ -145,7 +151,7 @@ async def agree_to(rooms: Rooms, screen: Screen, consent_id: str, ask: Ask | Non
 
 
 async def offer_to_agree(
-    rooms: Rooms, screen: Screen, consents: Sequence[str], ask: Ask | None = None
+    rooms: ApplicationServices, screen: Screen, consents: Sequence[str], ask: Ask | None = None
 ) -> None:
     """Asks about each consent that a command has brought about; a no leaves it for later."""
     left = len(consents)

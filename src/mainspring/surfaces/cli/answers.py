@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.definition.json_text import read_json
-from mainspring.definition.json_values import same
-from mainspring.definition.pointers import under
+from mainspring.definition.json_values import is_same_value
+from mainspring.definition.pointers import join_pointer
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
@@ -56,7 +56,7 @@ def read_answer(text: str, question: Mapping[str, Any], limits: Limits) -> Any:
 def _of_choice(choices: Sequence[Mapping[str, Any]], place: int) -> Any:
     """Its value; its words where two choices have the same value."""
     chosen = choices[place]
-    alike = [one for one in choices if same(one["value"], chosen["value"])]
+    alike = [one for one in choices if is_same_value(one["value"], chosen["value"])]
     return chosen["value"] if len(alike) == 1 else chosen["label"]
 
 
@@ -96,6 +96,6 @@ def _json_or_text(text: str, limits: Limits, name: str) -> Any:
 
 
 def _wrong(name: str, detail: str, suggestion: str | None = None) -> Invalid:
-    at = under("/answers", name) if name and not name.startswith("/") else name or "/answers"
+    at = join_pointer("/answers", name) if name and not name.startswith("/") else name or "/answers"
     finding = Finding(at, detail, "answer_unusable", suggestion)
     return Invalid(detail, code="answer_unusable", findings=[finding], suggestion=suggestion)

@@ -38,12 +38,12 @@ from mainspring.surfaces.cli import (
     secrets_app,
     workflows_app,
 )
-from mainspring.surfaces.cli.desk import Desk, finish
-from mainspring.surfaces.cli.options import Json, Limit, desk_of, help_alone, make_group
-from mainspring.surfaces.cli.placing import FOR_PROGRAMS, placed
+from mainspring.surfaces.cli.desk import CommandContext, finish
+from mainspring.surfaces.cli.options import Json, Limit, get_context, help_alone, make_group
+from mainspring.surfaces.cli.placing import FOR_PROGRAMS, select_workspace
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.doors import Doors
+    from mainspring.surfaces.cli.doors import ApplicationFactory
 
 _PANEL = "The server and this machine"
 
@@ -58,7 +58,7 @@ Port = Annotated[
 ]
 
 
-class By(StrEnum):
+class UsageGrouping(StrEnum):
     """What sums of money can be shown by."""
 
     DAY = "day"
@@ -67,14 +67,14 @@ class By(StrEnum):
     CALLER = "caller"
 
 
-class Schema(StrEnum):
+class PublishedSchema(StrEnum):
     """The published schemas."""
 
     DEFINITION = "definition"
     FILTER = "filter"
 
 
-def build_app(doors: Doors) -> typer.Typer:
+def build_app(doors: ApplicationFactory) -> typer.Typer:
     """The whole command line over the given doors."""
     app = make_group("Run automations that people describe, read, agree to and then trust.")
 
@@ -105,8 +105,10 @@ def build_app(doors: Doors) -> typer.Typer:
         """Run automations that people describe, read, agree to and then trust."""
         # Given by the caller of the whole line: whether --json is anywhere in it.
         anywhere = for_programs or ctx.obj is FOR_PROGRAMS
-        way_in = placed(doors, ctx.invoked_subcommand, for_programs=anywhere, server=server)
-        ctx.obj = Desk(way_in, home, no_color, for_programs, server)
+        way_in = select_workspace(
+            doors, ctx.invoked_subcommand, for_programs=anywhere, server=server
+        )
+        ctx.obj = CommandContext(way_in, home, no_color, for_programs, server)
         if version:
             typer.echo(f"mainspring {__version__}")
             raise typer.Exit
@@ -177,25 +179,25 @@ def _up(
     A part that ends unexpectedly is started again. Ctrl-C, SIGTERM or a closed terminal stop
     all of it in order; Ctrl-C again ends what is left at once.
     """
-    from mainspring.surfaces.cli.up import Wishes, up
+    from mainspring.surfaces.cli.up import UpOptions, up
 
-    desk = desk_of(ctx)
-    wishes = Wishes(host, port, workers, show_token)
+    desk = get_context(ctx)
+    wishes = UpOptions(host, port, workers, show_token)
     return up(desk, desk.screen(for_programs=for_programs), wishes)
 
 
 def _schema(
     ctx: typer.Context,
     which: Annotated[
-        Schema, typer.Argument(metavar="[definition|filter]", help="Which schema.")
-    ] = Schema.DEFINITION,
+        PublishedSchema, typer.Argument(metavar="[definition|filter]", help="Which schema.")
+    ] = PublishedSchema.DEFINITION,
     for_programs: Json = False,
 ) -> int:
     """Print the JSON Schema of a definition, or of an event filter."""
     from mainspring.surfaces.cli.judging import show_schema
 
     del for_programs  # The answer is JSON in any case.
-    return show_schema(desk_of(ctx).screen(), which.value)
+    return show_schema(get_context(ctx).screen(), which.value)
 
 
 def _sdk(
@@ -208,7 +210,7 @@ def _sdk(
     """Print the SDK that scripts import: TypeScript, with a method for each capability."""
     from mainspring.surfaces.cli.judging import show_sdk
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return show_sdk(desk, desk.screen(for_programs=for_programs), types=types)
 
 
@@ -222,7 +224,7 @@ def _worker(
     """Take runs from the queues until told to stop (Ctrl-C or SIGTERM)."""
     from mainspring.surfaces.cli.worker import work
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(work(desk, desk.screen(), queues=queues, slots=slots))
 
 
@@ -230,7 +232,7 @@ def _scheduler(ctx: typer.Context) -> int:
     """Watch schedules and events, without the rest of the server, until told to stop."""
     from mainspring.surfaces.cli.parts import scheduler_alone
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return scheduler_alone(desk, desk.screen())
 
 
@@ -238,7 +240,7 @@ def _api(ctx: typer.Context, host: Host = None, port: Port = None) -> int:
     """Answer requests, without the rest of the server, until told to stop."""
     from mainspring.surfaces.cli.parts import api_alone
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return api_alone(desk, desk.screen(), host=host, port=port)
 
 
@@ -250,7 +252,7 @@ def _token(
     """Say where the owner's token for the API is kept."""
     from mainspring.surfaces.cli.owner import show_token
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(show_token(desk, desk.screen(for_programs=for_programs), plain=show))
 
 
@@ -273,7 +275,7 @@ def _audit(
     """Show what was done and by whom, the newest first."""
     from mainspring.surfaces.cli.audit import read_sought, show_audit
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     sought = read_sought(action, since, before)
     screen = desk.screen(for_programs=for_programs)
     return finish(show_audit(desk, screen, sought, actor=actor, most=limit))
@@ -282,8 +284,9 @@ def _audit(
 def _usage(
     ctx: typer.Context,
     by: Annotated[
-        By, typer.Option(metavar="day|automation|model|caller", help="What the sums are by.")
-    ] = By.DAY,
+        UsageGrouping,
+        typer.Option(metavar="day|automation|model|caller", help="What the sums are by."),
+    ] = UsageGrouping.DAY,
     first: Annotated[
         str | None, typer.Option("--from", metavar="DAY", help="The first day, in UTC.")
     ] = None,
@@ -297,7 +300,7 @@ def _usage(
     """Show what models were asked and what they cost; without days, the last thirty."""
     from mainspring.surfaces.cli.ledger import read_day, show_usage
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     named = {"from": read_day("from", first), "to": read_day("to", last)}
     days = {name: day for name, day in named.items() if day is not None}
     screen = desk.screen(for_programs=for_programs)
@@ -308,7 +311,7 @@ def _size(ctx: typer.Context, for_programs: Json = False) -> int:
     """Show how large the database is, how fast it grows, and what is deleted when."""
     from mainspring.surfaces.cli.weight import show_size
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(show_size(desk, desk.screen(for_programs=for_programs)))
 
 
@@ -316,5 +319,5 @@ def _doctor(ctx: typer.Context, for_programs: Json = False) -> int:
     """Check this machine, and say what to do about what is wrong."""
     from mainspring.surfaces.cli.doctor import examine
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return examine(desk, desk.screen(for_programs=for_programs))

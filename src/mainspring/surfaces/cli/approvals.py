@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from mainspring.contracts.errors import Clash, Finding, Invalid, Missing
-from mainspring.gate.outside.quoted import quoted
+from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound
+from mainspring.gate.outside.quoted import escape_json
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.acting import Acting, acting, check_asked
-from mainspring.surfaces.cli.agreeing import confirmed
+from mainspring.surfaces.cli.acting import CapabilityClient, acting, check_person_asked
+from mainspring.surfaces.cli.agreeing import confirm
 from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.columns import short_id
 from mainspring.surfaces.cli.screen import one_line
 from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
     from mainspring.surfaces.cli.screen import Screen
 
 
@@ -26,7 +26,7 @@ _BY_PEOPLE: Final = "A person answers what a plan asks; a program cannot."
 _RULES_BY_PEOPLE: Final = "A person accepts a standing rule; a program cannot."
 
 
-async def show_approvals(desk: Desk, screen: Screen, *, most: int) -> int:
+async def show_approvals(desk: CommandContext, screen: Screen, *, most: int) -> int:
     async with acting(desk) as where:
         found = await _call(where, "list_approvals", limit=min(most, 100))
     if screen.for_programs:
@@ -41,7 +41,7 @@ async def show_approvals(desk: Desk, screen: Screen, *, most: int) -> int:
 
 
 async def answer_question(
-    desk: Desk,
+    desk: CommandContext,
     screen: Screen,
     text: str,
     *,
@@ -68,12 +68,12 @@ async def answer_question(
                 suggestion='Give --answer with JSON, such as \'{"day": "2026-12-01"}\'.',
             )
         if one["status"] == "pending":
-            check_asked(where, screen, ask, _BY_PEOPLE)
+            check_person_asked(where, screen, ask, _BY_PEOPLE)
             shown = [*_question(one, screen)]
             if answer is not None:
                 shown.append(f"  answer     {one_line(answer, 400)}")
             said = "Approve this?" if approved else "Decline this?"
-            if not await confirmed(screen, shown, said, ask):
+            if not await confirm(screen, shown, said, ask):
                 screen.say("Nothing was answered; the run waits on.")
                 return exits.DONE
         told = await _call(
@@ -86,7 +86,7 @@ async def answer_question(
     return exits.DONE
 
 
-async def show_rules(desk: Desk, screen: Screen) -> int:
+async def show_rules(desk: CommandContext, screen: Screen) -> int:
     async with acting(desk) as where:
         found = await _call(where, "list_standing_rules")
     if screen.for_programs:
@@ -99,16 +99,18 @@ async def show_rules(desk: Desk, screen: Screen) -> int:
     return exits.DONE
 
 
-async def decide(desk: Desk, screen: Screen, text: str, what: str, ask: Ask | None = None) -> int:
+async def decide(
+    desk: CommandContext, screen: Screen, text: str, what: str, ask: Ask | None = None
+) -> int:
     """Accepts a rule once a person was asked; declines or withdraws one."""
     async with acting(desk) as where:
         listed = (await _call(where, "list_standing_rules", limit=100))["rules"]
         rule = _meant(listed, "rule_id", text, "rule")
         rule_id = rule["rule_id"]
         if what == "accept":
-            check_asked(where, screen, ask, _RULES_BY_PEOPLE)
+            check_person_asked(where, screen, ask, _RULES_BY_PEOPLE)
             asked = "Let these go without asking?"
-            if not await confirmed(screen, _rule(rule, screen), asked, ask):
+            if not await confirm(screen, _rule(rule, screen), asked, ask):
                 screen.say("Nothing was accepted.")
                 return exits.DONE
         if what == "withdraw":
@@ -124,7 +126,9 @@ async def decide(desk: Desk, screen: Screen, text: str, what: str, ask: Ask | No
     return exits.DONE
 
 
-async def _call(where: Acting, capability: str, *, confirmed: bool = False, **given: Any) -> Any:
+async def _call(
+    where: CapabilityClient, capability: str, *, confirmed: bool = False, **given: Any
+) -> Any:
     return await where.call(capability, given, confirmed=confirmed)
 
 
@@ -135,8 +139,8 @@ def _meant(found: Sequence[Mapping[str, Any]], key: str, text: str, what: str) -
     if len(close) == 1:
         return close[0]
     if close:
-        raise Clash(f"More than one {what} begins with {text!r}.", code="ambiguous")
-    raise Missing(f"There is no {what} that begins with {text!r}.", code=f"no_{what}")
+        raise Conflict(f"More than one {what} begins with {text!r}.", code="ambiguous")
+    raise NotFound(f"There is no {what} that begins with {text!r}.", code=f"no_{what}")
 
 
 def _json(text: str) -> Any:
@@ -153,7 +157,7 @@ def _question(one: Mapping[str, Any], screen: Screen) -> Iterator[str]:
     if one["message"]:
         yield f"  message    {one_line(one['message'])}"
     if one["form"] is not None:
-        yield f"  form       {quoted(one['form'])}"
+        yield f"  form       {escape_json(one['form'])}"
     if one["roles"] is not None:
         yield f"  for        {', '.join(one['roles'])}"
     yield f"  until      {one['expires_at']}"
@@ -162,5 +166,5 @@ def _question(one: Mapping[str, Any], screen: Screen) -> Iterator[str]:
 def _rule(one: Mapping[str, Any], screen: Screen) -> Iterator[str]:
     yield f"{short_id(one['rule_id'], screen)}  {one['status']}  {one['capability']}"
     yield f"  automation  {one_line(one['automation'])}, version {one['version']}"
-    yield f"  exactly     {quoted(one['pattern'])}"
+    yield f"  exactly     {escape_json(one['pattern'])}"
     yield f"  confirmed   {one['seen']} times unchanged before; let go {one['uses']} times since"

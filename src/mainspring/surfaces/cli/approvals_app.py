@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, Limit, at_desk, make_group
+from mainspring.surfaces.cli.options import Json, Limit, make_group, open_context
 
 _PANEL = "Events and messages"
 Question = Annotated[
@@ -32,7 +32,7 @@ def _approvals() -> typer.Typer:
             return 0
         from mainspring.surfaces.cli.approvals import show_approvals
 
-        desk, screen = at_desk(ctx, for_programs)
+        desk, screen = open_context(ctx, for_programs)
         return finish(show_approvals(desk, screen, most=limit))
 
     group.command(name="approve")(_approve)
@@ -52,7 +52,7 @@ def _approve(
     """Say yes, with an answer where the question has a form."""
     from mainspring.surfaces.cli.approvals import answer_question
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(answer_question(desk, screen, question, approved=True, answer=answer))
 
 
@@ -60,7 +60,7 @@ def _decline(ctx: typer.Context, question: Question, for_programs: Json = False)
     """Say no."""
     from mainspring.surfaces.cli.approvals import answer_question
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(answer_question(desk, screen, question, approved=False, answer=None))
 
 
@@ -74,7 +74,7 @@ def _rules() -> typer.Typer:
             return 0
         from mainspring.surfaces.cli.approvals import show_rules
 
-        desk, screen = at_desk(ctx, for_programs)
+        desk, screen = open_context(ctx, for_programs)
         return finish(show_rules(desk, screen))
 
     group.command(name="accept")(_accept)
@@ -101,5 +101,5 @@ def _withdraw(ctx: typer.Context, rule: Rule, for_programs: Json = False) -> int
 def _decide(ctx: typer.Context, rule: str, what: str, *, for_programs: bool) -> int:
     from mainspring.surfaces.cli.approvals import decide
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(decide(desk, screen, rule, what))

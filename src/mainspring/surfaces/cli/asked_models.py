@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from mainspring.contracts.errors import Invalid, Missing
-from mainspring.gate.direct import Visitor
+from mainspring.contracts.errors import Invalid, NotFound
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns
 from mainspring.surfaces.cli.local import local_owner
@@ -22,14 +22,14 @@ from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 _MOST_KEY: Final = 8_192
 _SHOWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ModelConnectionOptions:
     """How a connection shall be; what is None stays as it is."""
 
     name: str
@@ -64,7 +64,7 @@ def read_key() -> str | None:
         raise Invalid("A key has plain letters alone.", code="key") from None
 
 
-async def list_models(desk: Desk, screen: Screen) -> int:
+async def list_models(desk: CommandContext, screen: Screen) -> int:
     found = await _call(desk, "list_models", {})
     if screen.for_programs:
         screen.answer(found)
@@ -112,7 +112,9 @@ def _models(models: list[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
     return shown
 
 
-async def connect(desk: Desk, screen: Screen, wanted: Wanted, *, for_everyone: bool) -> int:
+async def connect(
+    desk: CommandContext, screen: Screen, wanted: ModelConnectionOptions, *, for_everyone: bool
+) -> int:
     capability = "admin_connect_model" if for_everyone else "connect_model"
     done = await _call(desk, capability, wanted.arguments())
     if screen.for_programs:
@@ -130,7 +132,7 @@ async def connect(desk: Desk, screen: Screen, wanted: Wanted, *, for_everyone: b
     return exits.DONE
 
 
-async def disconnect(desk: Desk, screen: Screen, name: str, *, for_everyone: bool) -> int:
+async def disconnect(desk: CommandContext, screen: Screen, name: str, *, for_everyone: bool) -> int:
     from rich.text import Text
 
     capability = "admin_disconnect_model" if for_everyone else "disconnect_model"
@@ -138,7 +140,7 @@ async def disconnect(desk: Desk, screen: Screen, name: str, *, for_everyone: boo
     if not done["disconnected"]:
         whose = "for everyone" if for_everyone else "of this workspace"
         other = "" if for_everyone else " One for everyone takes --for-everyone."
-        raise Missing(
+        raise NotFound(
             f"There is no model connection {name[:64]!r} {whose}.",
             code="no_connection",
             suggestion=f"{hint('models')} lists them.{other}",
@@ -154,7 +156,7 @@ async def disconnect(desk: Desk, screen: Screen, name: str, *, for_everyone: boo
     return exits.DONE
 
 
-async def try_connection(desk: Desk, screen: Screen, name: str) -> int:
+async def try_connection(desk: CommandContext, screen: Screen, name: str) -> int:
     tried = await _call(desk, "test_model", {"name": name})
     if screen.for_programs:
         screen.answer(tried)
@@ -169,7 +171,7 @@ async def try_connection(desk: Desk, screen: Screen, name: str) -> int:
 
 
 async def set_price(
-    desk: Desk, screen: Screen, model: str, rates: Mapping[str, float | None]
+    desk: CommandContext, screen: Screen, model: str, rates: Mapping[str, float | None]
 ) -> int:
     for name in ("input", "output"):
         if rates[name] is None:
@@ -187,10 +189,10 @@ async def set_price(
     return exits.DONE
 
 
-async def delete_price(desk: Desk, screen: Screen, model: str) -> int:
+async def delete_price(desk: CommandContext, screen: Screen, model: str) -> int:
     done = await _call(desk, "admin_delete_model_price", {"model": model})
     if not done["deleted"]:
-        raise Missing(
+        raise NotFound(
             f"No price was set for {model[:200]!r}.",
             code="no_price",
             suggestion=f"{hint('models', 'prices')} lists them.",
@@ -202,7 +204,7 @@ async def delete_price(desk: Desk, screen: Screen, model: str) -> int:
     return exits.DONE
 
 
-async def list_prices(desk: Desk, screen: Screen) -> int:
+async def list_prices(desk: CommandContext, screen: Screen) -> int:
     found = await _call(desk, "admin_list_model_prices", {})
     if screen.for_programs:
         screen.answer(found)
@@ -221,8 +223,8 @@ async def list_prices(desk: Desk, screen: Screen) -> int:
     return exits.DONE
 
 
-async def _call(desk: Desk, capability: str, arguments: dict[str, Any]) -> dict[str, Any]:
+async def _call(desk: CommandContext, capability: str, arguments: dict[str, Any]) -> dict[str, Any]:
     async with desk.doors.open(desk.settings()) as rooms:
-        visitor = Visitor(local_owner(rooms))
+        visitor = CapabilityCaller(local_owner(rooms))
         answer: dict[str, Any] = await rooms.gate.direct(visitor, capability, arguments)
     return answer

@@ -43,7 +43,7 @@ def _is_tty(stream: object) -> bool:
         return False
 
 
-class Terminal:
+class TerminalPrompt:
     """Asks on the standard output and reads from the terminal."""
 
     def __init__(self, screen: Screen, source: int | None = None) -> None:

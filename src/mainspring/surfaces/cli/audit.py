@@ -9,30 +9,30 @@ from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Invalid
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.columns import columns, is_narrow, moment
+from mainspring.surfaces.cli.columns import columns, format_time, is_narrow
 from mainspring.surfaces.cli.documents import check_text
 from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.whom import id_of
-from mainspring.workspace.audit import Sought, read_audit
+from mainspring.workspace.audit import AuditQuery, read_audit
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 _DETAIL_WIDE = 100
 
 
-def read_sought(action: str | None, since: str | None, before: str | None) -> Sought:
+def read_sought(action: str | None, since: str | None, before: str | None) -> AuditQuery:
     """What the words of the command ask for."""
     if action is not None:
         check_text(action, "action")
-    return Sought(action, None, _moment("since", since), _moment("before", before))
+    return AuditQuery(action, None, _moment("since", since), _moment("before", before))
 
 
 async def show_audit(
-    desk: Desk, screen: Screen, sought: Sought, *, most: int, actor: str | None = None
+    desk: CommandContext, screen: Screen, sought: AuditQuery, *, most: int, actor: str | None = None
 ) -> int:
     async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
         if actor is not None:
@@ -51,7 +51,12 @@ async def show_audit(
 def _table(rows: Sequence[Mapping[str, Any]], screen: Screen) -> Table:
     heads: tuple[str, ...] = ("When", "Who", "Action", "Subject")
     cells = [
-        [moment(row["at"], screen), _who(row), row["action"], one_line(row["subject"] or "", 80)]
+        [
+            format_time(row["at"], screen),
+            _who(row),
+            row["action"],
+            one_line(row["subject"] or "", 80),
+        ]
         for row in rows
     ]
     if not is_narrow(screen):

@@ -12,14 +12,14 @@ from mainspring.surfaces.cli.desk import finish
 from mainspring.surfaces.cli.options import (
     Json,
     Named,
-    at_desk,
-    desk_of,
+    get_context,
     help_alone,
     make_group,
+    open_context,
 )
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.proposals import Making
+    from mainspring.surfaces.cli.proposals import GenerationOptions
 
 _PANEL = "Automations"
 
@@ -95,11 +95,11 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(_prompts(), name="prompts", rich_help_panel=_PANEL)
 
 
-def making(by: MadeBy | None, model: str | None, max_usd: float | None) -> Making:
+def making(by: MadeBy | None, model: str | None, max_usd: float | None) -> GenerationOptions:
     """Who shall make it, as the commands hand it on."""
-    from mainspring.surfaces.cli.proposals import Making
+    from mainspring.surfaces.cli.proposals import GenerationOptions
 
-    return Making(None if by is None else by.value, model, max_usd)
+    return GenerationOptions(None if by is None else by.value, model, max_usd)
 
 
 def _new(
@@ -119,10 +119,10 @@ def _new(
     At a terminal you are asked what only you can know. Without words, requests to begin with
     are listed. Nothing is saved before you agree, and what is saved is paused.
     """
-    from mainspring.surfaces.cli.new import Wanted, new
+    from mainspring.surfaces.cli.new import NewAutomationOptions, new
 
-    desk = desk_of(ctx)
-    wanted = Wanted(
+    desk = get_context(ctx)
+    wanted = NewAutomationOptions(
         " ".join(words or ()),
         None,
         timezone,
@@ -151,13 +151,13 @@ def _change(
 ) -> int:
     """Change an automation in words: you see the difference, and save it as a new version."""
     from mainspring.contracts.errors import Invalid
-    from mainspring.surfaces.cli.new import Wanted, new
+    from mainspring.surfaces.cli.new import NewAutomationOptions, new
 
     text = " ".join(words).strip()
     if not text:
         raise Invalid("What should be different?", code="no_words")
-    desk = desk_of(ctx)
-    wanted = Wanted(
+    desk = get_context(ctx)
+    wanted = NewAutomationOptions(
         text, automation, timezone, making(by, model, max_usd), tuple(answer or ()), save, output
     )
     return finish(new(desk, desk.screen(for_programs=for_programs), wanted))
@@ -183,12 +183,12 @@ def _review(
     for_programs: Json = False,
 ) -> int:
     """Read an automation or a file before you agree: what it does, costs and reaches."""
-    from mainspring.surfaces.cli.proposal_saving import Modes
+    from mainspring.surfaces.cli.proposal_saving import ApprovalModes
     from mainspring.surfaces.cli.review import review
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
-    modes = Modes(tuple(automatic or ()), tuple(ask or ()))
+    modes = ApprovalModes(tuple(automatic or ()), tuple(ask or ()))
     return finish(review(desk, screen, what, to, making(by, model, max_usd), modes))
 
 
@@ -213,7 +213,7 @@ def _prompts_list(ctx: typer.Context, for_programs: Json = False) -> int:
     """List requests to begin with: those that are kept, and a few that everybody has."""
     from mainspring.surfaces.cli.prompts import list_prompts
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(list_prompts(desk, screen))
 
 
@@ -226,7 +226,7 @@ def _prompts_save(
     """Keep a request under a name; the name's old words are replaced."""
     from mainspring.surfaces.cli.prompts import save_prompt
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(save_prompt(desk, screen, name, " ".join(words)))
 
 
@@ -234,5 +234,5 @@ def _prompts_forget(ctx: typer.Context, name: Prompt, for_programs: Json = False
     """Forget a request; what was made from it stays."""
     from mainspring.surfaces.cli.prompts import forget_prompt
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(forget_prompt(desk, screen, name))

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.actions.script.checking import built
+from mainspring.actions.script.checking import prebuild_scripts
 from mainspring.contracts.grant import Grant
-from mainspring.contracts.preflight import Whose
+from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.definition.validate import read_definition
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.agreeing import (
@@ -19,29 +19,40 @@ from mainspring.surfaces.cli.agreeing import (
     waiting_lines,
 )
 from mainspring.surfaces.cli.asking import Ask
-from mainspring.surfaces.cli.columns import columns, moment, short_id
+from mainspring.surfaces.cli.columns import columns, format_time, short_id
 from mainspring.surfaces.cli.documents import check_text, read_definition_file
-from mainspring.surfaces.cli.elsewhere import judge_without_house
+from mainspring.surfaces.cli.elsewhere import validate_offline
 from mainspring.surfaces.cli.finding import find_automation, find_in_use, find_name
-from mainspring.surfaces.cli.local import Deed, local, local_owner
+from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
 from mainspring.surfaces.cli.presence import fire_url
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.summary import described, grant_lines, step_counts, warning_lines
-from mainspring.surfaces.cli.words import count, date_time, hint, zoned
+from mainspring.surfaces.cli.summary import (
+    describe_trigger_summary,
+    grant_lines,
+    step_counts,
+    warning_lines,
+)
+from mainspring.surfaces.cli.words import count, date_time, format_in_zone, hint
 from mainspring.surfaces.pricing import price_of
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import is_idle, tell_saved
-from mainspring.workspace.automations import FIRST_MEMBER, Saved, State, save, update
+from mainspring.workspace.automations import (
+    FIRST_MEMBER,
+    AutomationStatus,
+    SavedAutomation,
+    save,
+    update,
+)
 from mainspring.workspace.consents import (
     agree_or_ask,
     change_by,
-    consent_told,
+    summarize_consent,
 )
-from mainspring.workspace.judging_here import judge_here, words_for
+from mainspring.workspace.judging_here import judge_here, load_vocabulary
 from mainspring.workspace.overview import list_automations, read_automation
 from mainspring.workspace.switches import read_triggers
 from mainspring.workspace.versions import list_versions
-from mainspring.workspace.watched_boards import Watched, watched_boards
+from mainspring.workspace.watched_boards import WatchedBoard, load_watched_boards
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -52,10 +63,10 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.contracts.registry import Vocabulary
     from mainspring.definition.model import TriggerEntry
-    from mainspring.definition.validate import Report
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
-    from mainspring.workspace.consent_rows import Consent
+    from mainspring.definition.validate import ValidationReport
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.workspace.consent_rows import AutomationConsent
 
 STATE_COLOURS = {"active": "green", "paused": "yellow", "archived": "bright_black"}
 _VERSIONS_SHOWN = 5
@@ -74,7 +85,7 @@ _ZONES = """
 
 
 async def save_file(
-    desk: Desk, screen: Screen, file: str, to: str | None, ask: Ask | None = None
+    desk: CommandContext, screen: Screen, file: str, to: str | None, ask: Ask | None = None
 ) -> int:
     """Keeps a definition under its name, or as the next version of another automation.
 
@@ -84,10 +95,10 @@ async def save_file(
     limits = desk.limits()
     document = read_definition_file(file, limits)
     # Judged before the house is opened: a bad file costs nothing and makes nothing.
-    judged = judge_without_house(document, desk.doors.vocabulary(limits), limits).report
+    judged = validate_offline(document, desk.doors.vocabulary(limits), limits).report
     name = judged.accepted().name
     async with desk.doors.open(desk.settings()) as rooms:
-        words = await words_for(rooms.registry, rooms.workspace_id, document)
+        words = await load_vocabulary(rooms.registry, rooms.workspace_id, document)
         there = await find_name(rooms, name) if to is None else await find_in_use(rooms, to)
         own = None if there is None else there["id"]
         report = await _judged(rooms, words, document, own)
@@ -106,8 +117,8 @@ async def save_file(
         saved, consent = await _stored(rooms, report, own)
         async with local(rooms).acquire() as connection:
             rows = await read_triggers(connection, rooms.workspace_id, saved.automation_id)
-            boards = await watched_boards(connection, rooms.workspace_id, rows)
-        asked = consent_told(consent)
+            boards = await load_watched_boards(connection, rooms.workspace_id, rows)
+        asked = summarize_consent(consent)
         if asked is not None:
             asked["url"] = consent_page(rooms, saved.automation_id)
     if screen.for_programs:
@@ -120,27 +131,33 @@ async def save_file(
     return exits.DONE
 
 
-async def store_next(rooms: Rooms, document: Any, automation_id: UUID) -> Saved:
+async def store_next(
+    rooms: ApplicationServices, document: Any, automation_id: UUID
+) -> SavedAutomation:
     """Keeps a definition as the next version of an automation."""
-    words = await words_for(rooms.registry, rooms.workspace_id, document)
+    words = await load_vocabulary(rooms.registry, rooms.workspace_id, document)
     report = await _judged(rooms, words, document, automation_id)
     return (await _stored(rooms, report, automation_id))[0]
 
 
-async def _judged(rooms: Rooms, words: Vocabulary, document: Any, there: UUID | None) -> Report:
-    whose, gate = Whose(rooms.workspace_id, there, FIRST_MEMBER), rooms.gate
+async def _judged(
+    rooms: ApplicationServices, words: Vocabulary, document: Any, there: UUID | None
+) -> ValidationReport:
+    whose, gate = DefinitionOwner(rooms.workspace_id, there, FIRST_MEMBER), rooms.gate
     report = await judge_here(document, whose, words, gate.models, rooms.limits, gate.preflight)
-    return await built(rooms.workshop, rooms.workspace_id, report)
+    return await prebuild_scripts(rooms.workshop, rooms.workspace_id, report)
 
 
-async def _stored(rooms: Rooms, report: Report, there: UUID | None) -> tuple[Saved, Consent | None]:
+async def _stored(
+    rooms: ApplicationServices, report: ValidationReport, there: UUID | None
+) -> tuple[SavedAutomation, AutomationConsent | None]:
     """The next version of the automation that is there, or a new one."""
     definition, space = report.accepted(), rooms.workspace_id
     kept = (definition, report.grants, FIRST_MEMBER)
 
-    deed = Deed("create_automation" if there is None else "update_automation")
+    deed = AuditedAction("create_automation" if there is None else "update_automation")
 
-    async def work(tx: Transaction) -> tuple[Saved, Consent | None]:
+    async def work(tx: Transaction) -> tuple[SavedAutomation, AutomationConsent | None]:
         owner = local_owner(rooms)
         if there is None:
             saved = await save(tx, space, *kept, report.traits)
@@ -169,7 +186,7 @@ async def _stored(rooms: Rooms, report: Report, there: UUID | None) -> tuple[Sav
     )
 
 
-def _told(report: Report, saved: Saved) -> dict[str, Any]:
+def _told(report: ValidationReport, saved: SavedAutomation) -> dict[str, Any]:
     return {
         "id": saved.automation_id,
         "name": report.accepted().name,
@@ -183,7 +200,11 @@ def _told(report: Report, saved: Saved) -> dict[str, Any]:
 
 
 def _saved_lines(
-    report: Report, saved: Saved, boards: Mapping[str, Watched], words: Vocabulary, screen: Screen
+    report: ValidationReport,
+    saved: SavedAutomation,
+    boards: Mapping[str, WatchedBoard],
+    words: Vocabulary,
+    screen: Screen,
 ) -> list[Text]:
     from rich.text import Text
 
@@ -193,7 +214,7 @@ def _saved_lines(
     head = Text.assemble((sign, colour), " ", (one_line(definition.name), "bold"))
     head.append(f" {became} version {saved.version}, {saved.state}.")
     lines = [head, Text(f"  id {saved.automation_id}")]
-    starts = [described(entry, boards) for entry in definition.triggers]
+    starts = [describe_trigger_summary(entry, boards) for entry in definition.triggers]
     lines += [Text(f"  starts {one_line(when, 400)}") for when in starts]
     if not definition.triggers:
         lines.append(Text("  starts by hand only"))
@@ -202,7 +223,7 @@ def _saved_lines(
     return [*lines, *warning_lines([*report.warnings, *saved.warnings], screen)]
 
 
-def widened_lines(saved: Saved, words: Vocabulary, screen: Screen) -> list[Text]:
+def widened_lines(saved: SavedAutomation, words: Vocabulary, screen: Screen) -> list[Text]:
     """What a new version may do that the one before might not."""
     from rich.text import Text
 
@@ -226,7 +247,9 @@ def token_hints(name: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _next_lines(name: str, rows: Sequence[Mapping[str, Any]], state: State) -> list[Text]:
+def _next_lines(
+    name: str, rows: Sequence[Mapping[str, Any]], state: AutomationStatus
+) -> list[Text]:
     from rich.text import Text
 
     act = "activate" if rows and state != "active" else "fire"
@@ -238,7 +261,12 @@ def _next_lines(name: str, rows: Sequence[Mapping[str, Any]], state: State) -> l
 
 
 async def show_list(
-    desk: Desk, screen: Screen, *, state: State | None, search: str | None, most: int
+    desk: CommandContext,
+    screen: Screen,
+    *,
+    state: AutomationStatus | None,
+    search: str | None,
+    most: int,
 ) -> int:
     if search is not None:
         check_text(search, "search")
@@ -288,14 +316,14 @@ def _heads(width: int) -> tuple[str, ...]:
 
 
 def _next(at: datetime | None, zone: str | None) -> str:
-    return "" if at is None else zoned(at, zone)
+    return "" if at is None else format_in_zone(at, zone)
 
 
 def _last_run(run: Mapping[str, Any] | None, screen: Screen) -> str:
     if run is None:
         return ""
     narrow = screen.console.width < _WITH_ALL
-    return run["status"] if narrow else f"{run['status']} {moment(run['at'], screen)}"
+    return run["status"] if narrow else f"{run['status']} {format_time(run['at'], screen)}"
 
 
 def state_words(row: Mapping[str, Any]) -> str:
@@ -308,7 +336,7 @@ def state_words(row: Mapping[str, Any]) -> str:
 # --- show
 
 
-async def show_automation(desk: Desk, screen: Screen, text: str) -> int:
+async def show_automation(desk: CommandContext, screen: Screen, text: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_automation(rooms, text)
         async with local(rooms).acquire() as connection:
@@ -316,7 +344,7 @@ async def show_automation(desk: Desk, screen: Screen, text: str) -> int:
             versions = await list_versions(
                 connection, rooms.workspace_id, found["id"], most=_VERSIONS_SHOWN
             )
-            boards = await watched_boards(connection, rooms.workspace_id, whole["triggers"])
+            boards = await load_watched_boards(connection, rooms.workspace_id, whole["triggers"])
         whole["triggers"] = [with_address(row, rooms) for row in whole["triggers"]]
         whole["forecast"] = (await price_of(rooms, local(rooms), whole)).as_dict()
         if screen.for_programs:
@@ -327,7 +355,7 @@ async def show_automation(desk: Desk, screen: Screen, text: str) -> int:
     return exits.DONE
 
 
-def with_address(row: Mapping[str, Any], rooms: Rooms) -> dict[str, Any]:
+def with_address(row: Mapping[str, Any], rooms: ApplicationServices) -> dict[str, Any]:
     """A trigger, and where it is called if it is a webhook."""
     if row["type"] != "webhook":
         return dict(row)
@@ -341,7 +369,7 @@ def with_address(row: Mapping[str, Any], rooms: Rooms) -> dict[str, Any]:
 def _lines(
     whole: Mapping[str, Any],
     versions: list[dict[str, Any]],
-    boards: Mapping[str, Watched],
+    boards: Mapping[str, WatchedBoard],
     words: Vocabulary,
     screen: Screen,
 ) -> list[Text]:
@@ -359,7 +387,7 @@ def _lines(
         lines.append(Text(f"  {count(whole['failures'], 'failure')} in a row", style="red"))
     if whole["last_run"] is not None:
         last = whole["last_run"]
-        ended = f"{last['status']} {moment(last['at'], screen)}"
+        ended = f"{last['status']} {format_time(last['at'], screen)}"
         lines.append(Text(f"  last run {last['id']}: {ended}"))
     entries = {entry.id: entry for entry in definition.triggers}
     for row in whole["triggers"]:
@@ -372,17 +400,17 @@ def _lines(
 
 
 def trigger_lines(
-    row: Mapping[str, Any], entry: TriggerEntry | None, boards: Mapping[str, Watched]
+    row: Mapping[str, Any], entry: TriggerEntry | None, boards: Mapping[str, WatchedBoard]
 ) -> list[Text]:
     """When it starts, the moment that comes next, and where a webhook is called."""
     from rich.text import Text
 
-    words = row["type"] if entry is None else described(entry, boards)
+    words = row["type"] if entry is None else describe_trigger_summary(entry, boards)
     at_rest = "" if row["armed_at"] is not None or not row["enabled"] else ", once it is active"
     lines = [Text(f"  starts {one_line(words, 400)}{at_rest}")]
     if row["next_due_at"] is not None:
         zone = row["config"].get("timezone")
-        lines.append(Text(f"    next {zoned(row['next_due_at'], zone)}"))
+        lines.append(Text(f"    next {format_in_zone(row['next_due_at'], zone)}"))
     if row["last_fired_at"] is not None:
         lines.append(Text(f"    last {date_time(row['last_fired_at'])}"))
     if "url" in row:

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, Limit, Named, desk_of, help_alone, make_group
+from mainspring.surfaces.cli.options import Json, Limit, Named, get_context, help_alone, make_group
 
 if TYPE_CHECKING:
-    from mainspring.workspace.automations import State
+    from mainspring.workspace.automations import AutomationStatus
 
 _PANEL = "Automations"
 _LONGEST_NUMBER = 9
 _AS_FILE = typer.Argument(metavar="FILE", help="A definition; - reads standard input.")
 
 
-class Trigger(StrEnum):
+class TriggerOption(StrEnum):
     """What may start an automation."""
 
     MANUAL = "manual"
@@ -77,7 +77,7 @@ def add_to(app: typer.Typer) -> None:
 def _starter(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="What it is called.")] = None,
-    trigger: Annotated[Trigger, typer.Option(help="What starts it.")] = Trigger.MANUAL,
+    trigger: Annotated[TriggerOption, typer.Option(help="What starts it.")] = TriggerOption.MANUAL,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Where; else it is named after NAME."),
@@ -87,7 +87,7 @@ def _starter(
     """Write a small definition that works, to be edited from there."""
     from mainspring.surfaces.cli.starters import write_starter
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
     return write_starter(desk, screen, name, trigger.value, output)
 
@@ -104,7 +104,7 @@ def _when(
     """Read a schedule in words: its cron expression, what was assumed, and the next moments."""
     from mainspring.surfaces.cli.when import tell_when
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return tell_when(desk.screen(for_programs=for_programs), " ".join(words), timezone)
 
 
@@ -118,7 +118,7 @@ def _validate(
     """Judge definitions, without a database: every problem with its place and a way out."""
     from mainspring.surfaces.cli.judging import validate_files
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return validate_files(desk, desk.screen(for_programs=for_programs), files)
 
 
@@ -137,7 +137,7 @@ def _save(
     """Save a definition: a new automation, paused, or the next version of the one so called."""
     from mainspring.surfaces.cli.automations import save_file
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(save_file(desk, desk.screen(for_programs=for_programs), file, to))
 
 
@@ -155,8 +155,8 @@ def _list(
     """List automations: state, last run, next moment, failures in a row."""
     from mainspring.surfaces.cli.automations import show_list
 
-    desk = desk_of(ctx)
-    chosen: State | None = None if state is None else state.value
+    desk = get_context(ctx)
+    chosen: AutomationStatus | None = None if state is None else state.value
     screen = desk.screen(for_programs=for_programs)
     return finish(show_list(desk, screen, state=chosen, search=search, most=limit))
 
@@ -165,14 +165,14 @@ def _show(ctx: typer.Context, automation: Named, for_programs: Json = False) -> 
     """Show one automation: what it does, what starts it and when, its versions."""
     from mainspring.surfaces.cli.automations import show_automation
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(show_automation(desk, desk.screen(for_programs=for_programs), automation))
 
 
 def _change(ctx: typer.Context, act: str, automation: str, for_programs: bool) -> int:
     from mainspring.surfaces.cli.states import change_state
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(change_state(desk, desk.screen(for_programs=for_programs), act, automation))
 
 
@@ -207,7 +207,7 @@ def _versions(
     """List the versions of an automation, the newest first."""
     from mainspring.surfaces.cli.versions import show_versions
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
     return finish(show_versions(desk, screen, automation, most=limit))
 
@@ -227,13 +227,13 @@ def _diff(
     for_programs: Json = False,
 ) -> int:
     """Show what changed: between two versions, two folders, or the workspace and a folder."""
-    from mainspring.surfaces.cli.carrying import diff_places, is_place
+    from mainspring.surfaces.cli.carrying import diff_folders, is_folder_or_file
     from mainspring.surfaces.cli.versions import show_diff
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
-    if after is None and is_place(first) and (second is None or is_place(second)):
-        return finish(diff_places(desk, screen, first, second))
+    if after is None and is_folder_or_file(first) and (second is None or is_folder_or_file(second)):
+        return finish(diff_folders(desk, screen, first, second))
     return finish(show_diff(desk, screen, first, _version(second), after))
 
 
@@ -251,7 +251,7 @@ def _rollback(
     """Bring an earlier version back, as a new one."""
     from mainspring.surfaces.cli.versions import go_back
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(go_back(desk, desk.screen(for_programs=for_programs), automation, version))
 
 
@@ -279,7 +279,7 @@ def _export(
     from mainspring.surfaces.cli.carrying import export_folder
     from mainspring.surfaces.cli.moving import export
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
     if folder is not None:
         if automation is not None or output is not None:
@@ -308,7 +308,7 @@ def _import(
     from mainspring.surfaces.cli.carrying import bring_folder
     from mainspring.surfaces.cli.moving import bring_in
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
     if dry_run or os.path.isdir(file):
         return finish(bring_folder(desk, screen, file, on_clash.value, dry_run=dry_run))
@@ -346,7 +346,7 @@ def _webhook_token(
     """Make a webhook's token and show it once; the one before ends at once."""
     from mainspring.surfaces.cli.webhooks import make_token
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
     return finish(make_token(desk, screen, automation, trigger, sure=yes))
 
@@ -357,5 +357,5 @@ def _webhook_revoke(
     """End a webhook's token."""
     from mainspring.surfaces.cli.webhooks import end_token
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(end_token(desk, desk.screen(for_programs=for_programs), automation, trigger))

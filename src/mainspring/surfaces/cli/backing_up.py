@@ -13,23 +13,30 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.errors import Clash, Problem
-from mainspring.gate.artifacts.carrying import files_of, put_file
-from mainspring.store.archive import opened
-from mainspring.store.backup import Backup, Files, Stored, check_backup, make_backup, read_backup
+from mainspring.contracts.errors import Conflict, Problem
+from mainspring.gate.artifacts.carrying import iterate_artifact_files, write_backup_file
+from mainspring.store.archive import open_archive
+from mainspring.store.backup import (
+    BackupManifest,
+    ListBackupFiles,
+    OpenBackup,
+    check_backup,
+    make_backup,
+    read_backup,
+)
 from mainspring.store.database import Database
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.store.loading import load, refuse_occupied, refuse_unfit
 from mainspring.store.ownership import FolderLock
 from mainspring.store.setting_aside import (
-    finished,
+    finish_replacement,
     is_occupied,
     is_unfinished,
     put_back,
     refuse_unfinished,
     set_aside,
 )
-from mainspring.store.snapshot import nothing_there
+from mainspring.store.snapshot import empty_database_error
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.screen import Screen, clean
 from mainspring.surfaces.cli.standing import make_data_folder, refuse_second
@@ -40,21 +47,21 @@ from mainspring.workspace.private_file import write_private
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 _RECORD: Final = "last_backup.json"
 _POOL: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class RestoreOptions:
     """What the command line says about a restore."""
 
     replace: bool = False
     without_key: bool = False
 
 
-async def make(desk: Desk, screen: Screen, path: Path) -> int:
+async def make(desk: CommandContext, screen: Screen, path: Path) -> int:
     """A backup of this moment; the server may be up or not."""
     settings = desk.settings()
     refuse_nothing(settings)
@@ -77,14 +84,14 @@ def refuse_nothing(settings: Settings) -> None:
     if settings.database_url is None:
         refuse_unfinished(settings.home)
         if not is_occupied(settings.home):
-            raise nothing_there()
+            raise empty_database_error()
 
 
-def _files(settings: Settings) -> Files | None:
+def _files(settings: Settings) -> ListBackupFiles | None:
     """Files in a store of their own are kept by that store."""
     if settings.artifacts_url is not None:
         return None
-    return functools.partial(files_of, folder=settings.home / "artifacts")
+    return functools.partial(iterate_artifact_files, folder=settings.home / "artifacts")
 
 
 def check(screen: Screen, path: Path) -> int:
@@ -97,11 +104,11 @@ def check(screen: Screen, path: Path) -> int:
     return exits.DONE
 
 
-async def restore(desk: Desk, screen: Screen, path: Path, wishes: Wishes) -> int:
+async def restore(desk: CommandContext, screen: Screen, path: Path, wishes: RestoreOptions) -> int:
     """Fills an empty place from a backup; what stands in the way is said first."""
     settings = desk.settings()
     refuse_second(settings.home)
-    with opened(path) as archive:
+    with open_archive(path) as archive:
         stored = read_backup(archive)
         refuse_unfit(stored.heading)
         if not wishes.without_key:
@@ -122,12 +129,12 @@ async def restore(desk: Desk, screen: Screen, path: Path, wishes: Wishes) -> int
     return exits.DONE
 
 
-async def _refuse_wrong_key(settings: Settings, backup: Backup) -> None:
+async def _refuse_wrong_key(settings: Settings, backup: BackupManifest) -> None:
     keys = await Keyring(settings.key_file, settings.master_key_command).keys()
     lacking = [key_id for key_id in backup.keys if keys.named(key_id) is None]
     if lacking:
         here = f"the key here is {keys.current.id}" if keys.current else "there is no key here"
-        raise Clash(
+        raise Conflict(
             f"The secrets in this backup open with the master key {', '.join(lacking)}, and "
             f"{here}. Nothing was changed.",
             code="wrong_key",
@@ -136,7 +143,7 @@ async def _refuse_wrong_key(settings: Settings, backup: Backup) -> None:
         )
 
 
-async def _into_database(settings: Settings, stored: Stored) -> None:
+async def _into_database(settings: Settings, stored: OpenBackup) -> None:
     make_data_folder(settings)
     database = await Database.open(settings, name="restore", pool_size=_POOL)
     try:
@@ -146,10 +153,12 @@ async def _into_database(settings: Settings, stored: Stored) -> None:
         await database.close()
 
 
-async def _into_folder(settings: Settings, stored: Stored, wishes: Wishes) -> list[Path]:
+async def _into_folder(
+    settings: Settings, stored: OpenBackup, wishes: RestoreOptions
+) -> list[Path]:
     home = settings.home
     if is_occupied(home) and not wishes.replace:
-        raise Clash(
+        raise Conflict(
             f"There is a database in the data folder {home} already. Nothing was changed.",
             code="not_empty",
             suggestion="Set MAINSPRING_HOME to a new folder; or say --replace, which sets aside "
@@ -174,7 +183,7 @@ async def _into_folder(settings: Settings, stored: Stored, wishes: Wishes) -> li
     except BaseException:
         put_back(home)
         raise
-    finished(home)
+    finish_replacement(home)
     return aside
 
 
@@ -188,17 +197,17 @@ async def _server(home: Path) -> AsyncIterator[str]:
         await server.stop_async()
 
 
-async def _load(database: Database, settings: Settings, stored: Stored) -> None:
+async def _load(database: Database, settings: Settings, stored: OpenBackup) -> None:
     folder = settings.home / "artifacts"
 
     async def bring() -> None:
         for name, pieces in stored.files():
-            await asyncio.to_thread(put_file, folder, name, pieces)
+            await asyncio.to_thread(write_backup_file, folder, name, pieces)
 
     await load(database, stored, bring=bring)
 
 
-def _record(home: Path, path: Path, made: Backup, size: int) -> None:
+def _record(home: Path, path: Path, made: BackupManifest, size: int) -> None:
     """For whoever asks later when the last one was made."""
     told = {"file": str(path), "made_at": made.made_at.isoformat(), "bytes": size}
     with contextlib.suppress(OSError):
@@ -214,7 +223,7 @@ def last_backup(home: Path) -> tuple[datetime, Path] | None:
         return None
 
 
-def _told(backup: Backup) -> dict[str, Any]:
+def _told(backup: BackupManifest) -> dict[str, Any]:
     return {
         "made_at": backup.made_at,
         "version": backup.version,
@@ -228,7 +237,7 @@ def _told(backup: Backup) -> dict[str, Any]:
     }
 
 
-def _lines(backup: Backup) -> list[str]:
+def _lines(backup: BackupManifest) -> list[str]:
     filed = backup.files
     files = (
         f"{count(filed.count, 'file')}, {in_bytes(filed.size)}"

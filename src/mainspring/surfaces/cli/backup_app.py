@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, at_desk, help_alone, make_group
+from mainspring.surfaces.cli.options import Json, help_alone, make_group, open_context
 
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="The file of the backup.")]
 _Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -41,7 +41,7 @@ def _make(ctx: typer.Context, file: _File, for_programs: Json = False) -> int:
     """
     from mainspring.surfaces.cli.backing_up import make
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(make(desk, screen, _place(file)))
 
 
@@ -49,7 +49,7 @@ def _check(ctx: typer.Context, file: _File, for_programs: Json = False) -> int:
     """Read a backup from end to end and say what is in it; needs no database."""
     from mainspring.surfaces.cli.backing_up import check
 
-    _, screen = at_desk(ctx, for_programs)
+    _, screen = open_context(ctx, for_programs)
     return check(screen, _place(file))
 
 
@@ -66,12 +66,12 @@ def _restore(
     for_programs: Json = False,
 ) -> int:
     """Fill an empty data folder, or an empty outside database, from a backup."""
-    from mainspring.surfaces.cli.backing_up import Wishes, restore
+    from mainspring.surfaces.cli.backing_up import RestoreOptions, restore
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     if replace and not yes:
         _agree(f"Set aside what is in {desk.settings().home}?")
-    return finish(restore(desk, screen, _place(file), Wishes(replace, without_key)))
+    return finish(restore(desk, screen, _place(file), RestoreOptions(replace, without_key)))
 
 
 def _move(
@@ -92,11 +92,11 @@ def _move(
 
     The server must be stopped. The database before is left as it was.
     """
-    from mainspring.surfaces.cli.relocating import move, read_place
+    from mainspring.surfaces.cli.relocating import move, parse_move_target
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     given = _asked_for() if database_url is None else database_url
-    return finish(move(desk, screen, read_place(given, broker_url)))
+    return finish(move(desk, screen, parse_move_target(given, broker_url)))
 
 
 def _migrate(ctx: typer.Context, for_programs: Json = False) -> int:
@@ -106,7 +106,7 @@ def _migrate(ctx: typer.Context, for_programs: Json = False) -> int:
     """
     from mainspring.surfaces.cli.migrating import migrate_tables
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(migrate_tables(desk, screen))
 
 
@@ -122,7 +122,7 @@ def _downgrade(
     """Take the tables back, so that an older Mainspring starts on them. Stop the server first."""
     from mainspring.surfaces.cli.going_back import go_back
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     if not yes:
         _agree(f"Take the tables back to number {to}?")
     return finish(go_back(desk, screen, to, lose=lose))
@@ -133,10 +133,10 @@ def _place(file: Path) -> Path:
 
 
 def _agree(question: str) -> None:
-    from mainspring.contracts.errors import Clash
+    from mainspring.contracts.errors import Conflict
 
     if not sys.stdin.isatty() or not typer.confirm(question, err=True):
-        raise Clash(
+        raise Conflict(
             "Nothing was changed.", code="not_agreed", suggestion="Say --yes to do it unasked."
         )
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from mainspring.contracts.errors import Invalid, Missing, Problem
+from mainspring.contracts.errors import Invalid, NotFound, Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.boards import board_id_of, call_board, freshness
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.words import count, hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 _ADDRESSES: Final = ("http://", "https://", "webcal://", "webcals://")
 
@@ -44,7 +44,9 @@ def _value(text: str) -> Any:
         return text
 
 
-async def link_board(desk: Desk, screen: Screen, board: str, given: dict[str, Any]) -> int:
+async def link_board(
+    desk: CommandContext, screen: Screen, board: str, given: dict[str, Any]
+) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         board_id = await board_id_of(rooms, board)
         made = await call_board(rooms, "create_board_link", board_id=board_id, **given)
@@ -56,7 +58,7 @@ async def link_board(desk: Desk, screen: Screen, board: str, given: dict[str, An
     return exits.DONE
 
 
-async def list_links(desk: Desk, screen: Screen, board: str) -> int:
+async def list_links(desk: CommandContext, screen: Screen, board: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         board_id = await board_id_of(rooms, board)
         found = await call_board(rooms, "list_board_links", board_id=board_id)
@@ -77,7 +79,7 @@ async def list_links(desk: Desk, screen: Screen, board: str) -> int:
     return exits.DONE
 
 
-async def fill_dataset(desk: Desk, screen: Screen, given: dict[str, Any]) -> int:
+async def fill_dataset(desk: CommandContext, screen: Screen, given: dict[str, Any]) -> int:
     """Keeps the recipe, and refreshes once, so that whoever asks sees what it brings."""
     async with desk.doors.open(desk.settings()) as rooms:
         made = await call_board(rooms, "create_dataset_recipe", **given)
@@ -94,7 +96,9 @@ async def fill_dataset(desk: Desk, screen: Screen, given: dict[str, Any]) -> int
     return exits.DONE
 
 
-async def refresh_board(desk: Desk, screen: Screen, board: str, dataset: str | None) -> int:
+async def refresh_board(
+    desk: CommandContext, screen: Screen, board: str, dataset: str | None
+) -> int:
     """Refreshes each by itself: one that fails is told after the others."""
     done: list[dict[str, Any]] = []
     failed: Problem | None = None
@@ -108,7 +112,7 @@ async def refresh_board(desk: Desk, screen: Screen, board: str, dataset: str | N
             if dataset in (None, one["dataset_name"])
         ]
         if not recipes:
-            raise Missing(
+            raise NotFound(
                 "No dataset of this board is filled from a link."
                 if dataset is None
                 else f"The dataset {dataset!r} is not filled from a link.",
@@ -130,7 +134,7 @@ async def refresh_board(desk: Desk, screen: Screen, board: str, dataset: str | N
     return exits.DONE
 
 
-async def unlink(desk: Desk, screen: Screen, link: str, *, recipe: bool) -> int:
+async def unlink(desk: CommandContext, screen: Screen, link: str, *, recipe: bool) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         if recipe:
             made = await call_board(rooms, "delete_dataset_recipe", recipe_id=link)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, at_desk
+from mainspring.surfaces.cli.options import Json, open_context
 
 Board = Annotated[str, typer.Argument(metavar="BOARD", help="A board's name, or its id.")]
 LinkId = Annotated[str, typer.Argument(metavar="LINK", help="The link's id.")]
@@ -40,7 +40,7 @@ def _link(
     """Link a board to something outside."""
     from mainspring.surfaces.cli.board_links import link_board, read_pairs
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     given: dict[str, Any] = {"kind": kind, "ref": read_pairs(ref or [])}
     given["display_name"] = name or " ".join([kind, *(ref or [])])[:200]
     if provider is not None:
@@ -52,7 +52,7 @@ def _links(ctx: typer.Context, board: Board, for_programs: Json = False) -> int:
     """List what a board is linked to, and how its datasets are filled."""
     from mainspring.surfaces.cli.board_links import list_links
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(list_links(desk, screen, board))
 
 
@@ -82,7 +82,7 @@ def _fill(
     """Fill a dataset from a link, once now and by a schedule if one is given."""
     from mainspring.surfaces.cli.board_links import fill_dataset, read_pairs
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     given: dict[str, Any] = {"link_id": link, "dataset_name": dataset, "adapter_op": operation}
     more = {"refresh_cron": cron, "dedupe_key_field": key, "dedupe_target_field": keep_as}
     given |= {name: value for name, value in more.items() if value is not None}
@@ -102,7 +102,7 @@ def _refresh(
     """Refresh the datasets of a board that are filled from links."""
     from mainspring.surfaces.cli.board_links import refresh_board
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(refresh_board(desk, screen, board, dataset))
 
 
@@ -117,5 +117,5 @@ def _unlink(
     """Delete a link, or one recipe of it; the rows stay."""
     from mainspring.surfaces.cli.board_links import unlink
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(unlink(desk, screen, link, recipe=recipe))

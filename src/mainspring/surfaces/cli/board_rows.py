@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid, Problem
-from mainspring.surfaces.cli.documents import STDIN, shown_name
+from mainspring.surfaces.cli.documents import STDIN, display_name
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
@@ -20,14 +20,14 @@ _ROOM: Final = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RowBatch:
     """Rows that go in one call, and how many came before them."""
 
     rows: list[dict[str, Any]]
     before: int
 
 
-def batches(file: str, limits: Limits) -> Iterator[Batch]:
+def batches(file: str, limits: Limits) -> Iterator[RowBatch]:
     """The rows of a file in order; nothing is read that is not needed yet."""
     rows: list[dict[str, Any]] = []
     size = before = 0
@@ -35,17 +35,17 @@ def batches(file: str, limits: Limits) -> Iterator[Batch]:
     with _opened(file) as source:
         for row, length in _rows(source, limits):
             if rows and (len(rows) == MOST_ROWS or size + length > room):
-                yield Batch(rows, before)
+                yield RowBatch(rows, before)
                 before, rows, size = before + len(rows), [], 0
             rows.append(row)
             size += length
     if rows:
-        yield Batch(rows, before)
+        yield RowBatch(rows, before)
     elif not before:
-        raise Invalid(f"There are no rows in {shown_name(file)}.", code="no_rows")
+        raise Invalid(f"There are no rows in {display_name(file)}.", code="no_rows")
 
 
-def placed(problem: Problem, batch: Batch, done: str) -> Problem:
+def offset_problem_rows(problem: Problem, batch: RowBatch, done: str) -> Problem:
     """A problem of one batch with places that count from the first row of the file."""
     findings = [replace(one, pointer=_moved(one.pointer, batch.before)) for one in problem.findings]
     made = type(problem)(
@@ -76,7 +76,7 @@ def _opened(file: str) -> Iterator[IO[bytes]]:
         source = open(file, "rb")  # noqa: SIM115
     except (OSError, ValueError):
         raise Invalid(
-            f"The file {shown_name(file)} cannot be read.",
+            f"The file {display_name(file)} cannot be read.",
             code="file_unreadable",
             suggestion="Give the path of a file of JSON lines, or - for the standard input.",
         ) from None
@@ -101,13 +101,13 @@ def _rows(source: IO[bytes], limits: Limits) -> Iterator[tuple[dict[str, Any], i
 
 def _array(text: bytes, limits: Limits) -> Iterator[tuple[dict[str, Any], int]]:
     from mainspring.definition.json_text import read_json
-    from mainspring.definition.json_values import canonical
+    from mainspring.definition.json_values import encode_canonical
 
     found = read_json(text, replace(limits, json_bytes=limits.import_bytes))
     for number, row in enumerate(found):
         if not isinstance(row, dict):
             raise _wrong(number, "A row is a JSON object.")
-        yield row, len(canonical(row))
+        yield row, len(encode_canonical(row))
 
 
 def _read(text: bytes, number: int, limits: Limits) -> dict[str, Any]:

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Problem
+from mainspring.contracts.errors import Conflict, Problem
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.board_rows import batches, placed
+from mainspring.surfaces.cli.board_rows import batches, offset_problem_rows
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.files import write_file
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
-from mainspring.surfaces.cli.visiting import visitor_here
+from mainspring.surfaces.cli.visiting import local_caller
 from mainspring.surfaces.cli.words import count, date_time, hint
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 # The words of a capability name capabilities; here there are commands.
 _INSTEAD = {
@@ -34,7 +34,7 @@ _INSTEAD = {
 _SERVER_KEYS = ("row_id", "_src", "_updated_at", "_deleted_at")
 
 
-async def _listed(rooms: Rooms, *, archived: bool) -> list[dict[str, Any]]:
+async def _listed(rooms: ApplicationServices, *, archived: bool) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     after: dict[str, Any] = {}
     while True:
@@ -45,7 +45,7 @@ async def _listed(rooms: Rooms, *, archived: bool) -> list[dict[str, Any]]:
         after = {"after": page["next"]}
 
 
-async def list_boards(desk: Desk, screen: Screen, *, archived: bool) -> int:
+async def list_boards(desk: CommandContext, screen: Screen, *, archived: bool) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         found = await _listed(rooms, archived=archived)
     if screen.for_programs:
@@ -65,7 +65,7 @@ async def list_boards(desk: Desk, screen: Screen, *, archived: bool) -> int:
     return exits.DONE
 
 
-async def create_board(desk: Desk, screen: Screen, arguments: dict[str, Any]) -> int:
+async def create_board(desk: CommandContext, screen: Screen, arguments: dict[str, Any]) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         made = await call_board(rooms, "create_board", **arguments)
         alone = screen.for_programs or await _is_alone(rooms, made["name"])
@@ -79,7 +79,9 @@ async def create_board(desk: Desk, screen: Screen, arguments: dict[str, Any]) ->
     return exits.DONE
 
 
-async def show_board(desk: Desk, screen: Screen, board: str, asked: dict[str, Any]) -> int:
+async def show_board(
+    desk: CommandContext, screen: Screen, board: str, asked: dict[str, Any]
+) -> int:
     """What a board is, and a page of its rows."""
     async with desk.doors.open(desk.settings()) as rooms:
         found = await call_board(rooms, "get_board", **_meant(board), **asked)
@@ -125,7 +127,7 @@ def _when(row: dict[str, Any]) -> str:
 
 
 async def append_rows(
-    desk: Desk, screen: Screen, board: str, file: str, more: dict[str, Any]
+    desk: CommandContext, screen: Screen, board: str, file: str, more: dict[str, Any]
 ) -> int:
     """Every batch is one call: taken whole, or not at all."""
     told = {"appended": 0, "skipped": 0, "batches": 0}
@@ -138,7 +140,7 @@ async def append_rows(
                 )
             except Problem as problem:
                 done = f"The {count(batch.before, 'row')} before this batch are in."
-                raise placed(problem, batch, done) from None
+                raise offset_problem_rows(problem, batch, done) from None
             told["appended"] += made["appended"]
             told["skipped"] += made["skipped"]
             told["batches"] += 1
@@ -151,7 +153,7 @@ async def append_rows(
 
 
 async def update_rows(
-    desk: Desk, screen: Screen, board: str, file: str, more: dict[str, Any]
+    desk: CommandContext, screen: Screen, board: str, file: str, more: dict[str, Any]
 ) -> int:
     """Each row of the file has a row_id and the fields that change."""
     updated = 0
@@ -164,7 +166,7 @@ async def update_rows(
                 )
             except Problem as problem:
                 done = f"The {count(batch.before, 'row')} before this batch are changed."
-                raise placed(problem, batch, done) from None
+                raise offset_problem_rows(problem, batch, done) from None
             updated += made["updated"]
     said = f"{count(updated, 'row')} changed." if updated else "No row was changed."
     _say(screen, {"board_id": board_id, "updated": updated}, said)
@@ -172,7 +174,7 @@ async def update_rows(
 
 
 async def delete_rows(
-    desk: Desk, screen: Screen, board: str, row_ids: Sequence[str], more: dict[str, Any]
+    desk: CommandContext, screen: Screen, board: str, row_ids: Sequence[str], more: dict[str, Any]
 ) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         board_id = await board_id_of(rooms, board)
@@ -187,7 +189,7 @@ async def delete_rows(
 
 
 async def restore(
-    desk: Desk, screen: Screen, board: str, row_ids: Sequence[str], more: dict[str, Any]
+    desk: CommandContext, screen: Screen, board: str, row_ids: Sequence[str], more: dict[str, Any]
 ) -> int:
     """Deleted rows come back to their places; without rows, an archived board comes back."""
     async with desk.doors.open(desk.settings()) as rooms:
@@ -204,7 +206,7 @@ async def restore(
     return exits.DONE
 
 
-async def archive_board(desk: Desk, screen: Screen, board: str) -> int:
+async def archive_board(desk: CommandContext, screen: Screen, board: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         board_id = await board_id_of(rooms, board)
         made = await call_board(rooms, "archive_board", board_id=board_id)
@@ -214,7 +216,7 @@ async def archive_board(desk: Desk, screen: Screen, board: str) -> int:
 
 
 async def export_rows(
-    desk: Desk, screen: Screen, board: str, out: Path | None, *, dataset: str, whole: bool
+    desk: CommandContext, screen: Screen, board: str, out: Path | None, *, dataset: str, whole: bool
 ) -> int:
     """One JSON object a line, as ``append`` takes them; to a file, or to the standard output."""
     lines: list[str] = []
@@ -236,7 +238,9 @@ async def export_rows(
     return exits.DONE
 
 
-async def _every_row(rooms: Rooms, board_id: str, dataset: str) -> AsyncIterator[dict[str, Any]]:
+async def _every_row(
+    rooms: ApplicationServices, board_id: str, dataset: str
+) -> AsyncIterator[dict[str, Any]]:
     after: dict[str, Any] = {}
     while True:
         found = await call_board(rooms, "get_board", board_id=board_id, dataset=dataset, **after)
@@ -256,7 +260,7 @@ def _meant(board: str) -> dict[str, str]:
         return {"name": board}
 
 
-async def board_id_of(rooms: Rooms, board: str, *, archived: bool = False) -> str:
+async def board_id_of(rooms: ApplicationServices, board: str, *, archived: bool = False) -> str:
     """The id of a board that is named, or given by its id."""
     meant = _meant(board)
     if "board_id" in meant:
@@ -267,7 +271,7 @@ async def board_id_of(rooms: Rooms, board: str, *, archived: bool = False) -> st
         if len(named) == 1:
             return str(named[0])
         if named:
-            raise Clash(
+            raise Conflict(
                 f"{len(named)} archived boards are called {board!r}: {', '.join(named)}.",
                 code="ambiguous_name",
                 suggestion=_INSTEAD["ambiguous_name"],
@@ -275,7 +279,7 @@ async def board_id_of(rooms: Rooms, board: str, *, archived: bool = False) -> st
     return str((await call_board(rooms, "get_board", **meant, limit=1))["id"])
 
 
-async def _is_alone(rooms: Rooms, name: str) -> bool:
+async def _is_alone(rooms: ApplicationServices, name: str) -> bool:
     """Whether no other board has this name; unknown to a token that may not read counts as yes."""
     try:
         await call_board(rooms, "get_board", name=name, limit=1)
@@ -284,11 +288,13 @@ async def _is_alone(rooms: Rooms, name: str) -> bool:
     return True
 
 
-async def call_board(rooms: Rooms, capability: str, **arguments: Any) -> dict[str, Any]:
+async def call_board(
+    rooms: ApplicationServices, capability: str, **arguments: Any
+) -> dict[str, Any]:
     """Calls a capability of boards; its way out names commands instead of capabilities."""
     try:
         answer: dict[str, Any] = await rooms.gate.serve(
-            await visitor_here(rooms), capability, arguments
+            await local_caller(rooms), capability, arguments
         )
     except Problem as problem:
         said = _INSTEAD.get(problem.code)

@@ -9,7 +9,7 @@ import typer
 
 from mainspring.surfaces.cli import board_links_app
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import KEPT, Json, at_desk, help_alone, make_group
+from mainspring.surfaces.cli.options import KEPT, Json, help_alone, make_group, open_context
 
 Board = Annotated[str, typer.Argument(metavar="BOARD", help="A board's name, or its id.")]
 Dataset = Annotated[str, typer.Option(metavar="NAME", help="One of the board's datasets.")]
@@ -55,7 +55,7 @@ def _list(
     """List boards and how many rows they have."""
     from mainspring.surfaces.cli.boards import list_boards
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(list_boards(desk, screen, archived=archived))
 
 
@@ -71,7 +71,7 @@ def _show(
     """Show a board and a page of its rows."""
     from mainspring.surfaces.cli.boards import show_board
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     asked = {"dataset": dataset, "offset": offset, "limit": limit, "include_deleted": deleted}
     return finish(show_board(desk, screen, board, asked))
 
@@ -92,7 +92,7 @@ def _create(
     from mainspring.surfaces.cli.boards import create_board
     from mainspring.surfaces.cli.documents import read_document
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     arguments: dict[str, Any] = {"name": name, "description": description}
     if key is not None and datasets is not None:
         raise Invalid("With --datasets, the key field stands in the file.", code="usage")
@@ -114,7 +114,7 @@ def _append(
     """Append rows, 5,000 in a call; a call is taken whole, or not at all."""
     from mainspring.surfaces.cli.boards import append_rows
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     more = {"dataset": dataset, **({} if key is None else {"dedupe_key_field": key})}
     return finish(append_rows(desk, screen, board, file, more))
 
@@ -129,7 +129,7 @@ def _update(
     """Change rows: each has its row_id and the fields that change."""
     from mainspring.surfaces.cli.boards import update_rows
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(update_rows(desk, screen, board, file, {"dataset": dataset}))
 
 
@@ -143,7 +143,7 @@ def _delete(
     """Delete rows; they can be restored."""
     from mainspring.surfaces.cli.boards import delete_rows
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(delete_rows(desk, screen, board, row_ids, {"dataset": dataset}))
 
 
@@ -160,7 +160,7 @@ def _restore(
     """Bring deleted rows back, or an archived board."""
     from mainspring.surfaces.cli.boards import restore
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(restore(desk, screen, board, row_ids or [], {"dataset": dataset}))
 
 
@@ -168,7 +168,7 @@ def _archive(ctx: typer.Context, board: Board, for_programs: Json = False) -> in
     """Take a board out of the list; it can be read and restored."""
     from mainspring.surfaces.cli.boards import archive_board
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(archive_board(desk, screen, board))
 
 
@@ -187,5 +187,5 @@ def _export(
     """Write all rows as JSON lines."""
     from mainspring.surfaces.cli.boards import export_rows
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(export_rows(desk, screen, board, out, dataset=dataset, whole=whole))

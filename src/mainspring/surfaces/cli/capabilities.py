@@ -7,34 +7,34 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mainspring.contracts.capability import Audience
-from mainspring.contracts.errors import Finding, Invalid, Missing
-from mainspring.definition.words import did_you_mean
+from mainspring.contracts.errors import Finding, Invalid, NotFound
+from mainspring.definition.words import suggest_nearest
 from mainspring.gate.usage_ledger import history_of
-from mainspring.surfaces.capability_list import as_dict, found_by, shown_to
+from mainspring.surfaces.capability_list import as_dict, find_offer, list_offers
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns
 from mainspring.surfaces.cli.documents import STDIN, read_document, read_object
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
-from mainspring.surfaces.cli.visiting import behind, visitor_here
+from mainspring.surfaces.cli.visiting import behind, local_caller
 from mainspring.surfaces.cli.words import count, date_time, duration, usd
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import Capability
     from mainspring.contracts.limits import Limits
-    from mainspring.gate.pinned import Offer
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.gate.pinned import CapabilityOffer
+    from mainspring.surfaces.cli.desk import CommandContext
 
 
 async def show_capabilities(
-    desk: Desk, screen: Screen, name: str | None, *, everything: bool
+    desk: CommandContext, screen: Screen, name: str | None, *, everything: bool
 ) -> int:
     """Everything that may be called here, or one capability with its schemas."""
     async with desk.doors.open(desk.settings()) as rooms:
-        visitor = await visitor_here(rooms)
+        visitor = await local_caller(rooms)
         if name is not None:
-            found = await found_by(rooms, visitor, name)
+            found = await find_offer(rooms, visitor, name)
             if found is None:
-                _unknown(await shown_to(rooms, visitor, everything=True), name)
+                _unknown(await list_offers(rooms, visitor, everything=True), name)
             space = visitor.actor.workspace_id
             async with behind(rooms, visitor).acquire() as connection:
                 history = await history_of(
@@ -42,7 +42,7 @@ async def show_capabilities(
                 )
             _show_one(screen, found, history)
             return exits.DONE
-        offers = await shown_to(rooms, visitor, everything=everything)
+        offers = await list_offers(rooms, visitor, everything=everything)
     if screen.for_programs:
         screen.answer({"capabilities": [as_dict(offer) for offer in offers]})
         return exits.DONE
@@ -79,10 +79,12 @@ def read_arguments(text: str | None, limits: Limits) -> dict[str, Any]:
     return found
 
 
-async def call_capability(desk: Desk, screen: Screen, name: str, arguments: dict[str, Any]) -> int:
+async def call_capability(
+    desk: CommandContext, screen: Screen, name: str, arguments: dict[str, Any]
+) -> int:
     """Calls it as whoever gives the command; its value is what is written."""
     async with desk.doors.open(desk.settings()) as rooms:
-        visitor = await visitor_here(rooms, by_program=True, approves=True)
+        visitor = await local_caller(rooms, by_program=True, approves=True)
         value = await rooms.gate.serve(visitor, name, arguments)
     screen.answer(value)
     return exits.DONE
@@ -96,16 +98,16 @@ def _history_line(history: Mapping[str, Any]) -> str:
     return f"{calls} since {date_time(history['since'])}: {average} and {took} on average."
 
 
-def _unknown(offers: list[Offer], name: str) -> NoReturn:
+def _unknown(offers: list[CapabilityOffer], name: str) -> NoReturn:
     known = [offer.capability.id for offer in offers]
-    raise Missing(
+    raise NotFound(
         f"There is no capability called {name[:100]!r}.",
         code="unknown_capability",
-        suggestion=did_you_mean(name, known),
+        suggestion=suggest_nearest(name, known),
     )
 
 
-def _show_one(screen: Screen, offer: Offer, history: Mapping[str, Any]) -> None:
+def _show_one(screen: Screen, offer: CapabilityOffer, history: Mapping[str, Any]) -> None:
     if screen.for_programs:
         screen.answer({**as_dict(offer), "history": history})
         return

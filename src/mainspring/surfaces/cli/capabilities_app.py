@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, desk_of
+from mainspring.surfaces.cli.options import Json, get_context
 
 _PANEL: Final = "Capabilities"
 
@@ -32,7 +32,7 @@ def _capabilities(
     """List what can be called here, or show what one capability takes and answers."""
     from mainspring.surfaces.cli.capabilities import show_capabilities
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
     return finish(show_capabilities(desk, screen, name, everything=everything))
 
@@ -49,7 +49,7 @@ def _call(
     """Call a capability as the owner, or as the holder of MAINSPRING_TOKEN."""
     from mainspring.surfaces.cli.capabilities import call_capability, read_arguments
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     given = read_arguments(arguments, desk.limits())
     return finish(call_capability(desk, desk.screen(for_programs=for_programs), name, given))
 
@@ -70,7 +70,7 @@ def _mcp(
     """
     from mainspring.surfaces.cli import mcp
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     if show_config:
         return mcp.show_config(desk, desk.screen(), url)
     return finish(mcp.serve_mcp(desk, url))

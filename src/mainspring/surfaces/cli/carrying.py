@@ -9,42 +9,42 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Problem
-from mainspring.recipes.carrying.carried import Carried
-from mainspring.recipes.carrying.comparing import Difference, compare
+from mainspring.recipes.carrying.carried import WorkspaceContent
+from mainspring.recipes.carrying.comparing import WorkspaceDifference, compare
 from mainspring.recipes.carrying.disk import read_folder, write_folder
 from mainspring.recipes.carrying.files import to_files
-from mainspring.recipes.carrying.judging import judged
+from mainspring.recipes.carrying.judging import validate_content
 from mainspring.recipes.carrying.one_file import read_one_file
 from mainspring.recipes.carrying.reading import read_files
-from mainspring.recipes.carrying.widening import widens_by
+from mainspring.recipes.carrying.widening import build_widening_check
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.agreeing import offer_to_agree
 from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.documents import STDIN, read_document
-from mainspring.surfaces.cli.elsewhere import Listening
+from mainspring.surfaces.cli.elsewhere import OfflineVocabulary
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.versions import change_line
-from mainspring.surfaces.cli.visiting import visitor_here
+from mainspring.surfaces.cli.visiting import local_caller
 from mainspring.surfaces.cli.words import count
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
     from mainspring.workspace.portable import OnClash
 
 _MOST_SHOWN: Final = 20
 _SIGNS: Final = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow")}
 
 
-def is_place(text: str) -> bool:
+def is_folder_or_file(text: str) -> bool:
     """Whether a word means a folder, or a file with automations, and not an automation."""
     return os.path.isdir(text) or (text.endswith(".json") and os.path.isfile(text))
 
 
-async def export_folder(desk: Desk, screen: Screen, folder: Path, *, rows: bool) -> int:
+async def export_folder(desk: CommandContext, screen: Screen, folder: Path, *, rows: bool) -> int:
     """The whole workspace to a folder; what else lies there stays."""
     async with desk.doors.open(desk.settings()) as rooms:
         told = await _call(rooms, "export_workspace", rows=rows)
@@ -69,7 +69,7 @@ async def export_folder(desk: Desk, screen: Screen, folder: Path, *, rows: bool)
 
 
 async def bring_folder(
-    desk: Desk,
+    desk: CommandContext,
     screen: Screen,
     place: str,
     on_clash: OnClash,
@@ -118,24 +118,24 @@ def _say_brought(screen: Screen, told: dict[str, Any], *, dry_run: bool) -> None
     _say_notes(screen, [f"{one['path']}: {one['why']}" for one in told["left"]])
 
 
-async def diff_places(desk: Desk, screen: Screen, first: str, second: str | None) -> int:
+async def diff_folders(desk: CommandContext, screen: Screen, first: str, second: str | None) -> int:
     """The workspace and a folder, or two places; what the later of the two says instead."""
     limits = desk.limits()
-    words: Vocabulary = Listening(desk.doors.vocabulary(limits))
+    words: Vocabulary = OfflineVocabulary(desk.doors.vocabulary(limits))
     left = _carried(first, words, limits)
     if second is None:
         after = left
         async with desk.doors.open(desk.settings()) as rooms:
             told = await _call(rooms, "export_workspace", rows=_has_rows(after))
             words = await rooms.registry.of(rooms.workspace_id)
-            before = judged(read_files(told["files"], limits), words, limits)
+            before = validate_content(read_files(told["files"], limits), words, limits)
     else:
         before, after = left, _carried(second, words, limits)
     if _has_file(first, second):
         # A file holds automations alone, so only those can be compared.
         before, after = _automations_of(before), _automations_of(after)
     rows = _has_rows(before) and _has_rows(after)
-    found = compare(before, after, widens=widens_by(words, limits), rows=rows)
+    found = compare(before, after, widens=build_widening_check(words, limits), rows=rows)
     if screen.for_programs:
         screen.answer({"same": not found, "differences": [one.as_dict() for one in found]})
     else:
@@ -143,7 +143,7 @@ async def diff_places(desk: Desk, screen: Screen, first: str, second: str | None
     return exits.DIFFERS if found else exits.DONE
 
 
-def _show(screen: Screen, found: Sequence[Difference]) -> None:
+def _show(screen: Screen, found: Sequence[WorkspaceDifference]) -> None:
     from rich.text import Text
 
     if not found:
@@ -157,9 +157,9 @@ def _show(screen: Screen, found: Sequence[Difference]) -> None:
             screen.say(*(f"      {one_line(each['says'], 300)}" for each in one.widens))
 
 
-def _carried(place: str, words: Vocabulary, limits: Limits) -> Carried:
+def _carried(place: str, words: Vocabulary, limits: Limits) -> WorkspaceContent:
     if os.path.isdir(place):
-        return judged(read_files(read_folder(Path(place), limits), limits), words, limits)
+        return validate_content(read_files(read_folder(Path(place), limits), limits), words, limits)
     return read_one_file(read_document(place, replace(limits, json_bytes=limits.import_bytes)))
 
 
@@ -174,11 +174,11 @@ def _has_file(*places: str | None) -> bool:
     return any(place is not None and not os.path.isdir(place) for place in places)
 
 
-def _automations_of(carried: Carried) -> Carried:
-    return Carried(carried.of("automation"))
+def _automations_of(carried: WorkspaceContent) -> WorkspaceContent:
+    return WorkspaceContent(carried.of("automation"))
 
 
-def _has_rows(carried: Carried) -> bool:
+def _has_rows(carried: WorkspaceContent) -> bool:
     return any(one.rows for one in carried.things)
 
 
@@ -204,8 +204,8 @@ def _say_notes(screen: Screen, notes: Sequence[str]) -> None:
         screen.say("  …")
 
 
-async def _call(rooms: Rooms, capability: str, **arguments: Any) -> dict[str, Any]:
+async def _call(rooms: ApplicationServices, capability: str, **arguments: Any) -> dict[str, Any]:
     answer: dict[str, Any] = await rooms.gate.serve(
-        await visitor_here(rooms), capability, arguments
+        await local_caller(rooms), capability, arguments
     )
     return answer

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 from mainspring.settings import is_web_address
-from mainspring.store.account import closed_to, server_account
+from mainspring.store.account import choose_server_user, find_inaccessible_path
 from mainspring.store.binaries import find_binaries
 from mainspring.surfaces.cli.words import count, hint
 
 if TYPE_CHECKING:
-    from mainspring.actions.script.sandbox.walls import Walls
+    from mainspring.actions.script.sandbox.walls import Isolation
     from mainspring.contracts.limits import Limits
     from mainspring.settings import Settings
-    from mainspring.workspace.vault import Condition
+    from mainspring.workspace.vault import VaultHealth
 
 Verdict = Literal["ok", "doubtful", "wrong"]
 
@@ -40,7 +40,7 @@ _OUTSIDE = "Not needed: an outside Postgres is set with MAINSPRING_DATABASE_URL.
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DoctorCheck:
     """What was looked at, what was found, and what to do about it."""
 
     name: str
@@ -55,109 +55,115 @@ class Check:
         return shown
 
 
-def python() -> Check:
+def python() -> DoctorCheck:
     told = f"Python {platform.python_version()}."
     if sys.version_info[:2] >= OLDEST_PYTHON:
-        return Check("python", "ok", told)
+        return DoctorCheck("python", "ok", told)
     oldest = ".".join(map(str, OLDEST_PYTHON))
-    return Check("python", "wrong", told, f"Install Python {oldest} or newer.")
+    return DoctorCheck("python", "wrong", told, f"Install Python {oldest} or newer.")
 
 
-def machine() -> Check:
+def machine() -> DoctorCheck:
     told = f"{platform.system()} {platform.release()} on {platform.machine()}."
     if platform.system() in _TRIED_SYSTEMS:
-        return Check("platform", "ok", told)
-    return Check("platform", "wrong", told, "Run Mainspring on Linux or macOS.")
+        return DoctorCheck("platform", "ok", told)
+    return DoctorCheck("platform", "wrong", told, "Run Mainspring on Linux or macOS.")
 
 
-def event_loop() -> Check:
+def event_loop() -> DoctorCheck:
     try:
         release = version("uvloop")
     except PackageNotFoundError:
-        return Check(
+        return DoctorCheck(
             "event loop",
             "doubtful",
             "uvloop is missing; Python's own loop is used, which is slower.",
             "Install the Python package uvloop.",
         )
-    return Check("event loop", "ok", f"uvloop {release}.")
+    return DoctorCheck("event loop", "ok", f"uvloop {release}.")
 
 
-def postgres(settings: Settings) -> Check:
+def postgres(settings: Settings) -> DoctorCheck:
     if settings.database_url:
-        return Check("postgres", "ok", _OUTSIDE)
+        return DoctorCheck("postgres", "ok", _OUTSIDE)
     found = find_binaries()
     origin = "of the Python package" if found.package is not None else "of this system"
-    return Check("postgres", "ok", f"Postgres {found.release} {origin}.")
+    return DoctorCheck("postgres", "ok", f"Postgres {found.release} {origin}.")
 
 
-def data_folder(settings: Settings) -> Check:
+def data_folder(settings: Settings) -> DoctorCheck:
     """Whether the folder, or the place where it will be made, can be written."""
     home = settings.home
     there = _nearest(home)
     if home.exists() and not home.is_dir():
-        return Check("data folder", "wrong", f"{home} is not a folder.", _ANOTHER_HOME)
+        return DoctorCheck("data folder", "wrong", f"{home} is not a folder.", _ANOTHER_HOME)
     if not os.access(there, os.W_OK | os.X_OK):
-        return Check("data folder", "wrong", f"This user may not write to {there}.", _ANOTHER_HOME)
+        return DoctorCheck(
+            "data folder", "wrong", f"This user may not write to {there}.", _ANOTHER_HOME
+        )
     if there != home:
-        return Check("data folder", "ok", f"{home} will be made on first use.")
-    return Check("data folder", "ok", f"{home}, owned by user {home.stat().st_uid}.")
+        return DoctorCheck("data folder", "ok", f"{home} will be made on first use.")
+    return DoctorCheck("data folder", "ok", f"{home}, owned by user {home.stat().st_uid}.")
 
 
 _ANOTHER_HOME = "Set MAINSPRING_HOME to a folder of this user."
 
 
-def server_user(settings: Settings) -> Check:
+def server_user(settings: Settings) -> DoctorCheck:
     if settings.database_url:
-        return Check("server account", "ok", _OUTSIDE)
+        return DoctorCheck("server account", "ok", _OUTSIDE)
     if settings.home.exists() and not settings.home.is_dir():
-        return Check("server account", "doubtful", "Unknown, because there is no data folder.")
-    account = server_account(settings.home / "postgres" / "data")
-    closed = closed_to(account, settings.home) if account.switched else None
+        return DoctorCheck(
+            "server account", "doubtful", "Unknown, because there is no data folder."
+        )
+    account = choose_server_user(settings.home / "postgres" / "data")
+    closed = find_inaccessible_path(account, settings.home) if account.switched else None
     if closed is not None:
-        return Check(
+        return DoctorCheck(
             "server account",
             "wrong",
             f"The database runs as the user {account.name}, who cannot enter {closed}.",
             "Set MAINSPRING_HOME to a folder whose parents everybody may enter.",
         )
     why = "because root may not run it" if account.switched else "the user of this command"
-    return Check("server account", "ok", f"The database runs as {account.name}, {why}.")
+    return DoctorCheck("server account", "ok", f"The database runs as {account.name}, {why}.")
 
 
-def disk(settings: Settings) -> Check:
+def disk(settings: Settings) -> DoctorCheck:
     free = shutil.disk_usage(_nearest(settings.home)).free
     told = f"{free // _MEGABYTE:,} MB are free for the data folder."
     suggestion = "Free some space, or set MAINSPRING_HOME to a folder on another disk."
     if free < _LEAST_DISK:
-        return Check("disk", "wrong", told, suggestion)
+        return DoctorCheck("disk", "wrong", told, suggestion)
     if free < _GOOD_DISK:
-        return Check("disk", "doubtful", told, suggestion)
-    return Check("disk", "ok", told)
+        return DoctorCheck("disk", "doubtful", told, suggestion)
+    return DoctorCheck("disk", "ok", told)
 
 
-def open_files() -> Check:
+def open_files() -> DoctorCheck:
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if allowed == resource.RLIM_INFINITY:
-        return Check("open files", "ok", "As many as the system allows.")
+        return DoctorCheck("open files", "ok", "As many as the system allows.")
     told = f"{allowed:,} files may be open at a time."
     if allowed >= _GOOD_FILES:
-        return Check("open files", "ok", told)
+        return DoctorCheck("open files", "ok", told)
     verdict: Verdict = "wrong" if allowed < _LEAST_FILES else "doubtful"
-    return Check(
+    return DoctorCheck(
         "open files", verdict, told, f"Raise the limit, for example: ulimit -n {_GOOD_FILES}"
     )
 
 
-def time_zones() -> Check:
+def time_zones() -> DoctorCheck:
     zones = available_timezones()
     if not zones:
-        return Check("time zones", "wrong", "No zones are known.", "Install the package tzdata.")
+        return DoctorCheck(
+            "time zones", "wrong", "No zones are known.", "Install the package tzdata."
+        )
     ZoneInfo("Africa/Kigali")
-    return Check("time zones", "ok", f"{len(zones)} zones are known.")
+    return DoctorCheck("time zones", "ok", f"{len(zones)} zones are known.")
 
 
-def templates(limits: Limits) -> Check:
+def templates(limits: Limits) -> DoctorCheck:
     """Renders an ordinary template many times: a self-test, and how quick it is."""
     from mainspring.definition.templates import parse_template
 
@@ -171,38 +177,38 @@ def templates(limits: Limits) -> Check:
         template.render(context)
     ms = (time.perf_counter() - began) * 1000 / _RENDERS
     if text != "".join(f"* POINT {number}\n" for number in range(10)):
-        return Check(
+        return DoctorCheck(
             "templates", "wrong", "A template was not rendered as it should be.", _REINSTALL
         )
     told = f"A typical template takes {ms:.2f} ms."
     if ms > _SLOW_RENDER_MS:
-        return Check("templates", "doubtful", told, "This machine is busy or slow.")
-    return Check("templates", "ok", told)
+        return DoctorCheck("templates", "doubtful", told, "This machine is busy or slow.")
+    return DoctorCheck("templates", "ok", told)
 
 
 _REINSTALL = "Install Mainspring again."
 
 
-def master_key(settings: Settings) -> Check:
+def master_key(settings: Settings) -> DoctorCheck:
     from mainspring.workspace.key_command import ask_command
     from mainspring.workspace.master_key import read_key
 
     if settings.master_key_command is not None:
         key = ask_command(settings.master_key_command)
-        return Check("master key", "ok", f"The key command answers the key {key.id}.")
+        return DoctorCheck("master key", "ok", f"The key command answers the key {key.id}.")
     if read_key(settings.key_file) is None:
-        return Check("master key", "ok", "It is made together with the first secret.")
+        return DoctorCheck("master key", "ok", "It is made together with the first secret.")
     mode = settings.key_file.stat().st_mode & 0o777
-    return Check("master key", "ok", f"It can be read by its owner alone (mode {mode:04o}).")
+    return DoctorCheck("master key", "ok", f"It can be read by its owner alone (mode {mode:04o}).")
 
 
-def secrets(condition: Condition) -> Check:
+def secrets(condition: VaultHealth) -> DoctorCheck:
     """Whether every secret opens with the keys that are here."""
     if condition.closed:
         shown = ", ".join(sorted(set(condition.closed))[:10])
         # Beside secrets that do not open none is sealed with another key, so all of them wait.
         alone = len(condition.closed) == condition.total
-        return Check(
+        return DoctorCheck(
             "secrets",
             "wrong",
             f"Of {count(condition.total, 'secret')}, {len(condition.closed)} cannot be opened: "
@@ -212,24 +218,24 @@ def secrets(condition: Condition) -> Check:
             else "Put the right key file back, or set these secrets again.",
         )
     if condition.behind:
-        return Check(
+        return DoctorCheck(
             "secrets",
             "doubtful",
             f"{_all_open(condition.total)}, {condition.behind} with the key before.",
             f"Finish the rotation with {hint('secrets', 'rotate')}",
         )
     told = f"{_all_open(condition.total)}." if condition.total else "There are none yet."
-    return Check("secrets", "ok", told)
+    return DoctorCheck("secrets", "ok", told)
 
 
 def _all_open(total: int) -> str:
     return "The one secret opens" if total == 1 else f"All {total} secrets open"
 
 
-def model_connections(total: int, closed: list[str]) -> Check:
+def model_connections(total: int, closed: list[str]) -> DoctorCheck:
     """Whether there is a model to ask, and every key of one opens; no server is asked."""
     if closed:
-        return Check(
+        return DoctorCheck(
             "models",
             "wrong",
             f"Of {count(total, 'model connection')}, {len(closed)} cannot open its key: "
@@ -238,33 +244,33 @@ def model_connections(total: int, closed: list[str]) -> Check:
         )
     if not total:
         how = f"{hint('models', 'connect', 'anthropic')} connects one"
-        return Check("models", "ok", f"No model is connected; {how}")
-    return Check("models", "ok", f"{count(total, 'model connection')}, and their keys open.")
+        return DoctorCheck("models", "ok", f"No model is connected; {how}")
+    return DoctorCheck("models", "ok", f"{count(total, 'model connection')}, and their keys open.")
 
 
-def address(settings: Settings) -> Check:
+def address(settings: Settings) -> DoctorCheck:
     """Whether the server could listen, or does so already."""
-    from mainspring.surfaces.cli.listening import reserved
-    from mainspring.surfaces.cli.standing import who_is_up
+    from mainspring.surfaces.cli.listening import reserve_port
+    from mainspring.surfaces.cli.standing import find_running_server
 
-    standing = who_is_up(settings.home)
+    standing = find_running_server(settings.home)
     if standing is not None:
         told = f"Mainspring is up at {standing.address} (process {standing.pid})."
-        return Check("address", "ok", told)
+        return DoctorCheck("address", "ok", told)
     nobody = f"No server is running on this data folder ({hint('up')} starts one)"
     try:
-        with reserved(settings):
+        with reserve_port(settings):
             told = f"{nobody}; {settings.host}:{settings.port} is free."
-            return Check("address", "ok", told)
-    except Clash as taken:
+            return DoctorCheck("address", "ok", told)
+    except Conflict as taken:
         if taken.code != "port_in_use":
-            return Check("address", "doubtful", taken.detail, taken.suggestion)
+            return DoctorCheck("address", "doubtful", taken.detail, taken.suggestion)
         told = f"Somebody listens on {settings.host}:{settings.port}, and it is not {hint('up')}."
         advice = f"If you started {hint('api')} there, all is well. {taken.suggestion}"
-        return Check("address", "doubtful", told, advice)
+        return DoctorCheck("address", "doubtful", told, advice)
 
 
-def public_address(settings: Settings) -> Check:
+def public_address(settings: Settings) -> DoctorCheck:
     """Links in mails and answers lead to this address; a server that is up decides it."""
     from mainspring.surfaces.cli.presence import server_address
 
@@ -272,43 +278,43 @@ def public_address(settings: Settings) -> Check:
     told = f"Links lead to {shown}."
     if settings.public_url is None:
         if urlsplit(shown).hostname in _THIS_MACHINE_ALONE:
-            return Check("public address", "ok", f"{told[:-1]}, on this machine alone.")
-        return Check("public address", "doubtful", told, _SET_PUBLIC_URL)
+            return DoctorCheck("public address", "ok", f"{told[:-1]}, on this machine alone.")
+        return DoctorCheck("public address", "doubtful", told, _SET_PUBLIC_URL)
     if not is_web_address(settings.public_url):
         told = "MAINSPRING_PUBLIC_URL is not the address of a web server."
-        return Check("public address", "wrong", told, _SET_PUBLIC_URL)
-    return Check("public address", "ok", told)
+        return DoctorCheck("public address", "wrong", told, _SET_PUBLIC_URL)
+    return DoctorCheck("public address", "ok", told)
 
 
 _THIS_MACHINE_ALONE = ("127.0.0.1", "::1", "localhost")
 _SET_PUBLIC_URL = "Set MAINSPRING_PUBLIC_URL to what others type, like https://mainspring.example."
 
 
-def mail(settings: Settings) -> Check:
+def mail(settings: Settings) -> DoctorCheck:
     """Whether alerts can leave by mail; the mail server itself is not asked."""
     from mainspring.gate.mail import read_smtp_url
 
     server = read_smtp_url(settings.smtp_url)
     if server is None:
-        return Check("mail", "ok", "No mail server is set, so alerts stay in the inbox.")
+        return DoctorCheck("mail", "ok", "No mail server is set, so alerts stay in the inbox.")
     told = f"Mail leaves by {server.host} as {settings.mail_from}"
     if settings.owner_mail is None:
-        return Check(
+        return DoctorCheck(
             "mail",
             "doubtful",
             f"{told}, but alerts stay in the inbox.",
             "Set MAINSPRING_OWNER_MAIL to where alerts should go.",
         )
-    return Check("mail", "ok", f"{told}, and alerts to {settings.owner_mail}.")
+    return DoctorCheck("mail", "ok", f"{told}, and alerts to {settings.owner_mail}.")
 
 
-def scripts(walls: Walls) -> Check:
+def scripts(walls: Isolation) -> DoctorCheck:
     """What stands between a script and this machine."""
     warnings = walls.warnings()
     if warnings:
-        return Check("scripts", "doubtful", warnings[0], " ".join(warnings[1:]) or None)
+        return DoctorCheck("scripts", "doubtful", warnings[0], " ".join(warnings[1:]) or None)
     held = " ".join(walls.sentences()[1:])
-    return Check("scripts", "ok", held)
+    return DoctorCheck("scripts", "ok", held)
 
 
 def _nearest(path: Path) -> Path:

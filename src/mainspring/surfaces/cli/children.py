@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from mainspring.contracts.priority import nicer, put_behind
+from mainspring.contracts.priority import compute_niceness, put_behind
 from mainspring.store.leash import PR_SET_PDEATHSIG
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.logbook import keep_logbook
@@ -39,7 +39,7 @@ _SPOKEN = (signal.SIGTERM, signal.SIGCHLD, *_FOR_THE_PARENT)
 log = logging.getLogger(__name__)
 
 
-class Line:
+class ParentPipe:
     """The child's end of the line to its parent."""
 
     def __init__(self, end: socket.socket) -> None:
@@ -55,13 +55,13 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ServerPart:
     """One part of the server. Parts of one kind are stopped together."""
 
     name: str
     kind: str
     # Works until SIGTERM; its answer is the exit code.
-    live: Callable[[Line], int]
+    live: Callable[[ParentPipe], int]
     # How it reports: text or json.
     log: str = "text"
     # How far it steps back behind parts that somebody waits for.
@@ -69,7 +69,7 @@ class Part:
 
 
 @dataclass(slots=True)
-class Child:
+class ChildProcess:
     """A part that lives, as its parent sees it."""
 
     pid: int
@@ -99,7 +99,7 @@ class Child:
             os.kill(self.pid, sign)
 
 
-def split_off(part: Part) -> Child:
+def split_off(part: ServerPart) -> ChildProcess:
     """Starts a part. To be called with one thread and without an event loop."""
     ours, theirs = socket.socketpair()
     sys.stdout.flush()
@@ -109,14 +109,14 @@ def split_off(part: Part) -> Child:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SPOKEN)
     pid = os.fork()
     if pid == 0:
-        _become(part, Line(theirs), parent)
+        _become(part, ParentPipe(theirs), parent)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     theirs.close()
     ours.setblocking(False)
-    return Child(pid, ours)
+    return ChildProcess(pid, ours)
 
 
-def _become(part: Part, line: Line, parent: int) -> None:
+def _become(part: ServerPart, line: ParentPipe, parent: int) -> None:
     """Never returns: what stands above on the stack is the parent's to finish."""
     code = exits.FAILED
     try:
@@ -140,7 +140,7 @@ def _become(part: Part, line: Line, parent: int) -> None:
 def _take_place(behind: int) -> None:
     """Where the kernel shares processors between sessions, each part has a share of its own."""
     os.setsid()
-    nice = nicer(behind)
+    nice = compute_niceness(behind)
     for _ in range(_PLACE_TRIES if nice else 0):
         if put_behind(os.getpid(), nice):
             return

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.agency import AGENT_RUN
-from mainspring.contracts.errors import from_dict
+from mainspring.contracts.errors import problem_from_dict
 from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.problems import problem_lines
-from mainspring.surfaces.cli.screen import Screen, as_json, clean, cut, one_line
-from mainspring.surfaces.cli.timeline import named
+from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line, truncate_text
+from mainspring.surfaces.cli.timeline import format_step_name
 from mainspring.surfaces.cli.words import count, duration, hint, usd
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 OUTPUT_LINES = 24
 OUTPUT_COLUMNS = 160
@@ -78,7 +78,7 @@ def _suppressed(run: Mapping[str, Any], saved: str) -> list[Text]:
     """What a run that only tried things out would have done; ``saved`` happened before it."""
     from rich.text import Text
 
-    from mainspring.runs.story import suppressed, trial_sentence
+    from mainspring.runs.story import list_suppressed_calls, trial_sentence
 
     sentence = trial_sentence(run)
     if sentence is None:
@@ -86,7 +86,7 @@ def _suppressed(run: Mapping[str, Any], saved: str) -> list[Text]:
     lines = [Text(sentence)]
     if saved:
         lines.append(Text(f"Before it, the file was {saved}; that stays."))
-    for call in suppressed(run):
+    for call in list_suppressed_calls(run):
         said = one_line(as_json(call["arguments"], indent=None), 300)
         lines.append(Text(f"  {call['step']}: {call['capability']} {said}", "bright_black"))
     return lines
@@ -100,7 +100,7 @@ def closing_lines(
     """
     from rich.text import Text
 
-    from mainspring.runs.story import suppressed
+    from mainspring.runs.story import list_suppressed_calls
 
     lines = [Text(), *verdict(run, screen), *_suppressed(run, saved), *error_lines(run)]
     facts = [("effects", str(run["effects"]))]
@@ -110,7 +110,7 @@ def closing_lines(
     lines += [_fact(name, text) for name, text in facts]
     if run["output"] is not None:
         lines += output_lines("output", run["output"])
-        if suppressed(run):
+        if list_suppressed_calls(run):
             lines.append(_fact("", "(of a trial: calls were only pretended, so it may be made up)"))
     lines.append(_fact("run", str(run["id"])))
     ways = [hint("logs", run["id"])]
@@ -147,7 +147,7 @@ def _moves(run: Mapping[str, Any], in_force: int) -> list[str]:
     return [hint(moves[0], run["id"])]
 
 
-async def version_in_force(rooms: Rooms, run: Mapping[str, Any]) -> int:
+async def version_in_force(rooms: ApplicationServices, run: Mapping[str, Any]) -> int:
     """The version of the run's automation that is in force now."""
     from mainspring.workspace.overview import read_automation
 
@@ -166,7 +166,7 @@ def output_lines(name: str, value: Any) -> list[Text]:
     """A value, pretty, and cut where it gets long."""
     text = value if isinstance(value, str) else as_json(value)
     lines = clean(text).splitlines() or [""]
-    shown = [cut(line, OUTPUT_COLUMNS) for line in lines[:OUTPUT_LINES]]
+    shown = [truncate_text(line, OUTPUT_COLUMNS) for line in lines[:OUTPUT_LINES]]
     if len(lines) > OUTPUT_LINES:
         shown.append(f"… {count(len(lines) - OUTPUT_LINES, 'more line')} (--json shows all)")
     return [_fact(name, shown[0]), *(_fact("", line) for line in shown[1:])]
@@ -177,7 +177,7 @@ def error_lines(run: Mapping[str, Any]) -> list[Text]:
     error = run["error"]
     if not error:
         return []
-    problem = from_dict(error)
+    problem = problem_from_dict(error)
     where = _failed_step(run)
     detail = f"{where}: {problem.detail}" if where else problem.detail
     lines = problem_lines(detail, problem.findings, problem.suggestion)
@@ -193,7 +193,7 @@ def error_lines(run: Mapping[str, Any]) -> list[Text]:
 
 def _failed_step(run: Mapping[str, Any]) -> str:
     row = failed_row(run)
-    return "" if row is None else named(row["step"], row["item"])
+    return "" if row is None else format_step_name(row["step"], row["item"])
 
 
 def failed_row(run: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -12,20 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Finding, Invalid, Missing
-from mainspring.gate.direct import Visitor
+from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.recipes.package.places import read_place
 from mainspring.surfaces.cli import codex_view as view
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.agreeing import offer_to_agree
-from mainspring.surfaces.cli.asking import Ask, Terminal, at_terminal
+from mainspring.surfaces.cli.asking import Ask, TerminalPrompt, at_terminal
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.local import local_owner
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 Row = Mapping[str, Any]
 # Where a thing is looked at that runs nothing by itself.
@@ -34,7 +34,7 @@ _PLACES: Final = {"board": "boards", "workflow": "workflows"}
 _SETTING: Final = re.compile(r"/(?:overrides/)?settings/([^/]+)")
 
 
-async def list_recipes(desk: Desk, screen: Screen, given: Mapping[str, Any]) -> int:
+async def list_recipes(desk: CommandContext, screen: Screen, given: Mapping[str, Any]) -> int:
     found = await _call(desk, "list_starter_recipes", given)
     if screen.for_programs:
         screen.answer(found)
@@ -62,7 +62,7 @@ async def list_recipes(desk: Desk, screen: Screen, given: Mapping[str, Any]) -> 
     return exits.DONE
 
 
-async def show_recipe(desk: Desk, screen: Screen, slug: str) -> int:
+async def show_recipe(desk: CommandContext, screen: Screen, slug: str) -> int:
     found = (await _call(desk, "get_starter_recipe", {"slug": slug}))["recipe"]
     if screen.for_programs:
         screen.answer(found)
@@ -72,7 +72,7 @@ async def show_recipe(desk: Desk, screen: Screen, slug: str) -> int:
     return exits.DONE
 
 
-async def show_needs(desk: Desk, screen: Screen, slug: str) -> int:
+async def show_needs(desk: CommandContext, screen: Screen, slug: str) -> int:
     found = await _call(desk, "check_recipe_dependencies", {"slug": slug})
     if screen.for_programs:
         screen.answer(found)
@@ -82,7 +82,7 @@ async def show_needs(desk: Desk, screen: Screen, slug: str) -> int:
 
 
 async def apply_recipe(
-    desk: Desk,
+    desk: CommandContext,
     screen: Screen,
     slug: str,
     name: str | None,
@@ -111,7 +111,7 @@ async def apply_recipe(
     return exits.DONE
 
 
-async def list_installs(desk: Desk, screen: Screen) -> int:
+async def list_installs(desk: CommandContext, screen: Screen) -> int:
     found = await _call(desk, "list_installs", {})
     if screen.for_programs:
         screen.answer(found)
@@ -134,7 +134,7 @@ async def list_installs(desk: Desk, screen: Screen) -> int:
     return exits.DONE
 
 
-async def check_upgrade(desk: Desk, screen: Screen, text: str) -> int:
+async def check_upgrade(desk: CommandContext, screen: Screen, text: str) -> int:
     one = await _installed(desk, text)
     found = await _call(desk, "check_recipe_upgrade", _entity(one))
     if screen.for_programs:
@@ -153,7 +153,7 @@ async def check_upgrade(desk: Desk, screen: Screen, text: str) -> int:
 
 
 async def upgrade(
-    desk: Desk, screen: Screen, text: str, settings: Sequence[str] = (), *, force: bool
+    desk: CommandContext, screen: Screen, text: str, settings: Sequence[str] = (), *, force: bool
 ) -> int:
     one = await _installed(desk, text)
     given = {**_entity(one), "force": force}
@@ -162,7 +162,7 @@ async def upgrade(
         given["settings"] = _settings(recipe["recipe"].get("settings", ()), settings)
     try:
         made = await _with_settings(desk, screen, "upgrade_recipe", given)
-    except Clash as problem:
+    except Conflict as problem:
         if problem.code == "user_changes":
             problem.suggestion = "Keep the version that is there, or upgrade with --force."
         raise
@@ -179,11 +179,11 @@ async def upgrade(
 
 
 async def _offer(
-    desk: Desk, screen: Screen, automations: Sequence[str], ask: Ask | None = None
+    desk: CommandContext, screen: Screen, automations: Sequence[str], ask: Ask | None = None
 ) -> None:
     """Asks a person about what waits for consent since a recipe was applied or upgraded."""
     async with desk.doors.open(desk.settings()) as rooms:
-        owner, consents = Visitor(local_owner(rooms)), []
+        owner, consents = CapabilityCaller(local_owner(rooms)), []
         for one in automations:
             found = await rooms.gate.direct(owner, "list_consents", {"automation_id": str(one)})
             consents += [each["consent_id"] for each in found["consents"]]
@@ -191,7 +191,7 @@ async def _offer(
 
 
 async def uninstall(
-    desk: Desk, screen: Screen, text: str, *, cascade: bool, sure: bool = False
+    desk: CommandContext, screen: Screen, text: str, *, cascade: bool, sure: bool = False
 ) -> int:
     one = await _installed(desk, text)
     given: dict[str, Any] = {"entity_id": one["id"]}
@@ -207,7 +207,7 @@ async def uninstall(
     return exits.DONE
 
 
-async def _agreed(desk: Desk, screen: Screen, one: Row, given: Mapping[str, Any]) -> bool:
+async def _agreed(desk: CommandContext, screen: Screen, one: Row, given: Mapping[str, Any]) -> bool:
     """Whether somebody wants it gone who knows what here uses it; nobody is asked for nothing."""
     found = await _call(desk, "uninstall_recipe", {**given, "dry_run": True})
     users = found.get("still_needed_by") or ()
@@ -216,17 +216,17 @@ async def _agreed(desk: Desk, screen: Screen, one: Row, given: Mapping[str, Any]
     names = ", ".join(one_line(user["name"], 60) for user in users)
     used = f"{one_line(one['name'], 60)} is used by {names}."
     if not at_terminal(screen):
-        raise Clash(
+        raise Conflict(
             f"{used} What uses it cannot work without it.",
             code="still_needed",
             suggestion=f"{hint('codex', 'uninstall', one['name'], '--yes')} takes it away.",
         )
     screen.say(f"{used} What uses it cannot work without it.")
-    said = await Terminal(screen)("Uninstall it all the same? (yes or no)")
+    said = await TerminalPrompt(screen)("Uninstall it all the same? (yes or no)")
     return (said or "").lower() in ("y", "yes")
 
 
-async def list_uninstalled(desk: Desk, screen: Screen) -> int:
+async def list_uninstalled(desk: CommandContext, screen: Screen) -> int:
     found = await _call(desk, "list_uninstalled", {})
     if screen.for_programs:
         screen.answer(found)
@@ -249,7 +249,7 @@ async def list_uninstalled(desk: Desk, screen: Screen) -> int:
     return exits.DONE
 
 
-async def recover(desk: Desk, screen: Screen, text: str) -> int:
+async def recover(desk: CommandContext, screen: Screen, text: str) -> int:
     rows = (await _call(desk, "list_uninstalled", {"limit": 500}))["uninstalled"]
     one = _found(rows, text, "Nothing of this name can be recovered.")
     back = await _call(desk, "recover_recipe", {"entity_id": one["id"]})
@@ -260,7 +260,7 @@ async def recover(desk: Desk, screen: Screen, text: str) -> int:
     return exits.DONE
 
 
-async def publish(desk: Desk, screen: Screen, place: Path, *, shared: bool) -> int:
+async def publish(desk: CommandContext, screen: Screen, place: Path, *, shared: bool) -> int:
     given: dict[str, Any] = {"package": read_place(place)}
     if shared:
         given["shared"] = True
@@ -274,11 +274,11 @@ async def publish(desk: Desk, screen: Screen, place: Path, *, shared: bool) -> i
     return exits.DONE
 
 
-async def _call(desk: Desk, capability: str, given: Mapping[str, Any]) -> Any:
+async def _call(desk: CommandContext, capability: str, given: Mapping[str, Any]) -> Any:
     async with desk.doors.open(desk.settings()) as rooms:
         try:
-            return await rooms.gate.direct(Visitor(local_owner(rooms)), capability, given)
-        except Missing as problem:
+            return await rooms.gate.direct(CapabilityCaller(local_owner(rooms)), capability, given)
+        except NotFound as problem:
             if problem.code == "no_recipe":
                 near = (problem.suggestion or "").startswith("Did you mean")
                 shelf = f"{hint('codex')} shows what there is."
@@ -288,7 +288,7 @@ async def _call(desk: Desk, capability: str, given: Mapping[str, Any]) -> Any:
 
 
 async def _with_settings(
-    desk: Desk, screen: Screen, capability: str, given: Mapping[str, Any]
+    desk: CommandContext, screen: Screen, capability: str, given: Mapping[str, Any]
 ) -> Any:
     """A call whose settings were words of the command: what is wrong is said in those words."""
     try:
@@ -309,7 +309,7 @@ def _in_words(finding: Finding) -> Finding:
     return replace(finding, pointer=word, suggestion=hint_here)
 
 
-async def _installed(desk: Desk, text: str) -> Row:
+async def _installed(desk: CommandContext, text: str) -> Row:
     rows = (await _call(desk, "list_installs", {"limit": 500}))["installs"]
     return _found(rows, text, "Nothing of this name is installed.")
 
@@ -327,13 +327,13 @@ def _found(rows: Sequence[Row], text: str, missing: str) -> Row:
             return found[0]
         if found:
             ids = ", ".join(str(one["id"]) for one in found[:5])
-            raise Clash(
+            raise Conflict(
                 f"{len(found)} installs are called that: {ids}.",
                 code="ambiguous",
                 suggestion="Say which by its id.",
             )
     names = ", ".join(sorted({one["name"] for one in rows})[:8])
-    raise Missing(missing, code="no_install", suggestion=f"There is: {names}." if names else None)
+    raise NotFound(missing, code="no_install", suggestion=f"There is: {names}." if names else None)
 
 
 def _plain_id(text: str | UUID) -> str:

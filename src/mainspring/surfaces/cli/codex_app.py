@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, at_desk, make_group
-from mainspring.surfaces.cli.recipes_app import Kind
+from mainspring.surfaces.cli.options import Json, make_group, open_context
+from mainspring.surfaces.cli.recipes_app import RecipeKindOption
 
 _PANEL = "Automations"
 
@@ -53,7 +53,7 @@ def add_to(app: typer.Typer) -> None:
 def _list(
     ctx: typer.Context,
     search: Annotated[str | None, typer.Argument(metavar="[WORDS]", help="Search for.")] = None,
-    kind: Annotated[Kind | None, typer.Option(help="Only these.")] = None,
+    kind: Annotated[RecipeKindOption | None, typer.Option(help="Only these.")] = None,
     category: Annotated[str | None, typer.Option(metavar="TEXT", help="Only these.")] = None,
     tag: Annotated[str | None, typer.Option(metavar="TEXT", help="Only these.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=100, help="So many at most.")] = 100,
@@ -62,7 +62,7 @@ def _list(
     """List the recipes of the codex."""
     from mainspring.surfaces.cli.codex import list_recipes
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     asked = {"search": search, "kind": kind and str(kind), "category": category, "tag": tag}
     given = {name: value for name, value in asked.items() if value is not None}
     return finish(list_recipes(desk, screen, {**given, "limit": limit}))
@@ -72,7 +72,7 @@ def _show(ctx: typer.Context, recipe: Slug, for_programs: Json = False) -> int:
     """Show a recipe: what it makes, what it may do, and what it needs."""
     from mainspring.surfaces.cli.codex import show_recipe
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(show_recipe(desk, screen, recipe))
 
 
@@ -80,7 +80,7 @@ def _needs(ctx: typer.Context, recipe: Slug, for_programs: Json = False) -> int:
     """See which recipes a recipe needs, and which of them are here."""
     from mainspring.surfaces.cli.codex import show_needs
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(show_needs(desk, screen, recipe))
 
 
@@ -99,7 +99,7 @@ def _apply(
     """Install a recipe, with all that it needs. Automations are paused at first."""
     from mainspring.surfaces.cli.codex import apply_recipe
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(apply_recipe(desk, screen, recipe, name, setting or []))
 
 
@@ -107,7 +107,7 @@ def _installs(ctx: typer.Context, for_programs: Json = False) -> int:
     """List what is installed, and what can be upgraded."""
     from mainspring.surfaces.cli.codex import list_installs
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(list_installs(desk, screen))
 
 
@@ -115,7 +115,7 @@ def _check(ctx: typer.Context, install: Installed, for_programs: Json = False) -
     """See what an upgrade would change, and what you have changed yourself."""
     from mainspring.surfaces.cli.codex import check_upgrade
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(check_upgrade(desk, screen, install))
 
 
@@ -134,7 +134,7 @@ def _upgrade(
     """Rebuild an install from the newest version of its recipe."""
     from mainspring.surfaces.cli.codex import upgrade
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(upgrade(desk, screen, install, setting or [], force=force))
 
 
@@ -152,7 +152,7 @@ def _uninstall(
     """Take an install away at once. It can be recovered for seven days."""
     from mainspring.surfaces.cli.codex import uninstall
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(uninstall(desk, screen, install, cascade=not keep_members, sure=yes))
 
 
@@ -160,7 +160,7 @@ def _uninstalled(ctx: typer.Context, for_programs: Json = False) -> int:
     """List what can be recovered, and until when."""
     from mainspring.surfaces.cli.codex import list_uninstalled
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(list_uninstalled(desk, screen))
 
 
@@ -168,7 +168,7 @@ def _recover(ctx: typer.Context, install: Installed, for_programs: Json = False)
     """Bring back what was uninstalled. Automations come back paused."""
     from mainspring.surfaces.cli.codex import recover
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(recover(desk, screen, install))
 
 
@@ -185,5 +185,5 @@ def _publish(
     """Put a version of a recipe on the codex."""
     from mainspring.surfaces.cli.codex import publish
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(publish(desk, screen, place, shared=shared))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.surfaces.cli.columns import moment
+from mainspring.surfaces.cli.columns import format_time
 from mainspring.surfaces.cli.screen import as_json, one_line
 from mainspring.surfaces.cli.words import count
 
@@ -50,7 +50,7 @@ def newer(one: Row) -> str:
 
 
 def until(text: str, screen: Screen) -> str:
-    return moment(datetime.fromisoformat(text), screen)
+    return format_time(datetime.fromisoformat(text), screen)
 
 
 def recipe_lines(recipe: Row) -> Iterator[str]:

@@ -43,7 +43,7 @@ def short_id(thing: UUID | str, screen: Screen) -> str:
     return str(thing)[: _TIME_OF_ID if is_narrow(screen) else None]
 
 
-def moment(at: datetime | None, screen: Screen) -> str:
+def format_time(at: datetime | None, screen: Screen) -> str:
     """When, as short as the screen needs it."""
     if at is None:
         return ""

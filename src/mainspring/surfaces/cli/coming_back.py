@@ -24,7 +24,7 @@ _PAGE: Final = (
 _SAFE: Final = b"Content-Security-Policy: default-src 'none'\r\nCache-Control: no-store\r\n"
 
 
-class ComingBack:
+class OAuthRedirectListener:
     """Where a browser is sent to, and what it brings."""
 
     def __init__(self, port: int, connection_id: UUID) -> None:
@@ -33,7 +33,7 @@ class ComingBack:
         self._state = ""
         self._brought: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
 
-    def sent_to(self, link: str) -> None:
+    def expect_callback_for(self, link: str) -> None:
         """Somebody is sent to sign in there, and will bring back the state that it tells."""
         self._state = _given(link).get("state", "")
 
@@ -61,9 +61,9 @@ def _given(address: str) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def listening(connection_id: UUID) -> AsyncIterator[ComingBack]:
+async def listening(connection_id: UUID) -> AsyncIterator[OAuthRedirectListener]:
     """Listens until the block ends."""
-    found: list[ComingBack] = []
+    found: list[OAuthRedirectListener] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(
@@ -87,7 +87,7 @@ async def listening(connection_id: UUID) -> AsyncIterator[ComingBack]:
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=_MOST)
-    found.append(ComingBack(server.sockets[0].getsockname()[1], connection_id))
+    found.append(OAuthRedirectListener(server.sockets[0].getsockname()[1], connection_id))
     try:
         yield found[0]
     finally:

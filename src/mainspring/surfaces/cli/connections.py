@@ -12,14 +12,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Invalid, Missing, PersonNeeded, Upstream
-from mainspring.gate.direct import Visitor
-from mainspring.gate.outside.quoted import quoted
+from mainspring.contracts.errors import Invalid, NotFound, PersonRequired, UpstreamError
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.outside.quoted import escape_json
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import confirmed, has_person
+from mainspring.surfaces.cli.agreeing import confirm, has_person
 from mainspring.surfaces.cli.asking import Ask
-from mainspring.surfaces.cli.columns import columns, moment
-from mainspring.surfaces.cli.local import Deed, local, local_owner
+from mainspring.surfaces.cli.columns import columns, format_time
+from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
 from mainspring.surfaces.cli.presence import server_address
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.words import count, hint
@@ -27,14 +27,14 @@ from mainspring.surfaces.cli.words import count, hint
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 _WAITING: Final = frozenset({"new", "changed"})
 _PATIENCE: Final = 600.0
 
 
-async def list_connections(desk: Desk, screen: Screen) -> int:
+async def list_connections(desk: CommandContext, screen: Screen) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         found = await _call(rooms, "list_connections", {})
     if screen.for_programs:
@@ -54,7 +54,9 @@ async def list_connections(desk: Desk, screen: Screen) -> int:
     return exits.DONE
 
 
-async def show_connection(desk: Desk, screen: Screen, alias: str, tool: str | None) -> int:
+async def show_connection(
+    desk: CommandContext, screen: Screen, alias: str, tool: str | None
+) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         given = {"connection_id": await _id_of(rooms, alias)}
         found = await _call(rooms, "get_connection", given | ({"tool": tool} if tool else {}))
@@ -62,7 +64,7 @@ async def show_connection(desk: Desk, screen: Screen, alias: str, tool: str | No
     return exits.DONE
 
 
-async def add(desk: Desk, screen: Screen, given: Mapping[str, Any]) -> int:
+async def add(desk: CommandContext, screen: Screen, given: Mapping[str, Any]) -> int:
     """Connects over HTTP; with OAuth it waits for whoever signs in."""
     async with desk.doors.open(desk.settings()) as rooms:
         made = await _call(rooms, "connect_mcp_server", given)
@@ -74,7 +76,7 @@ async def add(desk: Desk, screen: Screen, given: Mapping[str, Any]) -> int:
 
 
 async def add_program(
-    desk: Desk,
+    desk: CommandContext,
     screen: Screen,
     alias: str,
     command: Sequence[str],
@@ -91,7 +93,7 @@ async def add_program(
         owner = local_owner(rooms)
         if agree:
             if not has_person(rooms, screen, ask):
-                raise PersonNeeded(
+                raise PersonRequired(
                     "A person agrees to the tools of a program on this machine; a program cannot.",
                     suggestion="Give the same command at a terminal, without --json and "
                     "MAINSPRING_TOKEN. Or add --look-first: its tools then wait for a person at "
@@ -102,11 +104,11 @@ async def add_program(
                 f"  {clean(shlex.join(command))}",
                 f"Its tools would be callable as {alias}.TOOL, as they are now.",
             ]
-            if not await confirmed(screen, lines, "Connect it, and agree to its tools?", ask):
+            if not await confirm(screen, lines, "Connect it, and agree to its tools?", ask):
                 screen.say("Nothing was agreed to, and nothing was connected.")
                 return exits.FAILED
         made = await rooms.switchboard.connect_program(owner, alias, list(command), agree=agree)
-        deed = Deed("connect_program", alias, {"connection_id": str(made.id)})
+        deed = AuditedAction("connect_program", alias, {"connection_id": str(made.id)})
         async with local(rooms, deed).transaction():
             pass  # The entry of the audit log is all there is to write.
         shown = await _call(rooms, "get_connection", {"connection_id": str(made.id)})
@@ -114,7 +116,7 @@ async def add_program(
     return exits.DONE
 
 
-async def sign_in(desk: Desk, screen: Screen, alias: str) -> int:
+async def sign_in(desk: CommandContext, screen: Screen, alias: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         wanted = await _id_of(rooms, alias)
         await _signed_in(rooms, screen, UUID(wanted))
@@ -123,7 +125,7 @@ async def sign_in(desk: Desk, screen: Screen, alias: str) -> int:
     return exits.DONE
 
 
-async def set_token(desk: Desk, screen: Screen, alias: str, token: str) -> int:
+async def set_token(desk: CommandContext, screen: Screen, alias: str, token: str) -> int:
     """Keeps the token, and looks at the tools with it: a wrong one shows at once."""
     async with desk.doors.open(desk.settings()) as rooms:
         given = {"connection_id": await _id_of(rooms, alias)}
@@ -133,7 +135,7 @@ async def set_token(desk: Desk, screen: Screen, alias: str, token: str) -> int:
     return exits.DONE
 
 
-async def harvest(desk: Desk, screen: Screen, alias: str) -> int:
+async def harvest(desk: CommandContext, screen: Screen, alias: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         given = {"connection_id": await _id_of(rooms, alias)}
         shown = await _call(rooms, "harvest_connection", given)
@@ -141,7 +143,7 @@ async def harvest(desk: Desk, screen: Screen, alias: str) -> int:
     return exits.DONE
 
 
-async def waiting(desk: Desk, alias: str, names: Sequence[str]) -> list[dict[str, Any]]:
+async def waiting(desk: CommandContext, alias: str, names: Sequence[str]) -> list[dict[str, Any]]:
     """The tools that wait for somebody, or those that are named, with all there is to read."""
     async with desk.doors.open(desk.settings()) as rooms:
         given = {"connection_id": await _id_of(rooms, alias)}
@@ -159,7 +161,9 @@ def say_waiting(screen: Screen, tools: Sequence[Mapping[str, Any]]) -> None:
         screen.say(*_tool_lines(tool, whole=True))
 
 
-async def agree(desk: Desk, screen: Screen, alias: str, tools: Sequence[Mapping[str, Any]]) -> int:
+async def agree(
+    desk: CommandContext, screen: Screen, alias: str, tools: Sequence[Mapping[str, Any]]
+) -> int:
     """Agrees to tools as they were shown, and to nothing else."""
     chosen = [{"name": tool["name"], "hash": tool["hash"]} for tool in tools]
     async with desk.doors.open(desk.settings()) as rooms:
@@ -172,7 +176,7 @@ async def agree(desk: Desk, screen: Screen, alias: str, tools: Sequence[Mapping[
     return exits.DONE
 
 
-async def refuse(desk: Desk, screen: Screen, alias: str, names: Sequence[str]) -> int:
+async def refuse(desk: CommandContext, screen: Screen, alias: str, names: Sequence[str]) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         given = {"connection_id": await _id_of(rooms, alias), "tools": list(names)}
         shown = await _call(rooms, "refuse_tools", given)
@@ -183,7 +187,9 @@ async def refuse(desk: Desk, screen: Screen, alias: str, names: Sequence[str]) -
     return exits.DONE
 
 
-async def set_effect(desk: Desk, screen: Screen, alias: str, tool: str, effect: str | None) -> int:
+async def set_effect(
+    desk: CommandContext, screen: Screen, alias: str, tool: str, effect: str | None
+) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         given = {"connection_id": await _id_of(rooms, alias), "tool": tool, "effect": effect}
         shown = await _call(rooms, "set_tool_effect", given)
@@ -195,7 +201,7 @@ async def set_effect(desk: Desk, screen: Screen, alias: str, tool: str, effect: 
     return exits.DONE
 
 
-async def remove(desk: Desk, screen: Screen, alias: str) -> int:
+async def remove(desk: CommandContext, screen: Screen, alias: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         given = {"connection_id": await _id_of(rooms, alias)}
         gone = await _call(rooms, "disconnect_mcp_server", given)
@@ -209,19 +215,19 @@ async def remove(desk: Desk, screen: Screen, alias: str) -> int:
 _DOES: Final = {"read": "reads", "send": "sends, and waits for a person when a run calls it"}
 
 
-async def _signed_in(rooms: Rooms, screen: Screen, connection_id: UUID) -> None:
+async def _signed_in(rooms: ApplicationServices, screen: Screen, connection_id: UUID) -> None:
     """Shows where to sign in, and waits for the browser that comes back to this machine."""
     from mainspring.surfaces.cli.coming_back import listening
 
     owner, outside = local_owner(rooms), rooms.switchboard.parts.outside
     async with listening(connection_id) as back:
         link = await outside.begin_sign_in(owner, connection_id, back.address)
-        back.sent_to(link)
+        back.expect_callback_for(link)
         screen.say("Open this in a browser on this machine, and sign in:", f"  {clean(link)}")
         try:
             brought = await back.wait(_PATIENCE)
         except TimeoutError:
-            raise Upstream(
+            raise UpstreamError(
                 "Nobody came back from signing in.",
                 code="sign_in_expired",
                 suggestion="Begin again with the command sign-in.",
@@ -239,17 +245,17 @@ async def _signed_in(rooms: Rooms, screen: Screen, connection_id: UUID) -> None:
         raise failed
 
 
-async def _call(rooms: Rooms, capability: str, given: Mapping[str, Any]) -> Any:
-    return await rooms.gate.direct(Visitor(local_owner(rooms)), capability, given)
+async def _call(rooms: ApplicationServices, capability: str, given: Mapping[str, Any]) -> Any:
+    return await rooms.gate.direct(CapabilityCaller(local_owner(rooms)), capability, given)
 
 
-async def _id_of(rooms: Rooms, alias: str) -> str:
+async def _id_of(rooms: ApplicationServices, alias: str) -> str:
     found = (await _call(rooms, "list_connections", {}))["connections"]
     for one in found:
         if alias in (one["alias"], one["id"]):
             return str(one["id"])
     names = ", ".join(one["alias"] for one in found)
-    raise Missing(
+    raise NotFound(
         f"There is no connection called {alias[:64]!r}.",
         code="connection_missing",
         suggestion=f"There are: {names}." if names else hint("connections", "add", "URL"),
@@ -271,7 +277,7 @@ def _row(one: Mapping[str, Any], screen: Screen) -> tuple[str, ...]:
     said = [f"{tools['agreed']} agreed"]
     said += [f"{tools[name]} {name}" for name in ("waiting", "gone", "refused") if tools[name]]
     at = one["last_harvested_at"]
-    seen = "" if at is None else moment(datetime.fromisoformat(at), screen)
+    seen = "" if at is None else format_time(datetime.fromisoformat(at), screen)
     where = one["server_url"] or "a program on this machine"
     return one["alias"], _HEALTH[one["health"]], ", ".join(said), seen, one_line(where)
 
@@ -323,10 +329,10 @@ def _tool_lines(tool: Mapping[str, Any], *, whole: bool) -> list[Text]:
 
 def _all_of(tool: Mapping[str, Any]) -> list[str]:
     """All that is agreed to with a tool, and nothing in it that is not seen."""
-    lines = [f"title: {quoted(tool['title'])}"] if tool["title"] else []
+    lines = [f"title: {escape_json(tool['title'])}"] if tool["title"] else []
     lines += ["description:", *(f"  {line}" for line in tool["description"].splitlines())]
     for name in ("input_schema", "output_schema", "hints"):
         if tool[name]:
             lines.append(f"{name.replace('_schema', '')}:")
-            lines += [f"  {line}" for line in quoted(tool[name], indent=2).splitlines()]
+            lines += [f"  {line}" for line in escape_json(tool[name], indent=2).splitlines()]
     return lines

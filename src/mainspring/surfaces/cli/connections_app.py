@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, at_desk, make_group
+from mainspring.surfaces.cli.options import Json, make_group, open_context
 
 Alias = Annotated[str, typer.Argument(metavar="ALIAS", help="What its tools are called by.")]
 Tools = Annotated[list[str], typer.Argument(metavar="TOOL...", help="Names of its tools.")]
@@ -18,7 +18,7 @@ LookFirst = Annotated[
 ]
 
 
-class Said(StrEnum):
+class ToolEffectOption(StrEnum):
     """What somebody may say of a tool."""
 
     READ = "read"
@@ -55,7 +55,7 @@ def _list(ctx: typer.Context, for_programs: Json = False) -> int:
     """List the servers of tools, how they fare, and what waits."""
     from mainspring.surfaces.cli.connections import list_connections
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(list_connections(desk, screen))
 
 
@@ -70,7 +70,7 @@ def _show(
     """Show a server of tools with its tools, and what is different."""
     from mainspring.surfaces.cli.connections import show_connection
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(show_connection(desk, screen, alias, tool))
 
 
@@ -97,7 +97,7 @@ def _add(
     from mainspring.surfaces.cli.connections import add
     from mainspring.surfaces.cli.secrets import read_value
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     if token and oauth:
         raise Invalid("A token is given, or one signs in; not both.", code="auth")
     given: dict[str, Any] = {"alias": alias, "server_url": url, "agree": not look_first}
@@ -122,7 +122,7 @@ def _add_stdio(
     """Connect a program on this machine; it runs as the server does."""
     from mainspring.surfaces.cli.connections import add_program, check_command
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     check_command(command)
     return finish(add_program(desk, screen, alias, command, agree=not look_first))
 
@@ -131,7 +131,7 @@ def _sign_in(ctx: typer.Context, alias: Alias, for_programs: Json = False) -> in
     """Sign in again with a browser on this machine; this waits for it."""
     from mainspring.surfaces.cli.connections import sign_in
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(sign_in(desk, screen, alias))
 
 
@@ -140,7 +140,7 @@ def _token(ctx: typer.Context, alias: Alias, for_programs: Json = False) -> int:
     from mainspring.surfaces.cli.connections import set_token
     from mainspring.surfaces.cli.secrets import read_value
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(set_token(desk, screen, alias, read_value(desk.limits())))
 
 
@@ -148,7 +148,7 @@ def _harvest(ctx: typer.Context, alias: Alias, for_programs: Json = False) -> in
     """Look at its tools now; what is new or different waits."""
     from mainspring.surfaces.cli.connections import harvest
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(harvest(desk, screen, alias))
 
 
@@ -170,7 +170,7 @@ def _agree(
     from mainspring.surfaces.cli.asking import at_terminal
     from mainspring.surfaces.cli.connections import agree, say_waiting, waiting
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     found = finish(waiting(desk, alias, tools or ()))
     if not found:
         if screen.for_programs:
@@ -191,7 +191,7 @@ def _refuse(ctx: typer.Context, alias: Alias, tools: Tools, for_programs: Json =
     """Say that tools may not be called."""
     from mainspring.surfaces.cli.connections import refuse
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(refuse(desk, screen, alias, tools))
 
 
@@ -200,15 +200,16 @@ def _effect(
     alias: Alias,
     tool: Annotated[str, typer.Argument(metavar="TOOL", help="The name of a tool.")],
     said: Annotated[
-        Said, typer.Argument(metavar="read|send|guess", help="What it does; guess: as before.")
+        ToolEffectOption,
+        typer.Argument(metavar="read|send|guess", help="What it does; guess: as before."),
     ],
     for_programs: Json = False,
 ) -> int:
     """Say whether a tool reads or sends, above what can be guessed."""
     from mainspring.surfaces.cli.connections import set_effect
 
-    desk, screen = at_desk(ctx, for_programs)
-    effect = None if said is Said.GUESS else said.value
+    desk, screen = open_context(ctx, for_programs)
+    effect = None if said is ToolEffectOption.GUESS else said.value
     return finish(set_effect(desk, screen, alias, tool, effect))
 
 
@@ -216,5 +217,5 @@ def _remove(ctx: typer.Context, alias: Alias, for_programs: Json = False) -> int
     """Forget a connection with its tools and its tokens."""
     from mainspring.surfaces.cli.connections import remove
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(remove(desk, screen, alias))

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.acting import Acting, acting, check_asked
-from mainspring.surfaces.cli.agreeing import addition_lines, confirmed
+from mainspring.surfaces.cli.acting import CapabilityClient, acting, check_person_asked
+from mainspring.surfaces.cli.agreeing import addition_lines, confirm
 from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.finding import find_one
@@ -21,14 +21,14 @@ from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.words import count, hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 _MOST = 200
 _QUESTION = "Do you agree to this?"
 _BY_PEOPLE = "A person agrees to what an automation may do; a program cannot."
 
 
-async def show_consents(desk: Desk, screen: Screen, most: int) -> int:
+async def show_consents(desk: CommandContext, screen: Screen, most: int) -> int:
     """Those that wait, the newest first."""
     async with acting(desk) as where:
         found = await where.call("list_consents", {"limit": most})
@@ -53,7 +53,7 @@ async def show_consents(desk: Desk, screen: Screen, most: int) -> int:
     return exits.DONE
 
 
-async def show_consent(desk: Desk, screen: Screen, text: str) -> int:
+async def show_consent(desk: CommandContext, screen: Screen, text: str) -> int:
     """Each addition, and how to answer."""
     async with acting(desk) as where:
         found = await _find(where, text)
@@ -67,7 +67,7 @@ async def show_consent(desk: Desk, screen: Screen, text: str) -> int:
 
 
 async def answer_consent(
-    desk: Desk,
+    desk: CommandContext,
     screen: Screen,
     text: str,
     *,
@@ -84,8 +84,8 @@ async def answer_consent(
     async with acting(desk) as where:
         found = await _find(where, text)
         if not where.by_token:
-            check_asked(where, screen, ask, _BY_PEOPLE, _page(found))
-            if agree and not await confirmed(screen, _lines(found), _QUESTION, ask):
+            check_person_asked(where, screen, ask, _BY_PEOPLE, _page(found))
+            if agree and not await confirm(screen, _lines(found), _QUESTION, ask):
                 screen.say("Nothing was agreed to; it stays paused.")
                 return exits.DONE
         elif digest is None:
@@ -109,7 +109,7 @@ async def answer_consent(
     return exits.DONE
 
 
-async def _activated(where: Acting, given: Mapping[str, Any]) -> dict[str, Any]:
+async def _activated(where: CapabilityClient, given: Mapping[str, Any]) -> dict[str, Any]:
     """By itself, once the answer is kept: what is agreed to stays so when this does not work."""
     try:
         return await where.call("answer_consent", {**given, "activate": True}, confirmed=True)
@@ -140,7 +140,7 @@ def _page(found: Mapping[str, Any]) -> str:
     return f"/automations/{found['automation_id']}"
 
 
-async def _find(where: Acting, text: str) -> dict[str, Any]:
+async def _find(where: CapabilityClient, text: str) -> dict[str, Any]:
     """What is meant: by its id, the id's first characters, or the automation's name."""
     listed = await where.call("list_consents", {"limit": _MOST})
     named = [one for one in listed["consents"] if one["name"] == text]

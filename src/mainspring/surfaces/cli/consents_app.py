@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, Limit, at_desk, make_group
+from mainspring.surfaces.cli.options import Json, Limit, make_group, open_context
 
 _PANEL = "Automations"
 Asked = Annotated[
@@ -46,7 +46,7 @@ def _list(ctx: typer.Context, limit: Limit = 20, for_programs: Json = False) -> 
     """List what waits for your consent."""
     from mainspring.surfaces.cli.consents import show_consents
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(show_consents(desk, screen, most=limit))
 
 
@@ -54,7 +54,7 @@ def _show(ctx: typer.Context, consent: Asked, for_programs: Json = False) -> int
     """Show each thing that an automation would be able to do."""
     from mainspring.surfaces.cli.consents import show_consent
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(show_consent(desk, screen, consent))
 
 
@@ -70,7 +70,7 @@ def _agree(
     """Agree to exactly what is shown."""
     from mainspring.surfaces.cli.consents import answer_consent
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(
         answer_consent(desk, screen, consent, agree=True, digest=digest, activate=activate)
     )
@@ -82,5 +82,5 @@ def _refuse(
     """Refuse it; the automation stays paused."""
     from mainspring.surfaces.cli.consents import answer_consent
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(answer_consent(desk, screen, consent, agree=False, digest=digest))

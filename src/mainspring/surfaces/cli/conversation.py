@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mainspring.contracts.errors import Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.answers import read_answer
-from mainspring.surfaces.cli.asking import Ask, Terminal
+from mainspring.surfaces.cli.asking import Ask, TerminalPrompt
 from mainspring.surfaces.cli.paragraphs import paragraph
 from mainspring.surfaces.cli.problems import problem_lines
 from mainspring.surfaces.cli.proposal_view import (
@@ -23,14 +23,20 @@ from mainspring.surfaces.cli.proposal_view import (
     question_lines,
     saved_lines,
 )
-from mainspring.surfaces.cli.proposals import OVERLAP, Making, call, go_on, saved_as
+from mainspring.surfaces.cli.proposals import (
+    OVERLAP,
+    GenerationOptions,
+    call,
+    go_on,
+    save_by_digest,
+)
 from mainspring.surfaces.cli.states import change_state_in
 from mainspring.surfaces.cli.words import count, hint
 
 if TYPE_CHECKING:
     from mainspring.contracts.registry import Vocabulary
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 Proposal = Mapping[str, Any]
 _YES: Final = frozenset({"y", "yes"})
@@ -39,16 +45,18 @@ _NOT_YET: Final = "[a]nswer, [e]dit in words, show the [d]efinition, [q]uit:"
 
 
 async def converse(
-    rooms: Rooms,
+    rooms: ApplicationServices,
     screen: Screen,
     proposal: Proposal,
     *,
-    making: Making | None = None,
+    making: GenerationOptions | None = None,
     ask: Ask | None = None,
 ) -> int:
     """Goes through a proposal to its end, and says how it ended."""
     words = await rooms.registry.of(rooms.workspace_id)
-    talk = Conversation(rooms, screen, words, ask or Terminal(screen), making or Making())
+    talk = ProposalConversation(
+        rooms, screen, words, ask or TerminalPrompt(screen), making or GenerationOptions()
+    )
     return await talk.to_the_end(proposal)
 
 
@@ -60,11 +68,16 @@ async def thinking(screen: Screen, work: Awaitable[dict[str, Any]]) -> dict[str,
         return await work
 
 
-class Conversation:
+class ProposalConversation:
     """One person and one proposal."""
 
     def __init__(
-        self, rooms: Rooms, screen: Screen, words: Vocabulary, ask: Ask, making: Making
+        self,
+        rooms: ApplicationServices,
+        screen: Screen,
+        words: Vocabulary,
+        ask: Ask,
+        making: GenerationOptions,
     ) -> None:
         self._rooms = rooms
         self._screen = screen
@@ -203,7 +216,7 @@ class Conversation:
     async def _save(self, note: str | None = None) -> bool:
         """Saves what was shown; False: there is more to talk about."""
         try:
-            saved = await saved_as(self._rooms, self._now, self._now["digest"], note)
+            saved = await save_by_digest(self._rooms, self._now, self._now["digest"], note)
         except Problem as problem:
             self._say_problem(problem)
             if problem.code == OVERLAP and note is None:

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from mainspring.runs.fleet import QueueSignals, list_workers, read_signals
-from mainspring.runs.health import Vitals, judge, read_vitals
-from mainspring.runs.numbers import HouseNumbers, read_house
+from mainspring.runs.health import HealthSignals, judge, read_vitals
+from mainspring.runs.numbers import InstallationMetrics, read_installation_metrics
 from mainspring.runs.retention import DEFAULT_DAYS
-from mainspring.store.migrate import tables_version
-from mainspring.store.sessions import VERSION, versions_at_work
+from mainspring.store.migrate import read_schema_version
+from mainspring.store.sessions import VERSION, count_processes_by_version
 from mainspring.surfaces.cli.backing_up import last_backup
-from mainspring.surfaces.cli.checks import Check, Verdict
+from mainspring.surfaces.cli.checks import DoctorCheck, Verdict
 from mainspring.surfaces.cli.listening import is_loopback
 from mainspring.surfaces.cli.screen import one_line
 from mainspring.surfaces.cli.weight import in_bytes
 from mainspring.surfaces.cli.words import count, date_time, hint
-from mainspring.triggers.size import Size, own_disk, read_size
-from mainspring.workspace.people.addresses import reached
+from mainspring.triggers.size import StorageReport, own_disk, read_size
+from mainspring.workspace.people.addresses import get_mail_address
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
@@ -67,12 +67,12 @@ _LONGEST_KEPT = """
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class DatabaseFacts:
     """What there was to see while the database was open."""
 
     tables: int
-    house: HouseNumbers
-    size: Size
+    house: InstallationMetrics
+    size: StorageReport
     # How many workers live on each machine.
     machines: Mapping[str, int] = field(default_factory=dict)
     # Tables with too many rows that are gone, and how many those are.
@@ -83,7 +83,7 @@ class Seen:
     # How many processes of each version have the database open.
     versions: Mapping[str, int] = field(default_factory=dict)
     # What is late, as the server's health sees it.
-    vitals: Vitals = field(default_factory=Vitals)
+    vitals: HealthSignals = field(default_factory=HealthSignals)
     # Active automations that send mail, and those among them whose owner has no address.
     mailing: Sequence[str] = ()
     unreached: Sequence[str] = ()
@@ -91,20 +91,24 @@ class Seen:
     unverified: Sequence[str] = ()
 
 
-async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
+async def read_database_facts(
+    database: Database, settings: Settings, limits: Limits
+) -> DatabaseFacts:
     """One look at all of it."""
     size = await read_size(database, limits, own_disk(settings))
     async with database.acquire() as connection:
-        house = await read_house(connection)
+        house = await read_installation_metrics(connection)
         workers = await list_workers(connection)
         queues = await read_signals(connection)
         dead = await connection.fetch(_DEAD)
         kept = await connection.fetchval(_LONGEST_KEPT, DEFAULT_DAYS)
-        versions = await versions_at_work(connection)
+        versions = await count_processes_by_version(connection)
         vitals = await read_vitals(connection)
         mailing = await connection.fetch(_MAILING)
     owners = [
-        (row["name"], reached(row, settings.owner_mail)) for row in mailing if row["to_owner"]
+        (row["name"], get_mail_address(row, settings.owner_mail))
+        for row in mailing
+        if row["to_owner"]
     ]
     unreached = [name for name, found in owners if found is None]
     unverified = [name for name, found in owners if found is not None and not found.verified]
@@ -112,8 +116,8 @@ async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
     for worker in workers:
         host = worker["host"] or "?"
         machines[host] = machines.get(host, 0) + 1
-    return Seen(
-        await tables_version(database),
+    return DatabaseFacts(
+        await read_schema_version(database),
         house,
         size,
         machines,
@@ -128,11 +132,15 @@ async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
     )
 
 
-def database_checks(seen: list[Seen], settings: Settings) -> list[tuple[str, Callable[[], Check]]]:
+def database_checks(
+    seen: list[DatabaseFacts], settings: Settings
+) -> list[tuple[str, Callable[[], DoctorCheck]]]:
     """The checks by name; ``seen`` is filled by the time they are asked."""
 
-    def judged(name: str, judge: Callable[[Seen], Check]) -> tuple[str, Callable[[], Check]]:
-        unknown = Check(name, "doubtful", "Unknown, because the database was not opened.")
+    def judged(
+        name: str, judge: Callable[[DatabaseFacts], DoctorCheck]
+    ) -> tuple[str, Callable[[], DoctorCheck]]:
+        unknown = DoctorCheck(name, "doubtful", "Unknown, because the database was not opened.")
         return name, lambda: judge(seen[0]) if seen else unknown
 
     return [
@@ -151,17 +159,17 @@ def database_checks(seen: list[Seen], settings: Settings) -> list[tuple[str, Cal
     ]
 
 
-def tables(seen: Seen) -> Check:
-    return Check("tables", "ok", f"They have had migration {seen.tables}, the last there is.")
+def tables(seen: DatabaseFacts) -> DoctorCheck:
+    return DoctorCheck("tables", "ok", f"They have had migration {seen.tables}, the last there is.")
 
 
-def automation_mail(seen: Seen, settings: Settings) -> Check:
+def automation_mail(seen: DatabaseFacts, settings: Settings) -> DoctorCheck:
     """Whether the mail of active automations can leave, and whether its owner is reached."""
     name = "automation mail"
     if not seen.mailing:
-        return Check(name, "ok", "No active automation sends mail.")
+        return DoctorCheck(name, "ok", "No active automation sends mail.")
     if settings.smtp_url is None:
-        return Check(
+        return DoctorCheck(
             name,
             "doubtful",
             f"{count(len(seen.mailing), 'active automation')} would send mail, and no mail server "
@@ -169,7 +177,7 @@ def automation_mail(seen: Seen, settings: Settings) -> Check:
             "Set MAINSPRING_SMTP_URL to the mail server.",
         )
     if seen.unreached:
-        return Check(
+        return DoctorCheck(
             name,
             "doubtful",
             f"{count(len(seen.unreached), 'active automation')} would mail an owner who has no "
@@ -178,14 +186,16 @@ def automation_mail(seen: Seen, settings: Settings) -> Check:
             f"{hint('email', 'set')}; for the first person set MAINSPRING_OWNER_MAIL.",
         )
     if seen.unverified:
-        return Check(
+        return DoctorCheck(
             name,
             "doubtful",
             f"{count(len(seen.unverified), 'active automation')} would mail an address that its "
             f"owner has not verified: {_names(seen.unverified)}.",
             f"The owner verifies it on the page under Settings, or with {hint('email', 'code')}.",
         )
-    return Check(name, "ok", f"{count(len(seen.mailing), 'active automation')} can send mail.")
+    return DoctorCheck(
+        name, "ok", f"{count(len(seen.mailing), 'active automation')} can send mail."
+    )
 
 
 def _names(names: Sequence[str]) -> str:
@@ -193,44 +203,44 @@ def _names(names: Sequence[str]) -> str:
     return shown if len(names) < 4 else f"{shown} and {len(names) - 3} more"
 
 
-def workers(seen: Seen) -> Check:
+def workers(seen: DatabaseFacts) -> DoctorCheck:
     """Whether somebody takes what is due; without a server none is expected."""
     alive = sum(seen.machines.values())
     unmanned = [one for one in seen.queues if one.due_runs and not one.workers]
     if unmanned:
         due = sum(one.due_runs for one in unmanned)
         names = " and ".join(one.queue for one in unmanned)
-        return Check(
+        return DoctorCheck(
             "workers",
             "doubtful",
             f"{count(due, 'run')} due in {names}, and no worker takes them.",
             f"Start one: {hint('up')}, or {hint('worker')} alone.",
         )
     if not alive:
-        return Check("workers", "ok", "None is alive, and no run waits for one.")
+        return DoctorCheck("workers", "ok", "None is alive, and no run waits for one.")
     places = ", ".join(f"{number} on {host}" for host, number in sorted(seen.machines.items()))
-    return Check("workers", "ok", f"At work: {places}.")
+    return DoctorCheck("workers", "ok", f"At work: {places}.")
 
 
-def on_time(name: str, seen: Seen) -> Check:
+def on_time(name: str, seen: DatabaseFacts) -> DoctorCheck:
     """Whether a scheduler sees to it; without a server none is expected."""
     found = next(one for one in judge(seen.vitals).checks if one.name == name)
     if found.ok:
-        return Check(name, "ok", found.detail)
+        return DoctorCheck(name, "ok", found.detail)
     advice = f"Start one: {hint('up')}, or {hint('scheduler')} alone."
-    return Check(name, "doubtful", found.detail, advice)
+    return DoctorCheck(name, "doubtful", found.detail, advice)
 
 
-def versions(seen: Seen) -> Check:
+def versions(seen: DatabaseFacts) -> DoctorCheck:
     """Whether every process that has the database open is of this program's version."""
     others = {name: number for name, number in seen.versions.items() if name != VERSION}
     if not others:
-        return Check("versions", "ok", f"Everything that has the database open is {VERSION}.")
+        return DoctorCheck("versions", "ok", f"Everything that has the database open is {VERSION}.")
     told = ", ".join(
         f"{count(number, 'process', 'processes')} of {name or 'an older version'}"
         for name, number in sorted(others.items())
     )
-    return Check(
+    return DoctorCheck(
         "versions",
         "doubtful",
         f"This is {VERSION}, and beside it: {told}.",
@@ -238,7 +248,7 @@ def versions(seen: Seen) -> Check:
     )
 
 
-def connections(seen: Seen, settings: Settings) -> Check:
+def connections(seen: DatabaseFacts, settings: Settings) -> DoctorCheck:
     """Whether everybody gets a connection when all are busy."""
     now, most = seen.house.connections, seen.house.most_connections
     processes = 2 + max(settings.workers, sum(seen.machines.values()))
@@ -247,33 +257,33 @@ def connections(seen: Seen, settings: Settings) -> Check:
         f"{now} of {most} are taken; {count(processes, 'process', 'processes')} may want {wanted}."
     )
     if now > most * _FULL or wanted > most:
-        return Check(
+        return DoctorCheck(
             "connections",
             "doubtful",
             told,
             "Raise max_connections of Postgres, put a pooler before it, or run fewer workers.",
         )
-    return Check("connections", "ok", told)
+    return DoctorCheck("connections", "ok", told)
 
 
-def transactions(seen: Seen) -> Check:
+def transactions(seen: DatabaseFacts) -> DoctorCheck:
     oldest = seen.house.oldest_transaction_seconds
     if oldest > _LONG_TRANSACTION:
-        return Check(
+        return DoctorCheck(
             "transactions",
             "doubtful",
             f"One has been open for {oldest / 60:.0f} minutes, and keeps old rows from going.",
             "Look for it in pg_stat_activity; it may be a forgotten console or a long dump.",
         )
     idle = seen.house.idle_in_transaction
-    return Check("transactions", "ok", f"None is open for long; {idle} wait for their owner.")
+    return DoctorCheck("transactions", "ok", f"None is open for long; {idle} wait for their owner.")
 
 
-def dead_rows(seen: Seen) -> Check:
+def dead_rows(seen: DatabaseFacts) -> DoctorCheck:
     if not seen.dead:
-        return Check("dead rows", "ok", "They are cleared away in time.")
+        return DoctorCheck("dead rows", "ok", "They are cleared away in time.")
     named = ", ".join(f"{name} ({dead:,})" for name, dead in seen.dead.items())
-    return Check(
+    return DoctorCheck(
         "dead rows",
         "doubtful",
         f"They are not cleared away in time: {named}.",
@@ -281,12 +291,14 @@ def dead_rows(seen: Seen) -> Check:
     )
 
 
-def housekeeping(seen: Seen, now: datetime) -> Check:
+def housekeeping(seen: DatabaseFacts, now: datetime) -> DoctorCheck:
     """Whether what should be gone is gone."""
     oldest = next((one.oldest_at for one in seen.size.groups if one.name == "runs"), None)
     if oldest is None or now - oldest < timedelta(days=seen.kept_days) + _LAG:
-        return Check("housekeeping", "ok", f"No run is older than the {seen.kept_days} days kept.")
-    return Check(
+        return DoctorCheck(
+            "housekeeping", "ok", f"No run is older than the {seen.kept_days} days kept."
+        )
+    return DoctorCheck(
         "housekeeping",
         "doubtful",
         f"The oldest run is of {date_time(oldest)}, and runs are kept for {seen.kept_days} days.",
@@ -294,45 +306,47 @@ def housekeeping(seen: Seen, now: datetime) -> Check:
     )
 
 
-def growth(seen: Seen) -> Check:
+def growth(seen: DatabaseFacts) -> DoctorCheck:
     """How long the disk lasts."""
     size = seen.size
     pace = size.bytes_per_day
     told = f"The database takes {in_bytes(size.database_bytes)}"
     if pace is None:
-        return Check("growth", "ok", f"{told}; how fast it grows is known after an hour.")
+        return DoctorCheck("growth", "ok", f"{told}; how fast it grows is known after an hour.")
     told = f"{told} and grows by {in_bytes(pace, signed=True)} a day"
     days = size.days_until_full
     if days is None or days > _SOON_DAYS:
-        return Check("growth", "ok", f"{told}.")
+        return DoctorCheck("growth", "ok", f"{told}.")
     verdict: Verdict = "wrong" if days < _VERY_SOON_DAYS else "doubtful"
     suggestion = f"Keep less ({hint('size')} shows what is large), or give it a larger disk."
-    return Check("growth", verdict, f"{told}: its disk is full in {days} days.", suggestion)
+    return DoctorCheck("growth", verdict, f"{told}: its disk is full in {days} days.", suggestion)
 
 
-def backup(seen: Seen, settings: Settings, now: datetime) -> Check:
+def backup(seen: DatabaseFacts, settings: Settings, now: datetime) -> DoctorCheck:
     """When the last backup was made here; one by other means is not known."""
     last = last_backup(settings.home)
     if last is not None and now - last[0] < timedelta(days=_BACKUP_DAYS):
-        return Check("backup", "ok", f"The last was made at {date_time(last[0])}.")
+        return DoctorCheck("backup", "ok", f"The last was made at {date_time(last[0])}.")
     told = "None was made here yet."
     if last is not None:
         told = f"The last was made {count((now - last[0]).days, 'day')} ago."
     oldest = [one.oldest_at for one in seen.size.groups if one.oldest_at is not None]
     young = not oldest or now - min(oldest) < timedelta(days=_BACKUP_DAYS)
     if young or settings.database_url is not None:
-        return Check("backup", "ok", told)
-    return Check("backup", "doubtful", told, f"Make one: {hint('backup', 'make', 'FILE')}")
+        return DoctorCheck("backup", "ok", told)
+    return DoctorCheck("backup", "doubtful", told, f"Make one: {hint('backup', 'make', 'FILE')}")
 
 
-def exposure(settings: Settings) -> Check:
+def exposure(settings: Settings) -> DoctorCheck:
     """Whether tokens may travel where others can read them."""
     secure = urlsplit(settings.public_url or "").scheme == "https"
     if is_loopback(settings.host):
-        return Check("exposure", "ok", "The server listens to this machine alone.")
+        return DoctorCheck("exposure", "ok", "The server listens to this machine alone.")
     if secure:
-        return Check("exposure", "ok", f"It listens on {settings.host}, and others come by https.")
-    return Check(
+        return DoctorCheck(
+            "exposure", "ok", f"It listens on {settings.host}, and others come by https."
+        )
+    return DoctorCheck(
         "exposure",
         "doubtful",
         f"It listens on {settings.host} over plain http.",
@@ -340,12 +354,12 @@ def exposure(settings: Settings) -> Check:
     )
 
 
-def telemetry(settings: Settings) -> Check:
+def telemetry(settings: Settings) -> DoctorCheck:
     """Whether a collector is set, and could be told; it is not asked."""
     from mainspring.gate.telemetry import check_telemetry
 
     check_telemetry(settings)
     if settings.otlp_url is None:
-        return Check("telemetry", "ok", "No collector is set.")
+        return DoctorCheck("telemetry", "ok", "No collector is set.")
     place = urlsplit(settings.otlp_url)
-    return Check("telemetry", "ok", f"Traces and metrics go to {place.hostname}.")
+    return DoctorCheck("telemetry", "ok", f"Traces and metrics go to {place.hostname}.")

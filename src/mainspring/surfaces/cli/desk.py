@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
     from mainspring.contracts.limits import Limits
     from mainspring.settings import Settings
-    from mainspring.surfaces.cli.doors import Doors
+    from mainspring.surfaces.cli.doors import ApplicationFactory
 
 Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class CommandContext:
     """One command's place to work."""
 
-    doors: Doors
+    doors: ApplicationFactory
     home: Path | None = None
     no_color: bool = False
     for_programs: bool = False
@@ -50,9 +50,9 @@ class Desk:
         return read_settings(home=self.home)
 
     def limits(self) -> Limits:
-        from mainspring.contracts.limits import with_overrides
+        from mainspring.contracts.limits import override_limits
 
-        return with_overrides(self.settings().limits)
+        return override_limits(self.settings().limits)
 
     def screen(self, *, for_programs: bool | None = None) -> Screen:
         """For a program when ``--json`` stands anywhere, unless the command never heard of it."""

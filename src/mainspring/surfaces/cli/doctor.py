@@ -8,16 +8,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mainspring.contracts.errors import Fault, Problem, for_log
+from mainspring.contracts.errors import InternalError, Problem, describe_for_log
 from mainspring.surfaces.cli import checks, exits
-from mainspring.surfaces.cli.checks import Check
+from mainspring.surfaces.cli.checks import DoctorCheck
 from mainspring.surfaces.cli.checks_broker import broker
 from mainspring.surfaces.cli.checks_of_parts import automation_parts
 from mainspring.surfaces.cli.database_checks import (
-    Seen,
+    DatabaseFacts,
     database_checks,
     exposure,
-    look,
+    read_database_facts,
     telemetry,
 )
 from mainspring.surfaces.cli.desk import finish
@@ -27,24 +27,26 @@ from mainspring.surfaces.cli.words import as_called_here
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
-    from mainspring.workspace.vault import Condition
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.workspace.vault import VaultHealth
 
 _KINDS = {"ok": "succeeded", "doubtful": "warning", "wrong": "failed"}
 # More than this and a person who compares two clocks is led astray.
 _CLOCK_SECONDS = 2.0
 
 
-def examine(desk: Desk, screen: Screen) -> int:
+def examine(desk: CommandContext, screen: Screen) -> int:
     """Every check in turn; a check that breaks is a finding, not an end."""
     settings = desk.server_settings()
-    found: list[Check] = []
+    found: list[DoctorCheck] = []
     for name, check in _checks(desk, settings):
         try:
             result = check()
         except Exception as error:
-            problem = error if isinstance(error, Problem) else Fault(for_log(error))
+            problem = (
+                error if isinstance(error, Problem) else InternalError(describe_for_log(error))
+            )
             result = _broken(name, problem)
         found.append(result)
         _show(result, screen)
@@ -52,11 +54,11 @@ def examine(desk: Desk, screen: Screen) -> int:
     if screen.for_programs:
         screen.answer({"healthy": not bad, "checks": [check.as_dict() for check in found]})
     else:
-        screen.say("", summed([check.verdict for check in found]))
+        screen.say("", summarize_verdicts([check.verdict for check in found]))
     return exits.FAILED if bad else exits.DONE
 
 
-def summed(verdicts: Sequence[str]) -> str:
+def summarize_verdicts(verdicts: Sequence[str]) -> str:
     bad, doubtful = verdicts.count("wrong"), verdicts.count("doubtful")
     if bad:
         return f"{bad} of {len(verdicts)} checks failed."
@@ -65,13 +67,15 @@ def summed(verdicts: Sequence[str]) -> str:
     return "All is well."
 
 
-def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Check]]]:
+def _checks(
+    desk: CommandContext, settings: Settings
+) -> list[tuple[str, Callable[[], DoctorCheck]]]:
     limits = desk.limits()
     # What was seen while the database was open; it is opened once.
-    opened: list[Condition] = []
-    connected: list[Check] = []
-    incomplete: list[Check] = []
-    seen: list[Seen] = []
+    opened: list[VaultHealth] = []
+    connected: list[DoctorCheck] = []
+    incomplete: list[DoctorCheck] = []
+    seen: list[DatabaseFacts] = []
     return [
         ("python", checks.python),
         ("platform", checks.machine),
@@ -104,13 +108,13 @@ def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Chec
 
 
 async def _database(
-    desk: Desk,
+    desk: CommandContext,
     settings: Settings,
-    opened: list[Condition],
-    connected: list[Check],
-    seen: list[Seen],
-    incomplete: list[Check],
-) -> Check:
+    opened: list[VaultHealth],
+    connected: list[DoctorCheck],
+    seen: list[DatabaseFacts],
+    incomplete: list[DoctorCheck],
+) -> DoctorCheck:
     """Starts or reaches the database, checks its tables, compares the clocks."""
     # Mail and broker have checks of their own; what is wrong there is no fault of the database.
     async with desk.doors.open(
@@ -119,37 +123,37 @@ async def _database(
         told = await rooms.database.fetchval("SELECT clock_timestamp()")
         apart = abs((datetime.now(UTC) - told).total_seconds())
         release = await rooms.database.fetchval("SHOW server_version")
-        seen.append(await look(rooms.database, settings, rooms.limits))
+        seen.append(await read_database_facts(rooms.database, settings, rooms.limits))
         incomplete.append(await automation_parts(rooms))
         with contextlib.suppress(Problem):
             opened.append(await rooms.vault.condition())
             connected.append(await _models(rooms))
     words = f"Postgres {release} answers and its tables are up to date"
     if apart > _CLOCK_SECONDS:
-        return Check(
+        return DoctorCheck(
             "database",
             "doubtful",
             f"{words}, but its clock is {apart:.0f} s away from this machine's.",
             "Let both machines take their time from the same server; runs follow the database.",
         )
-    return Check("database", "ok", f"{words}; the clocks agree.")
+    return DoctorCheck("database", "ok", f"{words}; the clocks agree.")
 
 
-def _secrets(opened: list[Condition]) -> Check:
+def _secrets(opened: list[VaultHealth]) -> DoctorCheck:
     if opened:
         return checks.secrets(opened[0])
     return _unknown("secrets")
 
 
-def _unknown(name: str) -> Check:
-    return Check(name, "doubtful", "Unknown, because the database or the key was not opened.")
+def _unknown(name: str) -> DoctorCheck:
+    return DoctorCheck(name, "doubtful", "Unknown, because the database or the key was not opened.")
 
 
-async def _models(rooms: Rooms) -> Check:
+async def _models(rooms: ApplicationServices) -> DoctorCheck:
     """How many connections to models there are, and whether their keys open."""
-    from mainspring.workspace.model_connections import API_KEY, all_connections
+    from mainspring.workspace.model_connections import API_KEY, list_all_connections
 
-    found = await all_connections(rooms.database)
+    found = await list_all_connections(rooms.database)
     closed: list[str] = []
     for one in found:
         try:
@@ -159,18 +163,18 @@ async def _models(rooms: Rooms) -> Check:
     return checks.model_connections(len(found), closed)
 
 
-def _scripts() -> Check:
-    from mainspring.surfaces.walls_here import walls_here
+def _scripts() -> DoctorCheck:
+    from mainspring.surfaces.walls_here import probe_sandbox
 
-    return checks.scripts(finish(walls_here()))
+    return checks.scripts(finish(probe_sandbox()))
 
 
-def _broken(name: str, problem: Problem) -> Check:
+def _broken(name: str, problem: Problem) -> DoctorCheck:
     suggestion = problem.suggestion
-    return Check(name, "wrong", problem.detail, suggestion and as_called_here(suggestion))
+    return DoctorCheck(name, "wrong", problem.detail, suggestion and as_called_here(suggestion))
 
 
-def _show(check: Check, screen: Screen) -> None:
+def _show(check: DoctorCheck, screen: Screen) -> None:
     from rich.text import Text
 
     sign, colour = screen.mark(_KINDS[check.verdict])

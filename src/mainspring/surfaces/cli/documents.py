@@ -44,9 +44,9 @@ def read_definition_file(file: str, limits: Limits, name: str | None = None) -> 
     """
     document = _script(file, limits) if file.endswith(_SCRIPT) else _commented(file, limits)
     if isinstance(document, dict) and "endpoints" in document:
-        from mainspring.recipes.compiling.bare import definition_of, is_bare
+        from mainspring.recipes.compiling.bare import compile_bare_definition, is_bare
 
-        document = definition_of(document) if is_bare(document) else document
+        document = compile_bare_definition(document) if is_bare(document) else document
     if name is not None and isinstance(document, dict):
         check_text(name, "name")
         return {**document, "name": name}
@@ -73,9 +73,9 @@ def _literal(source: str, limits: Limits) -> Any:
     if len(source) > limits.json_bytes:
         return None
     from mainspring.definition.json_text import read_json
-    from mainspring.definition.script.object_literal import object_literal
+    from mainspring.definition.script.object_literal import parse_object_literal
 
-    literal = object_literal(source)
+    literal = parse_object_literal(source)
     return None if literal is None else read_json(literal, limits)
 
 
@@ -84,7 +84,7 @@ def _script(file: str, limits: Limits) -> Any:
     integration = _literal(source, limits) if "endpoints" in source else None
     if integration is not None:
         return integration
-    name = os.path.basename(shown_name(file)).removesuffix(_SCRIPT)
+    name = os.path.basename(display_name(file)).removesuffix(_SCRIPT)
     return {
         "schema_version": "1.2",
         "name": name,
@@ -104,7 +104,7 @@ def read_text(file: str, most: int) -> str:
     raw = _raw(file, most + 1)
     if len(raw) > most:
         raise Invalid(
-            f"{shown_name(file)} is larger than {most:,} bytes.",
+            f"{display_name(file)} is larger than {most:,} bytes.",
             code="file_too_large",
             suggestion="Split it into several.",
         )
@@ -112,7 +112,7 @@ def read_text(file: str, most: int) -> str:
         return raw.decode()
     except UnicodeDecodeError as error:
         raise Invalid(
-            f"{shown_name(file)} is not UTF-8: byte {error.start} cannot be read.",
+            f"{display_name(file)} is not UTF-8: byte {error.start} cannot be read.",
             code="file_encoding",
             suggestion="Save it as UTF-8.",
         ) from None
@@ -123,7 +123,7 @@ def _raw(file: str, most: int) -> bytes:
 
 
 def _read(file: str, most: int) -> bytes:
-    name = shown_name(file)
+    name = display_name(file)
     try:
         if stat.S_ISDIR(os.stat(file).st_mode):
             raise _file_problem(f"{name} is a folder, not a file.")
@@ -137,7 +137,7 @@ def _read(file: str, most: int) -> bytes:
         raise _file_problem(f"The file {name} cannot be read.") from None
 
 
-def shown_name(file: str) -> str:
+def display_name(file: str) -> str:
     """A file's name as text, also when its bytes are none."""
     return "the standard input" if file == STDIN else os.fsencode(file).decode("utf-8", "replace")
 

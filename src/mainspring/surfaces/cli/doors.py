@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class ApplicationFactory:
     """The whole house, and its vocabulary alone."""
 
-    open: Callable[[Settings], AbstractAsyncContextManager[Rooms]]
+    open: Callable[[Settings], AbstractAsyncContextManager[ApplicationServices]]
     # Needs no database, so a definition can be judged anywhere.
     vocabulary: Callable[[Limits], Vocabulary]

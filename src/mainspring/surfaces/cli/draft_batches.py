@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Invalid, Missing
-from mainspring.gate.direct import Visitor
+from mainspring.contracts.errors import Invalid, NotFound
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.drafts import list_drafts
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import check_person, confirmed
+from mainspring.surfaces.cli.agreeing import check_person, confirm
 from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.drafts import BY_PEOPLE, shown_lines
 from mainspring.surfaces.cli.local import local, local_owner
@@ -18,8 +18,8 @@ from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 _MOST = 500
 # As many as confirm_actions takes.
@@ -27,7 +27,7 @@ _AT_ONCE = 50
 
 
 async def answer_batch(
-    desk: Desk,
+    desk: CommandContext,
     screen: Screen,
     text: str,
     *,
@@ -41,7 +41,7 @@ async def answer_batch(
         if sends:
             check_person(rooms, screen, ask, BY_PEOPLE)
             shown = [line for one in drafts for line in shown_lines(one)]
-            if not await confirmed(screen, shown, f"Send all {len(drafts)}?", ask):
+            if not await confirm(screen, shown, f"Send all {len(drafts)}?", ask):
                 screen.say("Nothing was sent; they wait on.")
                 return exits.DONE
         results: list[Mapping[str, Any]] = []
@@ -52,7 +52,7 @@ async def answer_batch(
             if reason is not None:
                 given["reason"] = reason
             name = "confirm_actions" if sends else "discard_actions"
-            answer = await rooms.gate.direct(Visitor(local_owner(rooms)), name, given)
+            answer = await rooms.gate.direct(CapabilityCaller(local_owner(rooms)), name, given)
             results += answer["results"]
     if screen.for_programs:
         screen.answer({"results": results})
@@ -72,7 +72,7 @@ def _batch(text: str) -> UUID:
         ) from None
 
 
-async def _waiting(rooms: Rooms, batch: UUID) -> list[dict[str, Any]]:
+async def _waiting(rooms: ApplicationServices, batch: UUID) -> list[dict[str, Any]]:
     """The oldest first, as they were asked for."""
     words = await rooms.registry.of(rooms.workspace_id)
     async with local(rooms).acquire() as connection:
@@ -81,7 +81,7 @@ async def _waiting(rooms: Rooms, batch: UUID) -> list[dict[str, Any]]:
         )
     drafts = [one for one in reversed(found) if one["batch_id"] == batch]
     if not drafts:
-        raise Missing("Nothing of this batch waits.", code="no_batch")
+        raise NotFound("Nothing of this batch waits.", code="no_batch")
     return drafts
 
 

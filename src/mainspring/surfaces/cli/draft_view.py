@@ -32,7 +32,7 @@ def fields_of(draft: Mapping[str, Any]) -> Mapping[str, Any]:
     return inner if isinstance(inner, Mapping) else draft["arguments"]
 
 
-def delivered(draft: Mapping[str, Any]) -> list[Text]:
+def delivery_lines(draft: Mapping[str, Any]) -> list[Text]:
     """What will arrive; nothing where nobody knows what it is like there."""
     from rich.text import Text
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.drafts import list_drafts
-from mainspring.gate.outside.quoted import quoted
+from mainspring.gate.outside.quoted import escape_json
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import check_person, confirmed
+from mainspring.surfaces.cli.agreeing import check_person, confirm
 from mainspring.surfaces.cli.asking import Ask
-from mainspring.surfaces.cli.columns import columns, moment, short_id
-from mainspring.surfaces.cli.draft_view import delivered, fields_of
+from mainspring.surfaces.cli.columns import columns, format_time, short_id
+from mainspring.surfaces.cli.draft_view import delivery_lines, fields_of
 from mainspring.surfaces.cli.finding import find_one
 from mainspring.surfaces.cli.local import local, local_owner
 from mainspring.surfaces.cli.screen import Screen, one_line
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 BY_PEOPLE: Final = "A person sends what was drafted; a program cannot."
 # Fewer characters of a hash might be those of another one.
@@ -41,7 +41,9 @@ _CAME_TO: Final = {
 }
 
 
-async def show_drafts(desk: Desk, screen: Screen, status: str | None, *, most: int) -> int:
+async def show_drafts(
+    desk: CommandContext, screen: Screen, status: str | None, *, most: int
+) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         words = await rooms.registry.of(rooms.workspace_id)
         async with local(rooms).acquire() as connection:
@@ -62,7 +64,7 @@ async def show_drafts(desk: Desk, screen: Screen, status: str | None, *, most: i
     return exits.DONE
 
 
-async def show_draft(desk: Desk, screen: Screen, text: str) -> int:
+async def show_draft(desk: CommandContext, screen: Screen, text: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         draft = await _found(rooms, text)
     if screen.for_programs:
@@ -73,7 +75,7 @@ async def show_draft(desk: Desk, screen: Screen, text: str) -> int:
 
 
 async def confirm_draft(
-    desk: Desk,
+    desk: CommandContext,
     screen: Screen,
     text: str,
     edits: Sequence[str] = (),
@@ -91,13 +93,15 @@ async def confirm_draft(
         if draft["status"] == "pending":
             check_person(rooms, screen, ask, BY_PEOPLE)
             edited = [f"  with {one_line(one, 400)}" for one in edits]
-            if not await confirmed(screen, [*shown_lines(draft), *edited], "Send this?", ask):
+            if not await confirm(screen, [*shown_lines(draft), *edited], "Send this?", ask):
                 screen.say("Nothing was sent; it waits on.")
                 return exits.DONE
             # The person who said yes has read these bytes, and no others are sent.
             if draft.get("hash"):
                 given.setdefault("hash", draft["hash"])
-        answer = await rooms.gate.direct(Visitor(local_owner(rooms)), "confirm_action", given)
+        answer = await rooms.gate.direct(
+            CapabilityCaller(local_owner(rooms)), "confirm_action", given
+        )
     if screen.for_programs:
         screen.answer(answer)
     else:
@@ -105,12 +109,12 @@ async def confirm_draft(
     return exits.FAILED if answer["status"] == "failed" else exits.DONE
 
 
-async def edit_draft(desk: Desk, screen: Screen, text: str, edits: Sequence[str]) -> int:
+async def edit_draft(desk: CommandContext, screen: Screen, text: str, edits: Sequence[str]) -> int:
     """Gives a draft other words, and shows it in them."""
     async with desk.doors.open(desk.settings()) as rooms:
         draft = await _found(rooms, text)
         given = {"draft_id": str(draft["id"]), "edits": edits_of(draft, edits)}
-        answer = await rooms.gate.direct(Visitor(local_owner(rooms)), "edit_action", given)
+        answer = await rooms.gate.direct(CapabilityCaller(local_owner(rooms)), "edit_action", given)
         now = await _found(rooms, str(draft["id"]))
     if screen.for_programs:
         screen.answer(answer)
@@ -119,12 +123,14 @@ async def edit_draft(desk: Desk, screen: Screen, text: str, edits: Sequence[str]
     return exits.DONE
 
 
-async def repeat_draft(desk: Desk, screen: Screen, text: str) -> int:
+async def repeat_draft(desk: CommandContext, screen: Screen, text: str) -> int:
     """Makes a new draft of the same bytes."""
     async with desk.doors.open(desk.settings()) as rooms:
         draft = await _found(rooms, text)
         given = {"draft_id": str(draft["id"])}
-        answer = await rooms.gate.direct(Visitor(local_owner(rooms)), "redraft_action", given)
+        answer = await rooms.gate.direct(
+            CapabilityCaller(local_owner(rooms)), "redraft_action", given
+        )
     if screen.for_programs:
         screen.answer(answer)
     else:
@@ -169,11 +175,13 @@ def _whole(draft: Mapping[str, Any], seen: str) -> str:
     return seen.ljust(_HASH_DIGITS, "0") if set(seen.lower()) <= _HEX else seen
 
 
-async def discard_draft(desk: Desk, screen: Screen, text: str, reason: str | None) -> int:
+async def discard_draft(desk: CommandContext, screen: Screen, text: str, reason: str | None) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         draft = await _found(rooms, text)
         given = {"draft_id": str(draft["id"])} | ({} if reason is None else {"reason": reason})
-        answer = await rooms.gate.direct(Visitor(local_owner(rooms)), "discard_action", given)
+        answer = await rooms.gate.direct(
+            CapabilityCaller(local_owner(rooms)), "discard_action", given
+        )
     if screen.for_programs:
         screen.answer(answer)
     else:
@@ -181,7 +189,7 @@ async def discard_draft(desk: Desk, screen: Screen, text: str, reason: str | Non
     return exits.DONE
 
 
-async def _found(rooms: Rooms, text: str) -> dict[str, Any]:
+async def _found(rooms: ApplicationServices, text: str) -> dict[str, Any]:
     words = await rooms.registry.of(rooms.workspace_id)
     async with local(rooms).acquire() as connection:
 
@@ -221,7 +229,7 @@ def _table(drafts: Sequence[Mapping[str, Any]], screen: Screen) -> Table:
             draft["status"],
             draft["capability"],
             one_line(draft["preview"], 200),
-            moment(draft["expires_at"], screen),
+            format_time(draft["expires_at"], screen),
         )
         for draft in drafts
     )
@@ -261,9 +269,9 @@ def _content(draft: Mapping[str, Any]) -> list[Text]:
     from rich.text import Text
 
     # Whole, however long: this is what somebody agrees to.
-    given = quoted(draft["arguments"], indent=2).splitlines()
+    given = escape_json(draft["arguments"], indent=2).splitlines()
     shown = [Text("  arguments"), *(Text(f"    {line}") for line in given)]
-    return [*delivered(draft), *shown]
+    return [*delivery_lines(draft), *shown]
 
 
 def _next(draft: Mapping[str, Any]) -> list[Text]:

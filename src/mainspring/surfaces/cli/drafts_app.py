@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, Limit, at_desk, make_group
+from mainspring.surfaces.cli.options import Json, Limit, make_group, open_context
 
 
 class DraftState(StrEnum):
@@ -57,7 +57,7 @@ def build() -> typer.Typer:
             return 0
         from mainspring.surfaces.cli.drafts import show_drafts
 
-        desk, screen = at_desk(ctx, for_programs)
+        desk, screen = open_context(ctx, for_programs)
         return finish(show_drafts(desk, screen, status and status.value, most=limit))
 
     for name, command in (
@@ -77,7 +77,7 @@ def _show(ctx: typer.Context, draft: DraftId, for_programs: Json = False) -> int
     """Show a draft as it would be delivered, and all that would leave."""
     from mainspring.surfaces.cli.drafts import show_draft
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(show_draft(desk, screen, draft))
 
 
@@ -87,7 +87,7 @@ def _edit(
     """Give a draft other words; nothing is sent."""
     from mainspring.surfaces.cli.drafts import edit_draft
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(edit_draft(desk, screen, draft, edits or []))
 
 
@@ -101,7 +101,7 @@ def _confirm(
     """Send what a draft shows, once; with --edit, in the words that you give."""
     from mainspring.surfaces.cli.drafts import confirm_draft
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(confirm_draft(desk, screen, draft, edits or [], seen))
 
 
@@ -111,7 +111,7 @@ def _discard(
     """Let go of a draft; nothing is sent."""
     from mainspring.surfaces.cli.drafts import discard_draft
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(discard_draft(desk, screen, draft, reason))
 
 
@@ -119,7 +119,7 @@ def _redraft(ctx: typer.Context, draft: DraftId, for_programs: Json = False) -> 
     """Draft it again, in the same words: it waits for a yes, and nothing is sent."""
     from mainspring.surfaces.cli.drafts import repeat_draft
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(repeat_draft(desk, screen, draft))
 
 
@@ -127,7 +127,7 @@ def _confirm_batch(ctx: typer.Context, batch: BatchId, for_programs: Json = Fals
     """Send all drafts of one batch, one after the other."""
     from mainspring.surfaces.cli.draft_batches import answer_batch
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(answer_batch(desk, screen, batch, sends=True, reason=None))
 
 
@@ -137,5 +137,5 @@ def _discard_batch(
     """Let go of all drafts of one batch."""
     from mainspring.surfaces.cli.draft_batches import answer_batch
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(answer_batch(desk, screen, batch, sends=False, reason=reason))

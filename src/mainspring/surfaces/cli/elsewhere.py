@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.capability import Annotations, Capability, Effect
-from mainspring.contracts.errors import Fault, Finding
+from mainspring.contracts.errors import Finding, InternalError
 from mainspring.contracts.registry import Registry, Vocabulary
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
     from mainspring.contracts.limits import Limits
-    from mainspring.definition.validate import Report
+    from mainspring.definition.validate import ValidationReport
 
 UNCHECKED: Final = "tool_unchecked"
 _TOOL: Final = re.compile(r"([a-z][a-z0-9_]{0,31})\.[A-Za-z0-9_.-]{1,64}")
@@ -29,14 +29,14 @@ _WAY: Final = "The server judges it when it is saved; POST /api/v1/validate judg
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class OfflineReport:
     """A verdict, and the names that only a house can judge."""
 
-    report: Report
+    report: ValidationReport
     tools: tuple[str, ...] = ()
 
 
-class Listening:
+class OfflineVocabulary:
     """What everybody can say, and which names of tools were asked for beyond that."""
 
     def __init__(self, natives: Vocabulary) -> None:
@@ -47,7 +47,9 @@ class Listening:
         self._ours = {name.partition(".")[0] for name in (*natives.capabilities, *natives.actions)}
         self._heard: set[str] = set()
         known = natives.capabilities
-        self.capabilities: Mapping[str, Capability] = _Heard(known, self._ours, self._heard)
+        self.capabilities: Mapping[str, Capability] = _RecordingCapabilities(
+            known, self._ours, self._heard
+        )
 
     def tools(self, findings: Iterable[Finding]) -> tuple[str, ...]:
         """Names that may be tools, and patterns that may stand for some."""
@@ -60,7 +62,7 @@ class Listening:
         return tuple(sorted(self._heard | patterns))
 
 
-class _Heard(Mapping[str, Capability]):
+class _RecordingCapabilities(Mapping[str, Capability]):
     """Capabilities by name; what is not there and may be a tool is remembered."""
 
     def __init__(self, known: Mapping[str, Capability], ours: set[str], heard: set[str]) -> None:
@@ -84,15 +86,15 @@ class _Heard(Mapping[str, Capability]):
         return len(self._known)
 
 
-def judge_without_house(document: Any, natives: Vocabulary, limits: Limits) -> Judgement:
+def validate_offline(document: Any, natives: Vocabulary, limits: Limits) -> OfflineReport:
     """The verdict on a definition, with a doubt wherever it calls what may be a tool."""
     from mainspring.definition.validate import validate
 
-    words = Listening(natives)
+    words = OfflineVocabulary(natives)
     report = validate(document, words, limits)
     tools = words.tools(report.findings)
     if report.ok or not tools:
-        return Judgement(report)
+        return OfflineReport(report)
     # For a pattern stands one that it fits.
     stand_ins = {tool.replace("*", "any"): tool for tool in tools}
     opened = Registry(
@@ -104,7 +106,7 @@ def judge_without_house(document: Any, natives: Vocabulary, limits: Limits) -> J
     again = validate(document, opened, limits)
     doubts = _doubts(report.findings, again.findings, tools)
     grants = tuple(one for one in again.grants if stand_ins.get(one.capability, "").count("*") == 0)
-    return Judgement(replace(again, warnings=(*again.warnings, *doubts), grants=grants), tools)
+    return OfflineReport(replace(again, warnings=(*again.warnings, *doubts), grants=grants), tools)
 
 
 def _doubts(
@@ -135,4 +137,4 @@ def _taken_as_given(name: str) -> Capability:
 
 
 async def _never(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
-    raise Fault("No tool can be called where there is no house.")
+    raise InternalError("No tool can be called where there is no house.")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mainspring.contracts.errors import Denied
-from mainspring.store.audit import append_audit, entry_by
+from mainspring.contracts.errors import PermissionDenied
+from mainspring.store.audit import append_audit, build_audit_record
 from mainspring.surfaces import email_verification as verification
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.agreeing import has_person
@@ -19,25 +19,25 @@ from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.people.addresses import reach_member
 from mainspring.workspace.people.users import read_user
 from mainspring.workspace.people.verification import (
-    Code,
+    VerificationCode,
     count_code,
+    load_pending_email,
     mail_code,
-    pending_email,
     request_change,
 )
 
 if TYPE_CHECKING:
     from mainspring.store.database import Connection
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 
-async def show_email(desk: Desk, screen: Screen) -> int:
+async def show_email(desk: CommandContext, screen: Screen) -> int:
     """Where the owner's mail goes, and what is still to be done."""
     settings = desk.settings()
     async with desk.doors.open(settings) as rooms:
         user = await read_user(rooms.database, FIRST_MEMBER)
-        pending = await pending_email(rooms.database, FIRST_MEMBER)
+        pending = await load_pending_email(rooms.database, FIRST_MEMBER)
         found = await reach_member(
             rooms.database, rooms.workspace_id, FIRST_MEMBER, settings.owner_mail
         )
@@ -67,7 +67,7 @@ async def show_email(desk: Desk, screen: Screen) -> int:
     return exits.DONE
 
 
-async def set_email(desk: Desk, screen: Screen, email: str) -> int:
+async def set_email(desk: CommandContext, screen: Screen, email: str) -> int:
     """Sets the owner's address, and mails a code to it where mail can be sent."""
     async with desk.doors.open(desk.settings()) as rooms:
         _check_person(rooms, screen)
@@ -92,7 +92,7 @@ async def set_email(desk: Desk, screen: Screen, email: str) -> int:
     return exits.DONE
 
 
-async def send_code(desk: Desk, screen: Screen) -> int:
+async def send_code(desk: CommandContext, screen: Screen) -> int:
     """Mails a new code to the address that is not verified yet."""
     async with desk.doors.open(desk.settings()) as rooms:
         _check_person(rooms, screen)
@@ -104,7 +104,7 @@ async def send_code(desk: Desk, screen: Screen) -> int:
     return exits.DONE
 
 
-async def verify_email(desk: Desk, screen: Screen, code: str) -> int:
+async def verify_email(desk: CommandContext, screen: Screen, code: str) -> int:
     """Takes the code that was mailed."""
     async with desk.doors.open(desk.settings()) as rooms:
         _check_person(rooms, screen)
@@ -115,23 +115,23 @@ async def verify_email(desk: Desk, screen: Screen, code: str) -> int:
 
 
 async def _note(
-    tx: Connection, rooms: Rooms, action: str, detail: Mapping[str, Any] | None = None
+    tx: Connection, rooms: ApplicationServices, action: str, detail: Mapping[str, Any] | None = None
 ) -> None:
-    entry = entry_by(local_owner(rooms), action, FIRST_MEMBER, dict(detail or {}))
+    entry = build_audit_record(local_owner(rooms), action, FIRST_MEMBER, dict(detail or {}))
     await append_audit(tx, [entry])
 
 
-def _say_mailed(screen: Screen, code: Code) -> None:
+def _say_mailed(screen: Screen, code: VerificationCode) -> None:
     screen.say(
         f"A code was mailed to {one_line(code.email)}. It works once, within an hour:",
         f"  {hint('email', 'verify', 'CODE')}",
     )
 
 
-def _check_person(rooms: Rooms, screen: Screen) -> None:
+def _check_person(rooms: ApplicationServices, screen: Screen) -> None:
     """A program that set the address could aim the owner's mail at somebody else."""
     if not has_person(rooms, screen):
-        raise Denied(
+        raise PermissionDenied(
             "A person sets and verifies an address; a program cannot.",
             code="person_needed",
             suggestion="Use a terminal, without --json and MAINSPRING_TOKEN, or the page under "

@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.event import Event, Wanted
-from mainspring.store.events import EventTable, Herald
+from mainspring.contracts.event import Event, EventQuery
+from mainspring.store.events import EventNotifier, EventTable
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.closing import output_lines
-from mainspring.surfaces.cli.columns import columns, is_narrow, moment, short_id
+from mainspring.surfaces.cli.columns import columns, format_time, is_narrow, short_id
 from mainspring.surfaces.cli.documents import check_text, read_object
 from mainspring.surfaces.cli.finding import find_one
-from mainspring.surfaces.cli.local import Deed, local
+from mainspring.surfaces.cli.local import AuditedAction, local
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.words import date_time, hint
-from mainspring.triggers.consumed import consumed_by
-from mainspring.workspace.events import Fact, publish, tell_again
+from mainspring.triggers.consumed import list_event_consumers
+from mainspring.workspace.events import PublishedEvent, publish, tell_again
 from mainspring.workspace.overview import read_automation
 
 if TYPE_CHECKING:
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from mainspring.contracts.context import Transaction
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 _PAYLOAD_WIDE, _PAYLOAD_NARROW = 120, 24
 
 
-async def show_events(desk: Desk, screen: Screen, *, kind: str | None, most: int) -> int:
+async def show_events(desk: CommandContext, screen: Screen, *, kind: str | None, most: int) -> int:
     if kind is not None:
         check_text(kind, "type")
     async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
         log = EventTable(rooms.limits)
-        found = await log.list(connection, rooms.workspace_id, Wanted(type=kind), most)
+        found = await log.list(connection, rooms.workspace_id, EventQuery(type=kind), most)
     if screen.for_programs:
         screen.answer({"events": [_told(event) for event in found]})
     elif found:
@@ -53,7 +53,7 @@ def _table(found: Sequence[Event], screen: Screen) -> Table:
             short_id(event.id, screen),
             event.type,
             one_line(event.source_id, 40),
-            moment(event.created_at, screen),
+            format_time(event.created_at, screen),
             one_line(as_json(event.payload, indent=None), width),
         )
         for event in found
@@ -61,11 +61,11 @@ def _table(found: Sequence[Event], screen: Screen) -> Table:
     return columns(("Event", "Type", "Source", "Told", "Payload"), rows, whole=("Event", "Told"))
 
 
-async def show_event(desk: Desk, screen: Screen, text: str) -> int:
+async def show_event(desk: CommandContext, screen: Screen, text: str) -> int:
     """One event, and what it set off."""
     async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
         event = await _find(connection, rooms, text)
-        consumed = await consumed_by(connection, rooms.workspace_id, event.id)
+        consumed = await list_event_consumers(connection, rooms.workspace_id, event.id)
         names = await _names(connection, rooms, consumed)
     if screen.for_programs:
         screen.answer({**_told(event), "consumed_by": consumed})
@@ -75,7 +75,7 @@ async def show_event(desk: Desk, screen: Screen, text: str) -> int:
 
 
 async def _names(
-    tx: Transaction, rooms: Rooms, consumed: Sequence[Mapping[str, Any]]
+    tx: Transaction, rooms: ApplicationServices, consumed: Sequence[Mapping[str, Any]]
 ) -> dict[UUID, str]:
     wanted = {row["automation_id"] for row in consumed if row["automation_id"] is not None}
     return {
@@ -108,33 +108,39 @@ def _lines(
     return lines
 
 
-async def tell(desk: Desk, screen: Screen, kind: str, payload: str | None, source: str) -> int:
+async def tell(
+    desk: CommandContext, screen: Screen, kind: str, payload: str | None, source: str
+) -> int:
     """Puts a fact into the log, where the triggers of all automations see it."""
     limits = desk.limits()
     told = {} if payload is None else read_object(payload, limits, "payload")
     check_text(source, "source")
     async with desk.doors.open(desk.settings()) as rooms:
-        deed = Deed("post_event")
+        deed = AuditedAction("post_event")
         async with local(rooms, deed).transaction() as tx:
             event_id = await publish(
-                tx, rooms.workspace_id, Fact(kind, told, source), limits, rooms.registry.events
+                tx,
+                rooms.workspace_id,
+                PublishedEvent(kind, told, source),
+                limits,
+                rooms.registry.events,
             )
             deed.detail = {"event_id": str(event_id), "type": kind}
-        Herald(rooms.waker).tell()
+        EventNotifier(rooms.waker).tell()
     _say_told(screen, event_id, kind)
     return exits.DONE
 
 
-async def tell_once_more(desk: Desk, screen: Screen, text: str) -> int:
+async def tell_once_more(desk: CommandContext, screen: Screen, text: str) -> int:
     """A copy of an event, for the triggers of today."""
     async with desk.doors.open(desk.settings()) as rooms:
-        deed = Deed("replay_event")
+        deed = AuditedAction("replay_event")
         async with local(rooms, deed).transaction() as tx:
             event = await _find(tx, rooms, text)
             event_id = await tell_again(tx, event)
             deed.subject = event.id
             deed.detail = {"event_id": str(event_id), "type": event.type}
-        Herald(rooms.waker).tell()
+        EventNotifier(rooms.waker).tell()
     _say_told(screen, event_id, event.type, event.id)
     return exits.DONE
 
@@ -147,11 +153,11 @@ def _say_told(screen: Screen, event_id: UUID, kind: str, again: UUID | None = No
     screen.say(f"  {hint('events', 'show', event_id)}")
 
 
-async def _find(tx: Transaction, rooms: Rooms, text: str) -> Event:
+async def _find(tx: Transaction, rooms: ApplicationServices, text: str) -> Event:
     log = EventTable(rooms.limits)
 
     async def page(before: UUID | None) -> Sequence[Event]:
-        return await log.list(tx, rooms.workspace_id, Wanted(before=before), 2)
+        return await log.list(tx, rooms.workspace_id, EventQuery(before=before), 2)
 
     return await find_one(text, page, _id_of, kind="event")
 

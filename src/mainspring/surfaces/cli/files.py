@@ -7,8 +7,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from mainspring.contracts.errors import Clash, Invalid, Problem
-from mainspring.surfaces.cli.documents import shown_name
+from mainspring.contracts.errors import Conflict, Invalid, Problem
+from mainspring.surfaces.cli.documents import display_name
 
 
 def write_file(path: Path, text: str, *, over: bool = False, suggestion: str) -> None:
@@ -19,8 +19,8 @@ def write_file(path: Path, text: str, *, over: bool = False, suggestion: str) ->
         else:
             _made(path, text)
     except FileExistsError:
-        raise Clash(
-            f"There is a file {shown_name(str(path))} already.",
+        raise Conflict(
+            f"There is a file {display_name(str(path))} already.",
             code="file_exists",
             suggestion=suggestion,
         ) from None
@@ -61,7 +61,7 @@ def _unwritable(path: Path, error: Exception) -> Problem:
         IsADirectoryError: "it is a folder",
     }
     reason = reasons.get(type(error))
-    detail = f"The file {shown_name(str(path))} cannot be written"
+    detail = f"The file {display_name(str(path))} cannot be written"
     return Invalid(
         f"{detail}: {reason}." if reason else f"{detail}.",
         code="file_unwritable",

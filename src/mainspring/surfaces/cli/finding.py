@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Invalid, Missing
-from mainspring.definition.words import did_you_mean
+from mainspring.contracts.errors import Conflict, Invalid, NotFound
+from mainspring.definition.words import suggest_nearest
 from mainspring.surfaces.cli.documents import is_storable
 from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.words import hint
@@ -22,8 +22,8 @@ from mainspring.workspace.uninstalled import is_uninstalled
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.surfaces.rooms import Rooms
-    from mainspring.workspace.automations import State
+    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.workspace.automations import AutomationStatus
 
 Found = TypeVar("Found")
 
@@ -35,26 +35,26 @@ _PAGE = 500
 
 
 async def find_automation(
-    rooms: Rooms, text: str, *, archived_first: bool = False
+    rooms: ApplicationServices, text: str, *, archived_first: bool = False
 ) -> dict[str, Any]:
     """The automation that is meant, as the list shows it; archived ones come last."""
     async with local(rooms).acquire() as connection:
         return await _find(connection, rooms.workspace_id, text, archived_first=archived_first)
 
 
-async def find_in_use(rooms: Rooms, text: str) -> dict[str, Any]:
+async def find_in_use(rooms: ApplicationServices, text: str) -> dict[str, Any]:
     """The same, and not archived."""
     found = await find_automation(rooms, text)
     if found["state"] == "archived":
         async with local(rooms).acquire() as connection:
             gone = await is_uninstalled(connection, rooms.workspace_id, found["id"])
         if gone:
-            raise Clash(
+            raise Conflict(
                 "The automation was uninstalled.",
                 code="uninstalled",
                 suggestion=f"{hint('codex', 'recover', found['id'])} brings it back.",
             )
-        raise Clash(
+        raise Conflict(
             "The automation is archived.",
             code="archived",
             suggestion=f"{hint('restore', found['id'])} brings it back.",
@@ -62,7 +62,7 @@ async def find_in_use(rooms: Rooms, text: str) -> dict[str, Any]:
     return found
 
 
-async def find_name(rooms: Rooms, name: str) -> dict[str, Any] | None:
+async def find_name(rooms: ApplicationServices, name: str) -> dict[str, Any] | None:
     """The automation with exactly this name that is not archived, if there is one."""
     async with local(rooms).acquire() as connection:
         return await _living(connection, rooms.workspace_id, name)
@@ -78,10 +78,10 @@ async def _find(
             if found is not None:
                 return found
     names = [row["name"] for row in await list_automations(tx, workspace_id, most=_PAGE)]
-    raise Missing(
+    raise NotFound(
         f"There is no automation called {text[:60]!r}, nor one whose id begins so.",
         code="no_automation",
-        suggestion=did_you_mean(text, names) or f"{hint('list')} shows all of them.",
+        suggestion=suggest_nearest(text, names) or f"{hint('list')} shows all of them.",
     )
 
 
@@ -93,7 +93,7 @@ async def _living(tx: Transaction, workspace_id: UUID, name: str) -> dict[str, A
 async def _put_away(tx: Transaction, workspace_id: UUID, name: str) -> dict[str, Any] | None:
     rows = await _named(tx, workspace_id, name, "archived")
     if len(rows) > 1:
-        raise Clash(
+        raise Conflict(
             f"There are {len(rows)} archived automations called {name[:60]!r}.",
             code="ambiguous_name",
             suggestion=f"Name one by its id: {', '.join(str(row['id']) for row in rows[:5])}.",
@@ -102,7 +102,7 @@ async def _put_away(tx: Transaction, workspace_id: UUID, name: str) -> dict[str,
 
 
 async def _named(
-    tx: Transaction, workspace_id: UUID, name: str, state: State | None
+    tx: Transaction, workspace_id: UUID, name: str, state: AutomationStatus | None
 ) -> list[dict[str, Any]]:
     """Every automation with exactly this name; the list only knows parts of names."""
     found: list[dict[str, Any]] = []
@@ -120,7 +120,7 @@ async def _named(
 
 async def _by_id(tx: Transaction, workspace_id: UUID, text: str) -> dict[str, Any] | None:
     async def page(before: UUID | None) -> Sequence[dict[str, Any]]:
-        states: tuple[State | None, ...] = (None, "archived")
+        states: tuple[AutomationStatus | None, ...] = (None, "archived")
         pages = [
             await list_automations(tx, workspace_id, state=state, after=before, most=2)
             for state in states
@@ -131,7 +131,7 @@ async def _by_id(tx: Transaction, workspace_id: UUID, text: str) -> dict[str, An
         return None
     found = await beginning_with(text, page, _id_of)
     if len(found) > 1:
-        raise Clash(
+        raise Conflict(
             f"There are several automations whose id begins with {text[:40]!r}.",
             code="ambiguous_id",
             suggestion="Give more characters of the id, or the name.",
@@ -156,7 +156,7 @@ async def find_one(
     found = await beginning_with(text, page, id_of)
     if len(found) != 1:
         many = f"There is no {kind}" if not found else f"There are several {kind}s"
-        raise Missing(f"{many} whose id begins with {text[:40]!r}.", code=f"no_{kind}")
+        raise NotFound(f"{many} whose id begins with {text[:40]!r}.", code=f"no_{kind}")
     return found[0]
 
 

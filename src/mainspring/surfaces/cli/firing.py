@@ -8,8 +8,8 @@ from uuid import UUID
 
 from mainspring.definition.validate import read_definition
 from mainspring.gate.policy import Mode
-from mainspring.runs.arrivals import Request
-from mainspring.runs.dispatch import Dispatched
+from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.dispatch import DispatchResult
 from mainspring.runs.history import read_run
 from mainspring.runs.replay import Which, replay
 from mainspring.runs.rows import FINAL
@@ -20,22 +20,22 @@ from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.closing import closing_lines, version_in_force
 from mainspring.surfaces.cli.documents import read_inputs, read_object, read_value
 from mainspring.surfaces.cli.finding import find_in_use
-from mainspring.surfaces.cli.local import Deed, local, local_owner
+from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
 from mainspring.surfaces.cli.presence import has_worker
 from mainspring.surfaces.cli.reading import find
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.timeline import Line, paint
-from mainspring.surfaces.cli.watching import Watching
+from mainspring.surfaces.cli.timeline import TimelineEntry, paint
+from mainspring.surfaces.cli.watching import RunWatcher
 from mainspring.surfaces.cli.words import hint
 from mainspring.workspace.overview import read_automation
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 
 async def fire(
-    desk: Desk,
+    desk: CommandContext,
     screen: Screen,
     text: str,
     words: Sequence[str],
@@ -65,15 +65,15 @@ async def fire(
             screen.say("Nothing was agreed to; no run was started.")
             return exits.FAILED
         made = await rooms.dispatcher.dispatch(
-            Request(rooms.workspace_id, found["id"], inputs=inputs, payload=payload, mode=mode)
+            RunRequest(rooms.workspace_id, found["id"], inputs=inputs, payload=payload, mode=mode)
         )
-        await local(rooms, Deed("run_automation", found["id"], _of_run(made))).note()
+        await local(rooms, AuditedAction("run_automation", found["id"], _of_run(made))).note()
         _introduce(screen, made, f"{one_line(found['name'])} (version {now['version']})")
         return await _hand_over(rooms, screen, made, wait=wait, seconds=seconds)
 
 
 async def replay_run(
-    desk: Desk,
+    desk: CommandContext,
     screen: Screen,
     text: str,
     whole: str | None,
@@ -98,34 +98,41 @@ async def replay_run(
             by=local_owner(rooms),
         )
         told = {**_of_run(made), "version": version}
-        await local(rooms, Deed("replay_run", run_id, told)).note()
+        await local(rooms, AuditedAction("replay_run", run_id, told)).note()
         _introduce(screen, made, f"A replay of {run_id}")
         return await _hand_over(rooms, screen, made, wait=wait, seconds=seconds)
 
 
-async def watch_run(desk: Desk, screen: Screen, text: str, seconds: float | None) -> int:
+async def watch_run(desk: CommandContext, screen: Screen, text: str, seconds: float | None) -> int:
     """Shows a run that others execute, from its first step to its end."""
     async with desk.doors.open(desk.settings()) as rooms:
         run_id = await find(rooms, text)
         run = await _read(rooms, run_id)
         words = f"{one_line(run['automation'])} (version {run['version']}) is run {run_id}."
-        screen.say(paint(Line("told", "", words=words), screen))
+        screen.say(paint(TimelineEntry("told", "", words=words), screen))
         _tell_if_held(screen, run["halted"])
         if run["status"] not in FINAL and not await has_worker(rooms, patient=False):
             _tell_of_nobody(screen)
-        return await _close(rooms, screen, await Watching(rooms, run_id, screen).until_end(seconds))
+        return await _close(
+            rooms, screen, await RunWatcher(rooms, run_id, screen).until_end(seconds)
+        )
 
 
-def _of_run(made: Dispatched) -> dict[str, str]:
+def _of_run(made: DispatchResult) -> dict[str, str]:
     return {"run_id": str(made.run_id)}
 
 
-def _introduce(screen: Screen, made: Dispatched, what: str) -> None:
-    screen.say(paint(Line("told", "", words=f"{what} is run {made.run_id}."), screen))
+def _introduce(screen: Screen, made: DispatchResult, what: str) -> None:
+    screen.say(paint(TimelineEntry("told", "", words=f"{what} is run {made.run_id}."), screen))
 
 
 async def _hand_over(
-    rooms: Rooms, screen: Screen, made: Dispatched, *, wait: bool, seconds: float | None
+    rooms: ApplicationServices,
+    screen: Screen,
+    made: DispatchResult,
+    *,
+    wait: bool,
+    seconds: float | None,
 ) -> int:
     """Leaves the run to a worker, and stays to see it through if that is wanted."""
     if made.status in FINAL:
@@ -136,7 +143,7 @@ async def _hand_over(
     if not at_work:
         _tell_of_nobody(screen)
     if wait and at_work:
-        run = await Watching(rooms, made.run_id, screen).until_end(seconds)
+        run = await RunWatcher(rooms, made.run_id, screen).until_end(seconds)
         return await _close(rooms, screen, run)
     if screen.for_programs:
         told = {"id": made.run_id, "status": made.status, "worker": at_work}
@@ -154,12 +161,12 @@ def _tell_if_held(screen: Screen, reason: str | None) -> None:
     """A run that stands still by somebody's wish is not one that hangs."""
     if reason is not None:
         words = f"A halt holds it ({one_line(reason, 300)}). It goes on when that is released."
-        screen.say(paint(Line("warning", "", words=words), screen), f"  {hint('halts')}")
+        screen.say(paint(TimelineEntry("warning", "", words=words), screen), f"  {hint('halts')}")
 
 
 def _tell_of_nobody(screen: Screen) -> None:
     words = "No worker is alive: the run is recorded and waits for one."
-    screen.say(paint(Line("warning", "", words=words), screen))
+    screen.say(paint(TimelineEntry("warning", "", words=words), screen))
     screen.say(
         f"  {hint('up')}          the server, with its workers",
         f"  {hint('worker')}      a worker alone",
@@ -167,7 +174,7 @@ def _tell_of_nobody(screen: Screen) -> None:
     )
 
 
-async def _close(rooms: Rooms, screen: Screen, run: dict[str, Any]) -> int:
+async def _close(rooms: ApplicationServices, screen: Screen, run: dict[str, Any]) -> int:
     """The last words about the run; one that was left goes on without us."""
     if screen.for_programs:
         screen.answer({**run, "story": tell(run)})
@@ -180,6 +187,6 @@ async def _close(rooms: Rooms, screen: Screen, run: dict[str, Any]) -> int:
     return exits.of_run(run["status"], run["outcome"])
 
 
-async def _read(rooms: Rooms, run_id: UUID) -> dict[str, Any]:
+async def _read(rooms: ApplicationServices, run_id: UUID) -> dict[str, Any]:
     async with local(rooms).acquire() as connection:
         return await read_run(connection, rooms.workspace_id, run_id)

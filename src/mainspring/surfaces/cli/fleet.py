@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.columns import columns, moment
+from mainspring.surfaces.cli.columns import columns, format_time
 from mainspring.surfaces.cli.proposals import call
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.words import duration, hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 
-async def show_workers(desk: Desk, screen: Screen) -> int:
+async def show_workers(desk: CommandContext, screen: Screen) -> int:
     """The workers with a living lease, then the numbers of the queues."""
     async with desk.doors.open(desk.settings()) as rooms:
         found = await call(rooms, "admin_list_workers", {})
@@ -46,7 +46,9 @@ async def show_workers(desk: Desk, screen: Screen) -> int:
     return exits.DONE
 
 
-async def drain_workers(desk: Desk, screen: Screen, worker: str | None, host: str | None) -> int:
+async def drain_workers(
+    desk: CommandContext, screen: Screen, worker: str | None, host: str | None
+) -> int:
     """Takes nothing new from the moment of the answer on; it leaves at its next heartbeat."""
     if (worker is None) == (host is None):
         detail = "Name one worker, or a machine with --host."
@@ -73,7 +75,7 @@ async def drain_workers(desk: Desk, screen: Screen, worker: str | None, host: st
 
 def _row(one: dict[str, Any], screen: Screen) -> tuple[str, ...]:
     def at(name: str) -> str:
-        return moment(datetime.fromisoformat(one[name]), screen)
+        return format_time(datetime.fromisoformat(one[name]), screen)
 
     return (
         str(one["worker_id"]),

@@ -15,18 +15,18 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 from mainspring.runs.history import read_run
-from mainspring.runs.output import Place, read_output
+from mainspring.runs.output import OutputPosition, read_output
 from mainspring.runs.rows import FINAL
-from mainspring.runs.watch import Kind, Moment
-from mainspring.surfaces.cli.local import Deed, local
-from mainspring.surfaces.cli.saying import Saying
-from mainspring.surfaces.cli.show import Show
-from mainspring.surfaces.cli.timeline import Line, Timeline
+from mainspring.runs.watch import Kind, RunEvent
+from mainspring.surfaces.cli.local import AuditedAction, local
+from mainspring.surfaces.cli.saying import OutputLines
+from mainspring.surfaces.cli.show import RunDisplay
+from mainspring.surfaces.cli.timeline import RunTimeline, TimelineEntry
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 _FRAME_SECONDS = 0.1
 # How long nothing may be heard before the record is asked.
@@ -34,20 +34,20 @@ _SILENCE_SECONDS = 0.5
 _OVER = ("step_finished", "step_retrying", "run_ended")
 
 
-class Follower:
+class RunFollower:
     """Sees a run through: hears what happens, shows it, and obeys Ctrl-C."""
 
-    def __init__(self, rooms: Rooms, run_id: UUID, show: Show) -> None:
+    def __init__(self, rooms: ApplicationServices, run_id: UUID, show: RunDisplay) -> None:
         self._rooms = rooms
         self._run_id = run_id
         self._show = show
-        self._heard: deque[Moment] = deque()
+        self._heard: deque[RunEvent] = deque()
         self._news = asyncio.Event()
         self._cancelling: asyncio.Task[None] | None = None
         self._queued = False
-        self._saying = Saying(show.screen)
-        self._place: Place | None = None
-        self.timeline = Timeline()
+        self._saying = OutputLines(show.screen)
+        self._place: OutputPosition | None = None
+        self.timeline = RunTimeline()
         self.left = False
 
     @property
@@ -55,7 +55,7 @@ class Follower:
         """Whether somebody has asked for the run's end."""
         return self._cancelling is not None
 
-    def hear(self, moment: Moment) -> None:
+    def hear(self, moment: RunEvent) -> None:
         """Called by the worker for every run it has; only one is of interest here."""
         if moment.run_id == self._run_id:
             self._heard.append(moment)
@@ -103,7 +103,7 @@ class Follower:
             while rows := await read_output(
                 connection, self._rooms.workspace_id, self._run_id, after=self._place
             ):
-                self._place = Place.of(rows[-1])
+                self._place = OutputPosition.of(rows[-1])
                 for row in () if quietly else rows:
                     self._show.said(self._saying.hear(row))
 
@@ -119,10 +119,12 @@ class Follower:
         elif run["status"] == "pending" and not self._queued and not self.timeline.going:
             self._queued = True
             if run["started_at"] is None and _stands_behind(run):
-                self._tell(Line("waiting", "", words="Another run of this automation goes first."))
+                self._tell(
+                    TimelineEntry("waiting", "", words="Another run of this automation goes first.")
+                )
         return run
 
-    def _tell(self, line: Line | None) -> None:
+    def _tell(self, line: TimelineEntry | None) -> None:
         if line is not None:
             self._show.line(line)
 
@@ -148,13 +150,13 @@ class Follower:
         if self._cancelling is not None:
             self._leave()
             return
-        self._tell(Line("told", "", words="Cancelling. Ctrl-C again leaves at once."))
+        self._tell(TimelineEntry("told", "", words="Cancelling. Ctrl-C again leaves at once."))
         self._cancelling = asyncio.create_task(self._cancel(), name="cancel")
 
     async def _cancel(self) -> None:
-        with suppress(Clash):
+        with suppress(Conflict):
             await self._rooms.control.cancel(self._rooms.workspace_id, self._run_id)
-            await local(self._rooms, Deed("cancel_run", self._run_id)).note()
+            await local(self._rooms, AuditedAction("cancel_run", self._run_id)).note()
 
     def _leave(self) -> None:
         self.left = True
@@ -166,9 +168,9 @@ def _stands_behind(run: Mapping[str, Any]) -> bool:
     return run["due_at"] is None
 
 
-def _moment(run_id: UUID, row: Mapping[str, Any]) -> Moment:
+def _moment(run_id: UUID, row: Mapping[str, Any]) -> RunEvent:
     kind: Kind = "step_retrying" if row["status"] == "retrying" else "step_finished"
     detail = row["output"] if row["error"] is None else row["error"]
-    return Moment(
+    return RunEvent(
         kind, run_id, row["step"], row["item"], row["status"], row["attempt"], row["ms"], detail
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 from mainspring.store.database import Database
-from mainspring.store.downgrade import WayBack, downgrade, ways_back, what_is_lost
-from mainspring.store.migrate import tables_version
+from mainspring.store.downgrade import DowngradeStep, describe_losses, downgrade, plan_downgrade
+from mainspring.store.migrate import read_schema_version
 from mainspring.store.snapshot import refuse_at_work
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.backing_up import refuse_nothing
@@ -16,12 +16,12 @@ from mainspring.surfaces.cli.standing import refuse_second
 from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 _POOL: Final = 2
 
 
-async def go_back(desk: Desk, screen: Screen, to: int, *, lose: bool) -> int:
+async def go_back(desk: CommandContext, screen: Screen, to: int, *, lose: bool) -> int:
     """Back to the tables of a number; what would be lost is said first."""
     settings = desk.settings()
     refuse_second(settings.home)
@@ -30,7 +30,7 @@ async def go_back(desk: Desk, screen: Screen, to: int, *, lose: bool) -> int:
     try:
         if settings.database_url is not None:
             await refuse_at_work(database)
-        ways = ways_back(await tables_version(database), to)
+        ways = plan_downgrade(await read_schema_version(database), to)
         await _refuse_losses(database, ways, to, lose=lose)
         await downgrade(database, ways)
     finally:
@@ -44,10 +44,12 @@ async def go_back(desk: Desk, screen: Screen, to: int, *, lose: bool) -> int:
     return exits.DONE
 
 
-async def _refuse_losses(database: Database, ways: list[WayBack], to: int, *, lose: bool) -> None:
-    lost = [] if lose else await what_is_lost(database, ways)
+async def _refuse_losses(
+    database: Database, ways: list[DowngradeStep], to: int, *, lose: bool
+) -> None:
+    lost = [] if lose else await describe_losses(database, ways)
     if lost:
-        raise Clash(
+        raise Conflict(
             f"The older tables have no place for {', '.join(lost)}. Nothing was changed.",
             code="downgrade_loses",
             suggestion=f"Make a backup, then {hint('downgrade', '--to', to, '--lose')}",

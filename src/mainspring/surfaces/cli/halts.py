@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from mainspring.contracts.errors import Finding, Invalid, Missing
+from mainspring.contracts.errors import Finding, Invalid, NotFound
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.columns import columns, moment
+from mainspring.surfaces.cli.columns import columns, format_time
 from mainspring.surfaces.cli.finding import find_automation
 from mainspring.surfaces.cli.proposals import call
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class HaltSelection:
     """What somebody named at the command line: one of the three."""
 
     automation: str | None = None
@@ -38,7 +38,9 @@ class Wish:
             raise _invalid("/everywhere", "Only a --recipe can be meant --everywhere.")
 
 
-async def halt(desk: Desk, screen: Screen, wish: Wish, reason: str | None, *, cancel: bool) -> int:
+async def halt(
+    desk: CommandContext, screen: Screen, wish: HaltSelection, reason: str | None, *, cancel: bool
+) -> int:
     """Makes it stand still, and says how many runs that holds."""
     wish.check()
     if not reason:
@@ -50,23 +52,23 @@ async def halt(desk: Desk, screen: Screen, wish: Wish, reason: str | None, *, ca
     return _answer(screen, told, hint("halts"))
 
 
-async def release(desk: Desk, screen: Screen, wish: Wish) -> int:
+async def release(desk: CommandContext, screen: Screen, wish: HaltSelection) -> int:
     """Lets it go on."""
     wish.check()
     async with desk.doors.open(desk.settings()) as rooms:
         name = "admin_release_recipe" if wish.everywhere else "release_work"
         try:
             told = await call(rooms, name, await _named(rooms, wish))
-        except Missing as problem:
+        except NotFound as problem:
             if problem.code != "not_halted" or wish.automation is None:
                 raise
             detail = f"{wish.automation!r} is not halted by itself."
             suggestion = f"{hint('halts')} lists what stands still."
-            raise Missing(detail, code="not_halted", suggestion=suggestion) from problem
+            raise NotFound(detail, code="not_halted", suggestion=suggestion) from problem
     return _answer(screen, told)
 
 
-async def show_halts(desk: Desk, screen: Screen) -> int:
+async def show_halts(desk: CommandContext, screen: Screen) -> int:
     """What stands still, the newest first."""
     async with desk.doors.open(desk.settings()) as rooms:
         found = await call(rooms, "list_halts", {})
@@ -77,7 +79,7 @@ async def show_halts(desk: Desk, screen: Screen) -> int:
         rows = (
             (
                 one_line(_what(one), 60),
-                moment(datetime.fromisoformat(one["halted_at"]), screen),
+                format_time(datetime.fromisoformat(one["halted_at"]), screen),
                 one_line(one["halted_by"] or "", 40),
                 str(one["held"]),
                 str(one["under_way"]),
@@ -91,7 +93,7 @@ async def show_halts(desk: Desk, screen: Screen) -> int:
     return exits.DONE
 
 
-async def _named(rooms: Rooms, wish: Wish) -> dict[str, Any]:
+async def _named(rooms: ApplicationServices, wish: HaltSelection) -> dict[str, Any]:
     if wish.everywhere:
         return {"recipe": wish.recipe}
     if wish.recipe is not None:

@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Invalid
-from mainspring.gate.drafts import count_waiting
-from mainspring.runs.questions import count_asked
+from mainspring.gate.drafts import count_pending_drafts
+from mainspring.runs.questions import count_open_questions
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.finding import find_one
-from mainspring.surfaces.cli.local import Deed, local
+from mainspring.surfaces.cli.local import AuditedAction, local
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.words import count, date_time, hint
-from mainspring.workspace.inbox import mark_all_read, mark_read, notifications
+from mainspring.workspace.inbox import list_notifications, mark_all_read, mark_read
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 _LEVELS = {"info": "told", "warning": "warning", "error": "failed"}
 
 
-async def show_inbox(desk: Desk, screen: Screen, *, unread: bool, most: int) -> int:
+async def show_inbox(desk: CommandContext, screen: Screen, *, unread: bool, most: int) -> int:
     async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
-        found = await notifications(connection, rooms.workspace_id, most, unread=unread)
-        drafts = await count_waiting(connection, rooms.workspace_id)
-        asked = await count_asked(connection, rooms.workspace_id)
+        found = await list_notifications(connection, rooms.workspace_id, most, unread=unread)
+        drafts = await count_pending_drafts(connection, rooms.workspace_id)
+        asked = await count_open_questions(connection, rooms.workspace_id)
     if screen.for_programs:
         screen.answer({"notifications": found, "drafts": drafts, "questions": asked})
         return exits.DONE
@@ -60,7 +60,9 @@ def _message_lines(entry: Mapping[str, Any], screen: Screen) -> list[Text]:
     return [head, *body, Text(ids, style="bright_black")]
 
 
-async def read_messages(desk: Desk, screen: Screen, text: str | None, *, everything: bool) -> int:
+async def read_messages(
+    desk: CommandContext, screen: Screen, text: str | None, *, everything: bool
+) -> int:
     """One message, or all that are there."""
     if (text is None) != everything:
         raise Invalid(
@@ -71,9 +73,9 @@ async def read_messages(desk: Desk, screen: Screen, text: str | None, *, everyth
     async with desk.doors.open(desk.settings()) as rooms:
 
         async def page(before: UUID | None) -> Sequence[dict[str, Any]]:
-            return await notifications(tx, rooms.workspace_id, 2, after=before)
+            return await list_notifications(tx, rooms.workspace_id, 2, after=before)
 
-        deed = Deed("read_all_messages" if text is None else "read_message")
+        deed = AuditedAction("read_all_messages" if text is None else "read_message")
         async with local(rooms, deed).transaction() as tx:
             if text is None:
                 marked = await mark_all_read(tx, rooms.workspace_id)

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.drafts import list_drafts
-from mainspring.gate.outside.quoted import quoted
+from mainspring.gate.outside.quoted import escape_json
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.local import local, local_owner
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.workspace.inbox import notifications
-from mainspring.workspace.inbox_decisions import decided
+from mainspring.workspace.inbox import list_notifications
+from mainspring.workspace.inbox_decisions import list_decided
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 
 def marker(action_id: object) -> str:
@@ -29,14 +29,16 @@ def marker(action_id: object) -> str:
     return f"<!-- mainspring:action {action_id} -->"
 
 
-async def show_prompts(desk: Desk, screen: Screen, *, most: int) -> int:
+async def show_prompts(desk: CommandContext, screen: Screen, *, most: int) -> int:
     """Prints what this member has not decided about yet, the newest first."""
     async with desk.doors.open(desk.settings()) as rooms:
         items = await _waiting(rooms, most)
         for item in items:
             if item["kind"] == "notification":
                 given = {"id": item["id"], "decision": "auto"}
-                await rooms.gate.direct(Visitor(local_owner(rooms)), "ack_inbox_action", given)
+                await rooms.gate.direct(
+                    CapabilityCaller(local_owner(rooms)), "ack_inbox_action", given
+                )
     if screen.for_programs:
         screen.answer({"items": items})
         return exits.DONE
@@ -47,14 +49,14 @@ async def show_prompts(desk: Desk, screen: Screen, *, most: int) -> int:
     return exits.DONE
 
 
-async def _waiting(rooms: Rooms, most: int) -> list[dict[str, Any]]:
+async def _waiting(rooms: ApplicationServices, most: int) -> list[dict[str, Any]]:
     space, owner = rooms.workspace_id, local_owner(rooms)
     words = await rooms.registry.of(space)
     async with local(rooms).acquire() as connection:
         drafts = await list_drafts(connection, space, words, status="pending", most=most)
-        told = await notifications(connection, space, most, unread=True)
+        told = await list_notifications(connection, space, most, unread=True)
         ids = [one["id"] for one in (*drafts, *told)]
-        known = await decided(connection, space, owner.id, ids)
+        known = await list_decided(connection, space, owner.id, ids)
     items = [_prompt(one) for one in drafts if one["id"] not in known]
     return items + [_notification(one) for one in told if one["id"] not in known]
 
@@ -65,7 +67,7 @@ def _prompt(draft: Mapping[str, Any]) -> dict[str, Any]:
         "id": str(draft["id"]),
         "marker": marker(draft["id"]),
         "title": draft["preview"],
-        "message": quoted(draft["arguments"]),
+        "message": escape_json(draft["arguments"]),
         "action": draft["action"],
         "hash": draft["hash"],
         "expires_at": draft["expires_at"].isoformat(),
@@ -84,11 +86,11 @@ def _notification(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _words(item: Mapping[str, Any]) -> list[str]:
     """Its own words, quoted: what a stranger wrote is data, also for whoever reads this."""
-    said = [f"{item['kind']}: {quoted(item['title'])}"]
+    said = [f"{item['kind']}: {escape_json(item['title'])}"]
     if item["kind"] == "prompt":
         said.append(f"  draft {item['id']}, {item['action']}, until {item['expires_at']}")
         said.append(f"  arguments: {item['message']}")
         said.append(f"  hash {item['hash']}")
     elif item["message"]:
-        said.append(f"  {quoted(item['message'])}")
+        said.append(f"  {escape_json(item['message'])}")
     return said

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from mainspring.contracts.errors import Invalid, Missing
-from mainspring.gate.direct import Visitor
+from mainspring.contracts.errors import Invalid, NotFound
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns
 from mainspring.surfaces.cli.local import local_owner
@@ -22,7 +22,7 @@ from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 _MOST: Final = 65_536
 _STATES: Final = {
@@ -35,7 +35,7 @@ _STATES: Final = {
 }
 
 
-async def list_integrations(desk: Desk, screen: Screen, *, connected: bool) -> int:
+async def list_integrations(desk: CommandContext, screen: Screen, *, connected: bool) -> int:
     found = await _call(desk, "list_integrations", {"include_unconnected": not connected})
     if screen.for_programs:
         screen.answer(found)
@@ -59,14 +59,14 @@ async def list_integrations(desk: Desk, screen: Screen, *, connected: bool) -> i
     return exits.DONE
 
 
-async def fields_of(desk: Desk, name: str) -> list[dict[str, Any]]:
+async def fields_of(desk: CommandContext, name: str) -> list[dict[str, Any]]:
     """What an integration asks for."""
     found = (await _call(desk, "list_integrations", {}))["integrations"]
     for one in found:
         if one["name"] == name:
             fields: list[dict[str, Any]] = one["fields"]
             return fields
-    raise Missing(
+    raise NotFound(
         f"There is no integration called {name[:64]!r} here.",
         code="unknown_integration",
         suggestion=f"There is {', '.join(one['name'] for one in found)}.",
@@ -108,7 +108,12 @@ def read_secret(words: str) -> str | None:
 
 
 async def connect(
-    desk: Desk, screen: Screen, name: str, fields: Mapping[str, Any], *, share: bool = False
+    desk: CommandContext,
+    screen: Screen,
+    name: str,
+    fields: Mapping[str, Any],
+    *,
+    share: bool = False,
 ) -> int:
     given: dict[str, Any] = {"integration": name}
     if fields:
@@ -129,7 +134,7 @@ async def connect(
     return exits.DONE
 
 
-async def test_connection(desk: Desk, screen: Screen, name: str) -> int:
+async def test_connection(desk: CommandContext, screen: Screen, name: str) -> int:
     found = await _call(desk, "test_integration_connection", {"integration": name})
     if screen.for_programs:
         screen.answer(found)
@@ -142,7 +147,7 @@ async def test_connection(desk: Desk, screen: Screen, name: str) -> int:
     return exits.DONE if found["works"] else exits.FAILED
 
 
-async def share(desk: Desk, screen: Screen, name: str, *, withdraw: bool = False) -> int:
+async def share(desk: CommandContext, screen: Screen, name: str, *, withdraw: bool = False) -> int:
     deed = "withdraw_integration_connection" if withdraw else "share_integration_connection"
     found = await _call(desk, deed, {"integration": name})
     if screen.for_programs:
@@ -154,7 +159,7 @@ async def share(desk: Desk, screen: Screen, name: str, *, withdraw: bool = False
     return exits.DONE
 
 
-async def disconnect(desk: Desk, screen: Screen, name: str) -> int:
+async def disconnect(desk: CommandContext, screen: Screen, name: str) -> int:
     gone = await _call(desk, "disconnect_integration", {"integration": name})
     if screen.for_programs:
         screen.answer(gone)
@@ -167,7 +172,7 @@ async def disconnect(desk: Desk, screen: Screen, name: str) -> int:
     return exits.DONE
 
 
-async def list_clients(desk: Desk, screen: Screen) -> int:
+async def list_clients(desk: CommandContext, screen: Screen) -> int:
     found = await _call(desk, "list_oauth_clients", {})
     if screen.for_programs:
         screen.answer(found)
@@ -193,7 +198,7 @@ async def list_clients(desk: Desk, screen: Screen) -> int:
 
 
 async def set_client(
-    desk: Desk,
+    desk: CommandContext,
     screen: Screen,
     provider: str,
     client_id: str,
@@ -217,7 +222,9 @@ async def set_client(
     return exits.DONE
 
 
-async def remove_client(desk: Desk, screen: Screen, provider: str, *, for_everyone: bool) -> int:
+async def remove_client(
+    desk: CommandContext, screen: Screen, provider: str, *, for_everyone: bool
+) -> int:
     name = "admin_remove_oauth_client" if for_everyone else "remove_oauth_client"
     gone = await _call(desk, name, {"provider": provider})
     if screen.for_programs:
@@ -228,9 +235,9 @@ async def remove_client(desk: Desk, screen: Screen, provider: str, *, for_everyo
     return exits.DONE
 
 
-async def _call(desk: Desk, capability: str, given: Mapping[str, Any]) -> Any:
+async def _call(desk: CommandContext, capability: str, given: Mapping[str, Any]) -> Any:
     async with desk.doors.open(desk.settings()) as rooms:
-        return await rooms.gate.direct(Visitor(local_owner(rooms)), capability, given)
+        return await rooms.gate.direct(CapabilityCaller(local_owner(rooms)), capability, given)
 
 
 def _account(one: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, at_desk, make_group
+from mainspring.surfaces.cli.options import Json, make_group, open_context
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as gmail; list tells them.")]
 Provider = Annotated[str, typer.Argument(metavar="PROVIDER", help="Such as google.")]
@@ -51,7 +51,7 @@ def _list(
     """List the integrations, and what you are connected to."""
     from mainspring.surfaces.cli.integrations import list_integrations
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(list_integrations(desk, screen, connected=connected))
 
 
@@ -68,7 +68,7 @@ def _connect(
     """Connect an account. Secrets come from a pipe or a hidden prompt, never as a word."""
     from mainspring.surfaces.cli.integrations import ask_fields, connect, fields_of
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     asked = finish(fields_of(desk, name))
     return finish(connect(desk, screen, name, ask_fields(asked, setting or []), share=share))
 
@@ -77,7 +77,7 @@ def _test(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
     """Ask the other side who you are there."""
     from mainspring.surfaces.cli.integrations import test_connection
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(test_connection(desk, screen, name))
 
 
@@ -85,7 +85,7 @@ def _disconnect(ctx: typer.Context, name: Name, for_programs: Json = False) -> i
     """Forget a connection with all that lets it in."""
     from mainspring.surfaces.cli.integrations import disconnect
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(disconnect(desk, screen, name))
 
 
@@ -93,7 +93,7 @@ def _share(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
     """Share a connection of yours: automations of every member may use it."""
     from mainspring.surfaces.cli.integrations import share
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(share(desk, screen, name))
 
 
@@ -101,7 +101,7 @@ def _unshare(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
     """Withdraw the connection of the workspace; only its holder uses it then."""
     from mainspring.surfaces.cli.integrations import share
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(share(desk, screen, name, withdraw=True))
 
 
@@ -109,7 +109,7 @@ def _clients(ctx: typer.Context, for_programs: Json = False) -> int:
     """List the providers, as whom people sign in there, and where they come back to."""
     from mainspring.surfaces.cli.integrations import list_clients
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(list_clients(desk, screen))
 
 
@@ -126,7 +126,7 @@ def _set_client(
     """Say as whom people sign in. The secret comes from a pipe or a hidden prompt."""
     from mainspring.surfaces.cli.integrations import read_secret, set_client
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     secret = None if no_secret else read_secret("Client secret (Enter for none)")
     return finish(set_client(desk, screen, provider, client_id, secret, for_everyone=for_everyone))
 
@@ -140,5 +140,5 @@ def _remove_client(
     """Forget a client and its secret."""
     from mainspring.surfaces.cli.integrations import remove_client
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(remove_client(desk, screen, provider, for_everyone=for_everyone))

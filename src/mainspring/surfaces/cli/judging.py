@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Invalid, Problem
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.documents import read_definition_file, shown_name
-from mainspring.surfaces.cli.elsewhere import judge_without_house
+from mainspring.surfaces.cli.documents import display_name, read_definition_file
+from mainspring.surfaces.cli.elsewhere import validate_offline
 from mainspring.surfaces.cli.problems import problem_lines
 from mainspring.surfaces.cli.screen import one_line
 from mainspring.surfaces.cli.summary import as_answer, judgement
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.definition.validate.report import Report
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.definition.validate.report import ValidationReport
+    from mainspring.surfaces.cli.desk import CommandContext
     from mainspring.surfaces.cli.screen import Screen
 
 
-def validate_files(desk: Desk, screen: Screen, files: Sequence[str]) -> int:
+def validate_files(desk: CommandContext, screen: Screen, files: Sequence[str]) -> int:
     """Judges every file, also those after a bad one."""
     limits = desk.limits()
     vocabulary = desk.doors.vocabulary(limits)
@@ -32,25 +32,25 @@ def validate_files(desk: Desk, screen: Screen, files: Sequence[str]) -> int:
         try:
             report = _report(file, vocabulary, limits)
         except Invalid as problem:
-            answers.append(_unreadable(shown_name(file), problem))
-            screen.say(*_failure(screen, shown_name(file), problem))
+            answers.append(_unreadable(display_name(file), problem))
+            screen.say(*_failure(screen, display_name(file), problem))
             continue
-        answers.append(as_answer(shown_name(file), report))
+        answers.append(as_answer(display_name(file), report))
         if report.ok:
-            screen.say(*judgement(shown_name(file), report, vocabulary, screen))
+            screen.say(*judgement(display_name(file), report, vocabulary, screen))
         else:
-            screen.say(*_failure(screen, shown_name(file), _refusal(report)))
+            screen.say(*_failure(screen, display_name(file), _refusal(report)))
     good = all(answer["valid"] for answer in answers)
     if screen.for_programs:
         screen.answer({"valid": good, "files": answers})
     return exits.DONE if good else exits.INVALID
 
 
-def _report(file: str, vocabulary: Vocabulary, limits: Limits) -> Report:
-    return judge_without_house(read_definition_file(file, limits), vocabulary, limits).report
+def _report(file: str, vocabulary: Vocabulary, limits: Limits) -> ValidationReport:
+    return validate_offline(read_definition_file(file, limits), vocabulary, limits).report
 
 
-def _refusal(report: Report) -> Problem:
+def _refusal(report: ValidationReport) -> Problem:
     try:
         report.accepted()
     except Invalid as problem:
@@ -76,20 +76,20 @@ def _unreadable(file: str, problem: Problem) -> dict[str, Any]:
 
 def show_schema(screen: Screen, which: str) -> int:
     from mainspring.definition.filters import FILTER_SCHEMA
-    from mainspring.definition.schema import definition_schema
+    from mainspring.definition.schema import build_definition_schema
 
-    screen.answer(FILTER_SCHEMA if which == "filter" else definition_schema())
+    screen.answer(FILTER_SCHEMA if which == "filter" else build_definition_schema())
     return exits.DONE
 
 
-def show_sdk(desk: Desk, screen: Screen, *, types: bool) -> int:
+def show_sdk(desk: CommandContext, screen: Screen, *, types: bool) -> int:
     """The file that scripts import, as the server serves it."""
-    from mainspring.actions.script.sdk.text import digest, sdk_text, types_text
+    from mainspring.actions.script.sdk.text import compute_digest, generate_sdk, generate_types
 
     vocabulary = desk.doors.vocabulary(desk.limits())
-    text = types_text(vocabulary) if types else sdk_text(vocabulary)
+    text = generate_types(vocabulary) if types else generate_sdk(vocabulary)
     if screen.for_programs:
-        screen.answer({"sha256": digest(text), "text": text})
+        screen.answer({"sha256": compute_digest(text), "text": text})
     else:
         screen.note(text.rstrip("\n"))
     return exits.DONE

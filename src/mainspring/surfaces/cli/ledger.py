@@ -8,17 +8,17 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Invalid
-from mainspring.gate.usage_ledger import Span, Wanted, read_asks
+from mainspring.gate.usage_ledger import UsageFilter, UsagePeriod, read_asks
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.columns import columns, is_narrow, moment, short_id
+from mainspring.surfaces.cli.columns import columns, format_time, is_narrow, short_id
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.visiting import behind, visitor_here
+from mainspring.surfaces.cli.visiting import behind, local_caller
 from mainspring.surfaces.cli.words import count, hint, usd
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 _CENTS: Final = Decimal("0.000001")
 _WIDE: Final = 60
@@ -39,18 +39,18 @@ def read_day(name: str, text: str | None) -> str | None:
 
 
 async def show_usage(
-    desk: Desk, screen: Screen, days: Mapping[str, str], by: str, *, calls: int | None
+    desk: CommandContext, screen: Screen, days: Mapping[str, str], by: str, *, calls: int | None
 ) -> int:
     """Sums over some days; with ``calls`` so many single asks, the newest first."""
     async with desk.doors.open(desk.settings()) as rooms:
-        visitor = await visitor_here(rooms)
+        visitor = await local_caller(rooms)
         sums = await rooms.gate.serve(visitor, "get_usage", days)
         rows: list[dict[str, Any]] = []
         if calls is not None:
             space = visitor.actor.workspace_id
-            span = Span(date.fromisoformat(sums["from"]), date.fromisoformat(sums["to"]))
+            span = UsagePeriod(date.fromisoformat(sums["from"]), date.fromisoformat(sums["to"]))
             async with behind(rooms, visitor).acquire() as connection:
-                rows = await read_asks(connection, space, span, Wanted(), most=calls)
+                rows = await read_asks(connection, space, span, UsageFilter(), most=calls)
     if screen.for_programs:
         screen.answer(sums if calls is None else {**sums, "calls": rows})
     elif not sums["total"]["asks"]:
@@ -96,7 +96,7 @@ def _calls(rows: Sequence[Mapping[str, Any]], screen: Screen) -> Table:
     heads: tuple[str, ...] = ("When", "Automation", "Step", "Model", "Tokens", "Cost")
     cells = [
         [
-            moment(row["at"], screen),
+            format_time(row["at"], screen),
             one_line(row["automation"] or "", _WIDE),
             row["step"],
             one_line(row["model"], _WIDE),

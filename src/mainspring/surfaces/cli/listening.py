@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mainspring.contracts.errors import Clash, Finding, Invalid, Problem
+from mainspring.contracts.errors import Conflict, Finding, Invalid, Problem
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
@@ -24,7 +24,7 @@ _ANOTHER = "Choose another with --port or MAINSPRING_PORT."
 
 
 @contextlib.contextmanager
-def reserved(settings: Settings) -> Iterator[Settings]:
+def reserve_port(settings: Settings) -> Iterator[Settings]:
     """Keeps the port for whoever of ours will listen there; port 0 becomes a free one."""
     with _bound(settings) as held:
         port = int(held.getsockname()[1])
@@ -56,13 +56,13 @@ def _bound(settings: Settings) -> socket.socket:
 def _problem(error: OSError, settings: Settings) -> Problem:
     match error.errno:
         case errno.EADDRINUSE:
-            return Clash(
+            return Conflict(
                 f"The port {settings.port} of {settings.host} is in use by another program.",
                 code="port_in_use",
                 suggestion=_ANOTHER,
             )
         case errno.EACCES:
-            return Clash(
+            return Conflict(
                 f"This user may not listen on port {settings.port}.",
                 code="port_not_allowed",
                 suggestion=_ANOTHER,

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.store.audit import entry_by
-from mainspring.store.walls import Walled
+from mainspring.store.audit import build_audit_record
+from mainspring.store.walls import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 
 @dataclass(slots=True)
-class Deed:
+class AuditedAction:
     """Something that a command does; it may be completed until it is committed."""
 
     action: str
@@ -30,7 +30,7 @@ class Deed:
     idle: bool = False
 
 
-def local_owner(rooms: Rooms) -> Actor:
+def local_owner(rooms: ApplicationServices) -> Actor:
     """The user who gives commands on this machine; without a terminal it is a program of theirs."""
     return Actor(
         rooms.workspace_id,
@@ -43,13 +43,15 @@ def local_owner(rooms: Rooms) -> Actor:
     )
 
 
-def local(rooms: Rooms, deed: Deed | None = None) -> Walled:
+def local(rooms: ApplicationServices, deed: AuditedAction | None = None) -> WorkspaceDatabase:
     """The local workspace; with a deed, each transaction tells the audit log of it."""
     if deed is None:
-        return Walled(rooms.database, rooms.workspace_id)
+        return WorkspaceDatabase(rooms.database, rooms.workspace_id)
     owner = local_owner(rooms)
-    return Walled(
+    return WorkspaceDatabase(
         rooms.database,
         rooms.workspace_id,
-        tell=lambda: [] if deed.idle else [entry_by(owner, deed.action, deed.subject, deed.detail)],
+        tell=lambda: (
+            [] if deed.idle else [build_audit_record(owner, deed.action, deed.subject, deed.detail)]
+        ),
     )

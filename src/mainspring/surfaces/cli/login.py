@@ -7,10 +7,10 @@ import getpass
 import platform
 from typing import TYPE_CHECKING, Any
 
-from mainspring.contracts.errors import Denied, Expired, Unauthenticated
+from mainspring.contracts.errors import Expired, PermissionDenied, Unauthenticated
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.logins import (
-    Login,
+    SavedLogin,
     find_login,
     forget_login,
     keep_login,
@@ -22,15 +22,15 @@ from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.cli.remote import Remote
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.remote import ServerClient
 
 
-async def log_in(desk: Desk, screen: Screen, text: str | None) -> int:
+async def log_in(desk: CommandContext, screen: Screen, text: str | None) -> int:
     """Prints a link and a code, and waits until a person has confirmed the code there."""
     address = read_address(text or server_address(desk.settings()))
     if screen.for_programs:
-        raise Denied(
+        raise PermissionDenied(
             "A person signs in; a program uses a token.",
             code="person_needed",
             suggestion=f"{hint('tokens', 'create', 'NAME')} makes one.",
@@ -44,7 +44,7 @@ async def log_in(desk: Desk, screen: Screen, text: str | None) -> int:
             "Waiting for you to confirm it. The code works for ten minutes.",
         )
         found = await _collected(remote, begun)
-    kept = keep_login(Login(address, found["session"]))
+    kept = keep_login(SavedLogin(address, found["session"]))
     screen.say(
         f"You are signed in to {clean(address)} as {one_line(found['email'])}, in the workspace "
         f"{one_line(found['workspace'])}, until {one_line(found['expires_at'])}.",
@@ -54,7 +54,7 @@ async def log_in(desk: Desk, screen: Screen, text: str | None) -> int:
     return exits.DONE
 
 
-async def log_out(desk: Desk, screen: Screen, text: str | None) -> int:
+async def log_out(desk: CommandContext, screen: Screen, text: str | None) -> int:
     """Ends the session at the server and removes its file."""
     address = read_address(text or server_address(desk.settings()))
     login = find_login(address)
@@ -72,7 +72,7 @@ async def log_out(desk: Desk, screen: Screen, text: str | None) -> int:
     return exits.DONE
 
 
-async def _collected(remote: Remote, begun: dict[str, Any]) -> dict[str, Any]:
+async def _collected(remote: ServerClient, begun: dict[str, Any]) -> dict[str, Any]:
     while True:
         found: dict[str, Any] = await remote.ask(
             "POST", "/session/terminal/collect", {"device_code": begun["device_code"]}

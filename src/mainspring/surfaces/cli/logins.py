@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from mainspring.contracts.errors import Fault, Invalid, Unauthenticated
+from mainspring.contracts.errors import InternalError, Invalid, Unauthenticated
 from mainspring.settings import config_folder
 from mainspring.surfaces.cli.words import hint
 from mainspring.workspace.people.sessions import is_terminal_session
-from mainspring.workspace.private_file import Unguarded, read_private, write_private
+from mainspring.workspace.private_file import InsecureFileError, read_private, write_private
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _LONGEST: Final = 180
 
 
 @dataclass(frozen=True, slots=True)
-class Login:
+class SavedLogin:
     """A server, and the session that a person has there at this terminal."""
 
     address: str
@@ -49,11 +49,11 @@ def read_address(text: str) -> str:
     return f"{split.scheme}://{shown}" + ("" if usual else f":{port}")
 
 
-def find_login(address: str) -> Login:
+def find_login(address: str) -> SavedLogin:
     """The session for a server; refuses when there is none."""
     try:
         content = read_private(_place(address))
-    except Unguarded:
+    except InsecureFileError:
         raise _file_problem("may be read by others", "Set its mode to 0600.", address) from None
     except OSError as error:
         raise _file_problem("cannot be read", None, address) from error
@@ -64,10 +64,10 @@ def find_login(address: str) -> Login:
             code="no_login",
             suggestion=f"{hint('login', address)} signs you in, by way of your browser.",
         )
-    return Login(address, session)
+    return SavedLogin(address, session)
 
 
-def keep_login(login: Login) -> Path:
+def keep_login(login: SavedLogin) -> Path:
     """Writes a session down, with mode 0600."""
     path = _place(login.address)
     try:
@@ -93,6 +93,6 @@ def _bad(detail: str) -> Invalid:
     )
 
 
-def _file_problem(what: str, suggestion: str | None, address: str) -> Fault:
+def _file_problem(what: str, suggestion: str | None, address: str) -> InternalError:
     detail = f"The file with the session for {address} {what}: {_place(address)}"
-    return Fault(detail, code="login_file", suggestion=suggestion, retryable=False)
+    return InternalError(detail, code="login_file", suggestion=suggestion, retryable=False)

@@ -6,23 +6,23 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult, urlsplit
 
-from mainspring.contracts.errors import Invalid, Unauthenticated, Upstream
+from mainspring.contracts.errors import Invalid, Unauthenticated, UpstreamError
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.presence import server_address
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.cli.standing import who_is_up
+from mainspring.surfaces.cli.standing import find_running_server
 from mainspring.workspace.tokens import read_owner_token
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 NAME: Final = "mainspring"
 _PATH: Final = "/mcp"
 _TOKEN: Final = "MAINSPRING_TOKEN"  # noqa: S105
 
 
-async def serve_mcp(desk: Desk, url: str | None) -> int:
+async def serve_mcp(desk: CommandContext, url: str | None) -> int:
     """Speaks the protocol on stdin and stdout until stdin closes."""
     settings = desk.settings()
     if url is not None:
@@ -32,15 +32,15 @@ async def serve_mcp(desk: Desk, url: str | None) -> int:
         return exits.DONE
     if await _forwarded(settings):
         return exits.DONE
-    from mainspring.surfaces.cli.visiting import visitor_here
+    from mainspring.surfaces.cli.visiting import local_caller
     from mainspring.surfaces.mcp.stdio import serve_stdio
 
     async with desk.doors.open(settings) as rooms:
         # Said before the client waits for an answer that cannot come.
-        await visitor_here(rooms)
+        await local_caller(rooms)
         await serve_stdio(
             rooms,
-            lambda: visitor_here(rooms, by_program=True),
+            lambda: local_caller(rooms, by_program=True),
             has_page=lambda: _has_page(settings),
         )
     return exits.DONE
@@ -48,7 +48,7 @@ async def serve_mcp(desk: Desk, url: str | None) -> int:
 
 def _has_page(settings: Settings) -> bool:
     """Whether people can answer on a page: a server is up here, or is known to be elsewhere."""
-    return settings.public_url is not None or who_is_up(settings.home) is not None
+    return settings.public_url is not None or find_running_server(settings.home) is not None
 
 
 async def _forwarded(settings: Settings) -> bool:
@@ -56,7 +56,7 @@ async def _forwarded(settings: Settings) -> bool:
 
     Forwarding starts in a third of the time that loading the whole application takes.
     """
-    server = who_is_up(settings.home)
+    server = find_running_server(settings.home)
     token = settings.token or read_owner_token(settings.home)
     if server is None or not server.local_address or token is None:
         return False
@@ -64,14 +64,14 @@ async def _forwarded(settings: Settings) -> bool:
 
     try:
         await bridge(server.local_address + _PATH, token, proxies=False)
-    except (Upstream, Unauthenticated):
+    except (UpstreamError, Unauthenticated):
         if settings.token is not None:
             raise
         return False
     return True
 
 
-def show_config(desk: Desk, screen: Screen, url: str | None) -> int:
+def show_config(desk: CommandContext, screen: Screen, url: str | None) -> int:
     """What to put into the settings of an MCP client: as a child, and over HTTP."""
     settings = desk.settings()
     address = read_url(url) if url else server_address(settings) + _PATH

@@ -8,7 +8,7 @@ import typer
 
 from mainspring.surfaces.cli import drafts_app
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, Limit, at_desk, make_group
+from mainspring.surfaces.cli.options import Json, Limit, make_group, open_context
 
 _PANEL = "Events and messages"
 
@@ -43,7 +43,7 @@ def _events() -> typer.Typer:
             return 0
         from mainspring.surfaces.cli.events import show_events
 
-        desk, screen = at_desk(ctx, for_programs)
+        desk, screen = open_context(ctx, for_programs)
         return finish(show_events(desk, screen, kind=kind, most=limit))
 
     group.command(name="show")(_show_event)
@@ -55,7 +55,7 @@ def _show_event(ctx: typer.Context, event: EventId, for_programs: Json = False) 
     """Show an event and what it set off."""
     from mainspring.surfaces.cli.events import show_event
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(show_event(desk, screen, event))
 
 
@@ -63,7 +63,7 @@ def _replay_event(ctx: typer.Context, event: EventId, for_programs: Json = False
     """Tell of an event once more, to the triggers of today."""
     from mainspring.surfaces.cli.events import tell_once_more
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(tell_once_more(desk, screen, event))
 
 
@@ -81,7 +81,7 @@ def _publish(
     """Tell of an event; the triggers of active automations may go off on it."""
     from mainspring.surfaces.cli.events import tell
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(tell(desk, screen, event_type, payload, source))
 
 
@@ -100,7 +100,7 @@ def _inbox() -> typer.Typer:
             return 0
         from mainspring.surfaces.cli.inbox import show_inbox
 
-        desk, screen = at_desk(ctx, for_programs)
+        desk, screen = open_context(ctx, for_programs)
         return finish(show_inbox(desk, screen, unread=unread, most=limit))
 
     group.command(name="read")(_read_message)
@@ -112,7 +112,7 @@ def _prompts(ctx: typer.Context, limit: Limit = 20, for_programs: Json = False) 
     """Print what waits for you, each with a marker, as a session begins with it."""
     from mainspring.surfaces.cli.inbox_prompts import show_prompts
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(show_prompts(desk, screen, most=limit))
 
 
@@ -128,5 +128,5 @@ def _read_message(
     """Mark a message as read, or all of them."""
     from mainspring.surfaces.cli.inbox import read_messages
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(read_messages(desk, screen, message, everything=everything))

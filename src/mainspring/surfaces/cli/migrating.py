@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from mainspring.store.database import Database
-from mainspring.store.migrate import migrate, missing_migrations, tables_version
+from mainspring.store.migrate import list_missing_migrations, migrate, read_schema_version
 from mainspring.store.snapshot import refuse_at_work
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.standing import make_data_folder, refuse_second
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
     from mainspring.surfaces.cli.screen import Screen
 
 _POOL: Final = 2
 
 
-async def migrate_tables(desk: Desk, screen: Screen) -> int:
+async def migrate_tables(desk: CommandContext, screen: Screen) -> int:
     """Applies what is missing; refuses while another process has the database open."""
     settings = desk.settings()
     refuse_second(settings.home)
@@ -41,8 +41,8 @@ async def bring_up_to_date(settings: Settings, *, alone: bool) -> tuple[list[str
     """
     database = await Database.open(settings, name="migrate", pool_size=_POOL)
     try:
-        if not alone and await missing_migrations(database):
+        if not alone and await list_missing_migrations(database):
             await refuse_at_work(database)
-        return await migrate(database), await tables_version(database)
+        return await migrate(database), await read_schema_version(database)
     finally:
         await database.close()

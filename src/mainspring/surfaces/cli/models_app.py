@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, at_desk, make_group
+from mainspring.surfaces.cli.options import Json, make_group, open_context
 
 Name = Annotated[
     str,
@@ -46,7 +46,7 @@ def _list(ctx: typer.Context, for_programs: Json = False) -> int:
     """List the connections, the models that were named, and what they cost."""
     from mainspring.surfaces.cli.asked_models import list_models
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(list_models(desk, screen))
 
 
@@ -76,11 +76,11 @@ def _connect(
     for_programs: Json = False,
 ) -> int:
     """Connect models. The key comes from a pipe or a hidden prompt, never as a word."""
-    from mainspring.surfaces.cli.asked_models import Wanted, connect, read_key
+    from mainspring.surfaces.cli.asked_models import ModelConnectionOptions, connect, read_key
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     key = None if no_key else read_key()
-    wanted = Wanted(name, url, kind, tuple(model or ()), usual, key)
+    wanted = ModelConnectionOptions(name, url, kind, tuple(model or ()), usual, key)
     return finish(connect(desk, screen, wanted, for_everyone=for_everyone))
 
 
@@ -90,7 +90,7 @@ def _disconnect(
     """Forget a connection and its key."""
     from mainspring.surfaces.cli.asked_models import disconnect
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(disconnect(desk, screen, name, for_everyone=for_everyone))
 
 
@@ -98,7 +98,7 @@ def _test(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
     """Try a connection: it is asked which models it has, which costs nothing."""
     from mainspring.surfaces.cli.asked_models import try_connection
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(try_connection(desk, screen, name))
 
 
@@ -125,7 +125,7 @@ def _price(
     """Set what a model costs, above every price list."""
     from mainspring.surfaces.cli.asked_models import delete_price, set_price
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     if delete:
         return finish(delete_price(desk, screen, model))
     rates = {"input": read, "output": written, "cached": cached, "stored": stored}
@@ -136,5 +136,5 @@ def _prices(ctx: typer.Context, for_programs: Json = False) -> int:
     """List the prices that were set."""
     from mainspring.surfaces.cli.asked_models import list_prices
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(list_prices(desk, screen))

@@ -7,33 +7,33 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mainspring.contracts.errors import Clash, Invalid
+from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.agreeing import offer_to_agree
 from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.automations import token_hints
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.documents import read_document
-from mainspring.surfaces.cli.elsewhere import Listening
+from mainspring.surfaces.cli.elsewhere import OfflineVocabulary
 from mainspring.surfaces.cli.files import write_file
 from mainspring.surfaces.cli.finding import find_automation
-from mainspring.surfaces.cli.local import Deed, local
+from mainspring.surfaces.cli.local import AuditedAction, local
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
 from mainspring.surfaces.cli.words import count, hint
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.consents import consent_told
-from mainspring.workspace.judging_here import words_for
+from mainspring.workspace.consents import summarize_consent
+from mainspring.workspace.judging_here import load_vocabulary
 from mainspring.workspace.portable import (
-    Imported,
-    Judged,
+    ImportCandidate,
+    ImportResult,
     OnClash,
+    add_renamed_candidates,
     export_all,
     export_automation,
     import_judged,
     judge_import,
-    with_spares,
 )
 from mainspring.workspace.switches import read_triggers
 
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 _HINTS = 5
 
 
 async def export(
-    desk: Desk, screen: Screen, text: str | None, output: Path | None, *, over: bool
+    desk: CommandContext, screen: Screen, text: str | None, output: Path | None, *, over: bool
 ) -> int:
     """One automation, or all that are not archived, to a file or to the standard output."""
     async with desk.doors.open(desk.settings()) as rooms:
@@ -73,19 +73,19 @@ async def export(
 
 
 async def bring_in(
-    desk: Desk, screen: Screen, file: str, on_clash: OnClash, ask: Ask | None = None
+    desk: CommandContext, screen: Screen, file: str, on_clash: OnClash, ask: Ask | None = None
 ) -> int:
     """All that the file holds or nothing of it, paused; a person is asked to agree to it."""
     limits = desk.limits()
     document = read_document(file, replace(limits, json_bytes=limits.import_bytes))
-    judged = await _judged(document, Listening(desk.doors.vocabulary(limits)), limits)
+    judged = await _judged(document, OfflineVocabulary(desk.doors.vocabulary(limits)), limits)
     async with desk.doors.open(desk.settings()) as rooms:
-        words = await words_for(rooms.registry, rooms.workspace_id, document)
+        words = await load_vocabulary(rooms.registry, rooms.workspace_id, document)
         if judged is None:
             judged = await judge_import(document, words, limits)
         try:
             made = await _imported(rooms, words, judged, on_clash)
-        except Clash as problem:
+        except Conflict as problem:
             if problem.code == "name_taken":
                 problem.suggestion = (
                     "--on-clash new_version saves over them, --on-clash rename beside them."
@@ -104,7 +104,7 @@ async def bring_in(
     return exits.DONE
 
 
-def _say_imported(screen: Screen, made: Sequence[Imported], calls: Sequence[str]) -> None:
+def _say_imported(screen: Screen, made: Sequence[ImportResult], calls: Sequence[str]) -> None:
     if not made:
         screen.say("The file holds no automations.")
         return
@@ -125,7 +125,9 @@ def _say_imported(screen: Screen, made: Sequence[Imported], calls: Sequence[str]
         screen.say(*(f"  {call}" for call in calls[:_HINTS]), *(["  …"] if calls[_HINTS:] else []))
 
 
-async def _judged(document: Any, words: Listening, limits: Limits) -> list[Judged] | None:
+async def _judged(
+    document: Any, words: OfflineVocabulary, limits: Limits
+) -> list[ImportCandidate] | None:
     """Before the house is opened: a bad file costs nothing. None: tools need its judgement."""
     try:
         return await judge_import(document, words, limits)
@@ -136,16 +138,19 @@ async def _judged(document: Any, words: Listening, limits: Limits) -> list[Judge
 
 
 async def _imported(
-    rooms: Rooms, words: Vocabulary, judged: Sequence[Judged], on_clash: OnClash
-) -> list[Imported]:
+    rooms: ApplicationServices,
+    words: Vocabulary,
+    judged: Sequence[ImportCandidate],
+    on_clash: OnClash,
+) -> list[ImportResult]:
     space, limits = rooms.workspace_id, rooms.limits
     if on_clash == "rename":
         async with local(rooms).acquire() as connection:
-            judged = await with_spares(connection, space, judged, words, limits)
+            judged = await add_renamed_candidates(connection, space, judged, words, limits)
 
-    deed = Deed("import_automations")
+    deed = AuditedAction("import_automations")
 
-    async def work(tx: Transaction) -> list[Imported]:
+    async def work(tx: Transaction) -> list[ImportResult]:
         made = await import_judged(tx, space, judged, FIRST_MEMBER, words, limits, on_clash)
         deed.detail = {"imported": [tell_saved(one.saved, one.name) for one in made]}
         return made
@@ -154,7 +159,7 @@ async def _imported(
     return await change(local(rooms, deed), limits, space, work, names=names)
 
 
-async def _tokenless(rooms: Rooms, made: list[Imported]) -> list[str]:
+async def _tokenless(rooms: ApplicationServices, made: list[ImportResult]) -> list[str]:
     """What makes the tokens that the imported webhooks lack."""
     calls = []
     async with local(rooms).acquire() as connection:
@@ -164,7 +169,7 @@ async def _tokenless(rooms: Rooms, made: list[Imported]) -> list[str]:
     return calls
 
 
-def _became(one: Imported) -> str:
+def _became(one: ImportResult) -> str:
     if one.renamed_from is not None:
         return f"renamed from {one_line(one.renamed_from, 60)}"
     if not one.saved.changed:
@@ -172,7 +177,7 @@ def _became(one: Imported) -> str:
     return "new" if one.saved.version == 1 else "new version"
 
 
-def _told(one: Imported) -> dict[str, Any]:
+def _told(one: ImportResult) -> dict[str, Any]:
     saved = one.saved
     return {
         "id": saved.automation_id,
@@ -182,5 +187,5 @@ def _told(one: Imported) -> dict[str, Any]:
         "changed": saved.changed,
         "state": saved.state,
         "widened": [grant.as_dict() for grant in saved.widened],
-        "consent": consent_told(one.consent),
+        "consent": summarize_consent(one.consent),
     }

@@ -16,38 +16,40 @@ from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.settings import machine_zone
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.agreeing import check_person
-from mainspring.surfaces.cli.asking import Ask, Terminal, at_terminal
-from mainspring.surfaces.cli.conversation import Conversation, converse, thinking
+from mainspring.surfaces.cli.asking import Ask, TerminalPrompt, at_terminal
+from mainspring.surfaces.cli.conversation import ProposalConversation, converse, thinking
 from mainspring.surfaces.cli.documents import is_storable
 from mainspring.surfaces.cli.files import write_file
 from mainspring.surfaces.cli.finding import find_in_use
-from mainspring.surfaces.cli.prompts import choose_words, show_prompts
-from mainspring.surfaces.cli.proposal_saving import BY_PEOPLE, save_shown
+from mainspring.surfaces.cli.prompts import choose_request, show_prompts
+from mainspring.surfaces.cli.proposal_saving import BY_PEOPLE, confirm_and_save
 from mainspring.surfaces.cli.proposal_view import definition_text
-from mainspring.surfaces.cli.proposals import Making, answered, call, tell
+from mainspring.surfaces.cli.proposals import GenerationOptions, apply_answer_words, call, tell
 from mainspring.surfaces.cli.screen import Screen, clean
 from mainspring.surfaces.cli.words import count, hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class NewAutomationOptions:
     """What somebody asks for, and how far the command shall go with it."""
 
     text: str
     # The automation that the words change, as a person names it.
     automation: str | None = None
     timezone: str | None = None
-    making: Making = field(default_factory=Making)
+    making: GenerationOptions = field(default_factory=GenerationOptions)
     answers: tuple[str, ...] = ()
     save: bool = False
     output: Path | None = None
 
 
-async def new(desk: Desk, screen: Screen, wanted: Wanted, ask: Ask | None = None) -> int:
+async def new(
+    desk: CommandContext, screen: Screen, wanted: NewAutomationOptions, ask: Ask | None = None
+) -> int:
     """Proposes, and goes on from there."""
     zone = _zone(wanted.timezone)
     _check_words(wanted)
@@ -59,7 +61,7 @@ async def new(desk: Desk, screen: Screen, wanted: Wanted, ask: Ask | None = None
         if not text:
             if not talks:
                 return await show_prompts(rooms, screen)
-            text = await choose_words(rooms, screen, ask or Terminal(screen)) or ""
+            text = await choose_request(rooms, screen, ask or TerminalPrompt(screen)) or ""
             if not text:
                 return exits.DONE
         proposal = await _proposed(rooms, screen, wanted, text, zone)
@@ -84,14 +86,18 @@ def _zone(given: str | None) -> str | None:
     return given
 
 
-def _check_words(wanted: Wanted) -> None:
+def _check_words(wanted: NewAutomationOptions) -> None:
     if not is_storable(wanted.text):
         detail = "The words must be text."
         raise Invalid(detail, code="no_words", findings=[Finding("/text", detail, "no_words")])
 
 
 async def _proposed(
-    rooms: Rooms, screen: Screen, wanted: Wanted, text: str, zone: str | None
+    rooms: ApplicationServices,
+    screen: Screen,
+    wanted: NewAutomationOptions,
+    text: str,
+    zone: str | None,
 ) -> dict[str, Any]:
     given: dict[str, Any] = {"text": text, **wanted.making.arguments()}
     if zone is not None:
@@ -103,7 +109,7 @@ async def _proposed(
     if not wanted.answers:
         return proposal
     try:
-        return await answered(rooms, proposal, wanted.answers)
+        return await apply_answer_words(rooms, proposal, wanted.answers)
     except Problem as problem:
         kept = f"The proposal is kept: {hint('proposals', 'show', proposal['proposal_id'])}"
         problem.suggestion = f"{problem.suggestion} {kept}" if problem.suggestion else kept
@@ -111,13 +117,13 @@ async def _proposed(
 
 
 async def _save_at_once(
-    rooms: Rooms, screen: Screen, proposal: Mapping[str, Any], ask: Ask | None
+    rooms: ApplicationServices, screen: Screen, proposal: Mapping[str, Any], ask: Ask | None
 ) -> int:
     """For somebody who wants no conversation: it is shown once, asked about, and saved."""
     check_person(rooms, screen, ask, BY_PEOPLE, f"/proposals/{proposal['proposal_id']}")
     if proposal["status"] != "ready":
         raise _not_ready(proposal)
-    return await save_shown(rooms, screen, proposal, proposal["digest"], ask=ask)
+    return await confirm_and_save(rooms, screen, proposal, proposal["digest"], ask=ask)
 
 
 def _not_ready(proposal: Mapping[str, Any]) -> Invalid:
@@ -139,9 +145,9 @@ def _not_ready(proposal: Mapping[str, Any]) -> Invalid:
 
 
 async def _write(
-    rooms: Rooms,
+    rooms: ApplicationServices,
     screen: Screen,
-    wanted: Wanted,
+    wanted: NewAutomationOptions,
     proposal: Mapping[str, Any],
     ask: Ask | None,
     talks: bool,
@@ -150,7 +156,9 @@ async def _write(
     assert wanted.output is not None
     if talks:
         words = await rooms.registry.of(rooms.workspace_id)
-        talk = Conversation(rooms, screen, words, ask or Terminal(screen), wanted.making)
+        talk = ProposalConversation(
+            rooms, screen, words, ask or TerminalPrompt(screen), wanted.making
+        )
         proposal = await talk.answered(proposal)
     elif not screen.for_programs:
         await tell(rooms, screen, proposal)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, at_desk, make_group
+from mainspring.surfaces.cli.options import Json, make_group, open_context
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.halts import Wish
+    from mainspring.surfaces.cli.halts import HaltSelection
 
 MaybeNamed = Annotated[
     str | None,
@@ -66,7 +66,7 @@ def _halt(
     """Make an automation, a recipe or the workspace stand still at once; nothing is lost."""
     from mainspring.surfaces.cli.halts import halt
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     wish = _wish(automation, recipe, whole=whole, everywhere=everywhere)
     return finish(halt(desk, screen, wish, reason, cancel=cancel))
 
@@ -82,22 +82,24 @@ def _release(
     """Let go on what was halted; held runs go on where they stood."""
     from mainspring.surfaces.cli.halts import release
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     wish = _wish(automation, recipe, whole=whole, everywhere=everywhere)
     return finish(release(desk, screen, wish))
 
 
-def _wish(automation: str | None, recipe: str | None, *, whole: bool, everywhere: bool) -> Wish:
-    from mainspring.surfaces.cli.halts import Wish
+def _wish(
+    automation: str | None, recipe: str | None, *, whole: bool, everywhere: bool
+) -> HaltSelection:
+    from mainspring.surfaces.cli.halts import HaltSelection
 
-    return Wish(automation, recipe, whole, everywhere)
+    return HaltSelection(automation, recipe, whole, everywhere)
 
 
 def _halts(ctx: typer.Context, for_programs: Json = False) -> int:
     """List what is halted, why, and how many runs are held."""
     from mainspring.surfaces.cli.halts import show_halts
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(show_halts(desk, screen))
 
 
@@ -105,7 +107,7 @@ def _list(ctx: typer.Context, for_programs: Json = False) -> int:
     """List the workers and what each queue asks of them."""
     from mainspring.surfaces.cli.fleet import show_workers
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(show_workers(desk, screen))
 
 
@@ -122,5 +124,5 @@ def _drain(
     """Let a worker finish what it has, take nothing new, and leave."""
     from mainspring.surfaces.cli.fleet import drain_workers
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(drain_workers(desk, screen, worker, host))

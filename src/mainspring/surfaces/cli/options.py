@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mainspring.surfaces.cli.desk import Desk, finish
+from mainspring.surfaces.cli.desk import CommandContext, finish
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.screen import Screen
@@ -51,15 +51,15 @@ InputWords = Annotated[
 Inputs = Annotated[str | None, typer.Option(metavar="JSON", help="All inputs as one JSON object.")]
 
 
-def desk_of(ctx: typer.Context) -> Desk:
+def get_context(ctx: typer.Context) -> CommandContext:
     found: Any = ctx.obj
-    assert isinstance(found, Desk)
+    assert isinstance(found, CommandContext)
     return found
 
 
-def at_desk(ctx: typer.Context, for_programs: bool) -> tuple[Desk, Screen]:
+def open_context(ctx: typer.Context, for_programs: bool) -> tuple[CommandContext, Screen]:
     """The desk of a command, and the screen it answers on."""
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return desk, desk.screen(for_programs=wants_json(ctx, for_programs))
 
 
@@ -70,7 +70,7 @@ def run_at_desk(
     *given: Any,
 ) -> int:
     """Runs the work of a command that takes a desk, a screen and what the person gave."""
-    return finish(work(*at_desk(ctx, for_programs), *given))
+    return finish(work(*open_context(ctx, for_programs), *given))
 
 
 def wants_json(ctx: typer.Context, given: bool) -> bool:

@@ -13,10 +13,10 @@ from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.tokens import ensure_owner_token, read_owner_token
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 
-async def show_token(desk: Desk, screen: Screen, *, plain: bool) -> int:
+async def show_token(desk: CommandContext, screen: Screen, *, plain: bool) -> int:
     """Where it is kept; its text only when that is asked for."""
     settings = desk.settings()
     async with desk.doors.open(settings) as rooms:

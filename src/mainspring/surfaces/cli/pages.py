@@ -9,17 +9,17 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.columns import columns, moment
+from mainspring.surfaces.cli.columns import columns, format_time
 from mainspring.surfaces.cli.documents import read_text
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
-from mainspring.surfaces.cli.visiting import visitor_here
+from mainspring.surfaces.cli.visiting import local_caller
 from mainspring.surfaces.cli.words import date_time, hint
 from mainspring.workspace.pages.front_matter import split
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 _BECAME = {
     "created": "The page {slug} is created.",
@@ -29,10 +29,10 @@ _BECAME = {
 }
 
 
-async def _call(desk: Desk, capability: str, arguments: Mapping[str, Any]) -> Any:
+async def _call(desk: CommandContext, capability: str, arguments: Mapping[str, Any]) -> Any:
     given = {name: value for name, value in arguments.items() if value is not None}
     async with desk.doors.open(desk.settings()) as rooms:
-        return await rooms.gate.serve(await visitor_here(rooms), capability, given)
+        return await rooms.gate.serve(await local_caller(rooms), capability, given)
 
 
 def _named(page: str) -> dict[str, str]:
@@ -43,7 +43,7 @@ def _named(page: str) -> dict[str, str]:
         return {"slug": page}
 
 
-async def list_pages(desk: Desk, screen: Screen, kind: str | None, most: int) -> int:
+async def list_pages(desk: CommandContext, screen: Screen, kind: str | None, most: int) -> int:
     found = await _call(desk, "list_pages", {"type": kind, "limit": most})
     if screen.for_programs:
         screen.answer(found)
@@ -53,7 +53,7 @@ async def list_pages(desk: Desk, screen: Screen, kind: str | None, most: int) ->
                 page["slug"],
                 page["type"],
                 one_line(page["title"], 80),
-                moment(datetime.fromisoformat(page["ingested_at"]), screen),
+                format_time(datetime.fromisoformat(page["ingested_at"]), screen),
             )
             for page in found["pages"]
         )
@@ -64,7 +64,7 @@ async def list_pages(desk: Desk, screen: Screen, kind: str | None, most: int) ->
     return exits.DONE
 
 
-async def show_page(desk: Desk, screen: Screen, name: str, *, raw: bool) -> int:
+async def show_page(desk: CommandContext, screen: Screen, name: str, *, raw: bool) -> int:
     page = await _call(desk, "get_page", _named(name))
     if screen.for_programs:
         screen.answer(page)
@@ -104,7 +104,9 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else as_json(value, indent=None)
 
 
-async def add_page(desk: Desk, screen: Screen, file: str, said: Mapping[str, str | None]) -> int:
+async def add_page(
+    desk: CommandContext, screen: Screen, file: str, said: Mapping[str, str | None]
+) -> int:
     """A page from a file or a pipe."""
     limits = desk.limits()
     text = read_text(file, limits.page_bytes + limits.page_values_bytes)
@@ -121,7 +123,7 @@ async def add_page(desk: Desk, screen: Screen, file: str, said: Mapping[str, str
 
 
 async def find_pages(
-    desk: Desk, screen: Screen, way: str, asked: str, kind: str | None, most: int
+    desk: CommandContext, screen: Screen, way: str, asked: str, kind: str | None, most: int
 ) -> int:
     if not asked.strip():
         detail = "There is nothing to look for."
@@ -153,7 +155,7 @@ def _hit(page: Mapping[str, Any]) -> list[Text]:
     return [head, shown]
 
 
-async def delete_page(desk: Desk, screen: Screen, name: str) -> int:
+async def delete_page(desk: CommandContext, screen: Screen, name: str) -> int:
     gone = await _call(desk, "delete_page", _named(name))
     if screen.for_programs:
         screen.answer(gone)
@@ -163,7 +165,7 @@ async def delete_page(desk: Desk, screen: Screen, name: str) -> int:
     return exits.DONE
 
 
-async def restore_page(desk: Desk, screen: Screen, name: str) -> int:
+async def restore_page(desk: CommandContext, screen: Screen, name: str) -> int:
     back = await _call(desk, "restore_page", _named(name))
     if screen.for_programs:
         screen.answer(back)

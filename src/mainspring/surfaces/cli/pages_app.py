@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import KEPT, Json, at_desk, help_alone, make_group
+from mainspring.surfaces.cli.options import KEPT, Json, help_alone, make_group, open_context
 
 Slug = Annotated[str, typer.Argument(metavar="PAGE", help="A page's slug, or its id.")]
 Words = Annotated[list[str], typer.Argument(metavar="WORDS...", help="What to look for.")]
@@ -40,7 +40,7 @@ def _list(
     """List pages, the last to come in first."""
     from mainspring.surfaces.cli.pages import list_pages
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(list_pages(desk, screen, kind, limit))
 
 
@@ -55,7 +55,7 @@ def _show(
     """Show a page: its text, its values, and what happened to it."""
     from mainspring.surfaces.cli.pages import show_page
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(show_page(desk, screen, page, raw=raw))
 
 
@@ -74,7 +74,7 @@ def _add(
     """Write a page from a text; the same page again is changed, never doubled."""
     from mainspring.surfaces.cli.pages import add_page
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     said = {"slug": slug, "type": kind, "title": title}
     return finish(add_page(desk, screen, file, said))
 
@@ -89,7 +89,7 @@ def _search(
     """Search pages by words; "a phrase", OR and, after --, -without are understood."""
     from mainspring.surfaces.cli.pages import find_pages
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(find_pages(desk, screen, "search", " ".join(words), kind, limit))
 
 
@@ -103,7 +103,7 @@ def _query(
     """Ask for pages by words, by likeness and, where a model is set, by meaning."""
     from mainspring.surfaces.cli.pages import find_pages
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(find_pages(desk, screen, "query", " ".join(words), kind, limit))
 
 
@@ -111,7 +111,7 @@ def _delete(ctx: typer.Context, page: Slug, for_programs: Json = False) -> int:
     """Delete a page; writing it again, or restoring it, brings it back."""
     from mainspring.surfaces.cli.pages import delete_page
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(delete_page(desk, screen, page))
 
 
@@ -119,5 +119,5 @@ def _restore(ctx: typer.Context, page: Slug, for_programs: Json = False) -> int:
     """Bring a deleted page back."""
     from mainspring.surfaces.cli.pages import restore_page
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(restore_page(desk, screen, page))

@@ -19,29 +19,29 @@ from mainspring.runs.watch import nobody
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.children import SENT_AWAY
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.listening import reserved
+from mainspring.surfaces.cli.listening import reserve_port
 from mainspring.surfaces.cli.logbook import keep_logbook
 from mainspring.surfaces.cli.screen import clean
-from mainspring.surfaces.cli.settling import settle
+from mainspring.surfaces.cli.settling import tune_gc
 from mainspring.surfaces.cli.standing import make_data_folder
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
-    from mainspring.surfaces.cli.children import Line
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.cli.doors import Doors
+    from mainspring.surfaces.cli.children import ParentPipe
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.doors import ApplicationFactory
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 Ready = Callable[[], None]
 # What it answers is its exit code, where that is not the usual one.
-Body = Callable[["Rooms", asyncio.Event, Ready], Awaitable[int | None]]
+Body = Callable[["ApplicationServices", asyncio.Event, Ready], Awaitable[int | None]]
 _ASKED = (signal.SIGINT, signal.SIGTERM)
 
 log = logging.getLogger(__name__)
 
 
-async def api(rooms: Rooms, stop: asyncio.Event, ready: Ready) -> None:
+async def api(rooms: ApplicationServices, stop: asyncio.Event, ready: Ready) -> None:
     """Answers requests; what is under way when it stops is finished."""
     from mainspring.surfaces.mcp.mount import PATH, McpMount
     from mainspring.surfaces.rest.app import build_api
@@ -51,13 +51,13 @@ async def api(rooms: Rooms, stop: asyncio.Event, ready: Ready) -> None:
     await serve(app, rooms.settings, ready=lambda _: ready(), stop=stop)
 
 
-async def scheduler(rooms: Rooms, stop: asyncio.Event, ready: Ready) -> None:
+async def scheduler(rooms: ApplicationServices, stop: asyncio.Event, ready: Ready) -> None:
     """Watches for moments: schedules that are due, events that match; and keeps house."""
     ready()
     await rooms.watch(stop)
 
 
-async def worker(rooms: Rooms, stop: asyncio.Event, ready: Ready) -> int | None:
+async def worker(rooms: ApplicationServices, stop: asyncio.Event, ready: Ready) -> int | None:
     """Takes runs from the queues; a stop lets steps finish and hands back the rest."""
     hired = rooms.hire(nobody)
     work = asyncio.create_task(hired.run(), name="worker")
@@ -70,7 +70,9 @@ async def worker(rooms: Rooms, stop: asyncio.Event, ready: Ready) -> int | None:
     return SENT_AWAY if hired.drained else None
 
 
-def under_supervision(doors: Doors, settings: Settings, body: Body, line: Line) -> int:
+def under_supervision(
+    doors: ApplicationFactory, settings: Settings, body: Body, line: ParentPipe
+) -> int:
     """A part as a child: SIGTERM stops it, and so does the end of its parent."""
 
     async def live() -> int | None:
@@ -97,16 +99,16 @@ def _settled(ready: Ready) -> Ready:
     """Whoever says that they are ready has built all that they need."""
 
     def say() -> None:
-        settle()
+        tune_gc()
         ready()
 
     return say
 
 
-def api_alone(desk: Desk, screen: Screen, *, host: str | None, port: int | None) -> int:
+def api_alone(desk: CommandContext, screen: Screen, *, host: str | None, port: int | None) -> int:
     """``api``: answers requests, and leaves the work to workers and schedulers elsewhere."""
 
-    async def answer(rooms: Rooms, stop: asyncio.Event, settled: Ready) -> None:
+    async def answer(rooms: ApplicationServices, stop: asyncio.Event, settled: Ready) -> None:
         said = listening_words(rooms.settings, await owner_token(rooms))
 
         def ready() -> None:
@@ -115,7 +117,7 @@ def api_alone(desk: Desk, screen: Screen, *, host: str | None, port: int | None)
 
         await api(rooms, stop, ready)
 
-    with reserved(at(desk.server_settings(), host, port)) as settings:
+    with reserve_port(at(desk.server_settings(), host, port)) as settings:
         make_data_folder(settings)
         return finish(_alone("api", desk, settings, answer))
 
@@ -127,14 +129,14 @@ def listening_words(settings: Settings, token: Path) -> str:
     return f"{where}{public}. Ctrl-C stops it."
 
 
-def scheduler_alone(desk: Desk, screen: Screen) -> int:
+def scheduler_alone(desk: CommandContext, screen: Screen) -> int:
     """``scheduler``: watches for moments; any number of them may do so beside each other."""
     said = "Watching schedules and events. Ctrl-C stops it."
     settings = desk.settings()
     return finish(_alone("scheduler", desk, settings, scheduler, lambda: screen.say(said)))
 
 
-async def owner_token(rooms: Rooms) -> Path:
+async def owner_token(rooms: ApplicationServices) -> Path:
     """The file with the token that callers of this machine's owner use."""
     from mainspring.workspace.automations import FIRST_MEMBER
     from mainspring.workspace.tokens import ensure_owner_token
@@ -143,7 +145,7 @@ async def owner_token(rooms: Rooms) -> Path:
     return await ensure_owner_token(rooms.database, home, rooms.workspace_id, FIRST_MEMBER)
 
 
-async def first_link(rooms: Rooms) -> str | None:
+async def first_link(rooms: ApplicationServices) -> str | None:
     """A link for the owner who has neither a password nor a session; None for any other."""
     from mainspring.workspace.automations import FIRST_MEMBER
     from mainspring.workspace.people.links import link_address, make_link
@@ -165,7 +167,7 @@ def at(settings: Settings, host: str | None, port: int | None) -> Settings:
 
 
 async def _alone(
-    name: str, desk: Desk, settings: Settings, body: Body, ready: Ready = lambda: None
+    name: str, desk: CommandContext, settings: Settings, body: Body, ready: Ready = lambda: None
 ) -> int:
     keep_logbook(name, settings.log)
     loop, stop = asyncio.get_running_loop(), asyncio.Event()

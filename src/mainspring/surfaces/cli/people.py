@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import NotFound
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
-from mainspring.store.audit import append_audit, entry_by
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.store.audit import append_audit, build_audit_record
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns
-from mainspring.surfaces.cli.local import Deed, local, local_owner
+from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
 from mainspring.surfaces.cli.presence import server_address
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.whom import member_called
@@ -20,16 +20,20 @@ from mainspring.surfaces.cli.words import count, date_time, hint
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.leavers import list_leavers
 from mainspring.workspace.people.invitations import invite, is_unsettled, list_invitations
-from mainspring.workspace.people.links import Purpose, link_address, make_link
+from mainspring.workspace.people.links import LinkPurpose, link_address, make_link
 from mainspring.workspace.people.members import change_role, list_members, remove_member
 from mainspring.workspace.people.users import clean_email, find_user
-from mainspring.workspace.people.workspaces import add_workspace, read_workspace, workspaces_of
+from mainspring.workspace.people.workspaces import (
+    add_workspace,
+    list_user_workspaces,
+    read_workspace,
+)
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 
-async def show_members(desk: Desk, screen: Screen) -> int:
+async def show_members(desk: CommandContext, screen: Screen) -> int:
     async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
         members = await list_members(connection, rooms.workspace_id)
         invited = await list_invitations(connection, rooms.workspace_id)
@@ -59,10 +63,10 @@ def _tell_left(screen: Screen, row: Mapping[str, Any]) -> None:
     screen.say(f"{email} left {what} behind:", f"  {hint('members', 'takeover', email)}")
 
 
-async def invite_member(desk: Desk, screen: Screen, email: str, role: Role) -> int:
+async def invite_member(desk: CommandContext, screen: Screen, email: str, role: Role) -> int:
     settings = desk.settings()
     async with desk.doors.open(settings) as rooms:
-        deed = Deed("invite_member", detail={"role": role.value})
+        deed = AuditedAction("invite_member", detail={"role": role.value})
         again = await is_unsettled(rooms.database, rooms.workspace_id, email)
         async with local(rooms, deed).transaction() as tx:
             invitation, plain = await invite(tx, local_owner(rooms), email, role, again=again)
@@ -79,9 +83,9 @@ async def invite_member(desk: Desk, screen: Screen, email: str, role: Role) -> i
     return exits.DONE
 
 
-async def set_role(desk: Desk, screen: Screen, email: str, role: Role) -> int:
+async def set_role(desk: CommandContext, screen: Screen, email: str, role: Role) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
-        deed = Deed("change_member", detail={"to": role.value})
+        deed = AuditedAction("change_member", detail={"to": role.value})
         async with local(rooms, deed).transaction() as tx:
             found = await member_called(tx, rooms.workspace_id, email)
             deed.subject = found["id"]
@@ -93,9 +97,9 @@ async def set_role(desk: Desk, screen: Screen, email: str, role: Role) -> int:
     return exits.DONE
 
 
-async def drop_member(desk: Desk, screen: Screen, email: str) -> int:
+async def drop_member(desk: CommandContext, screen: Screen, email: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
-        deed = Deed("delete_member")
+        deed = AuditedAction("delete_member")
         async with local(rooms, deed).transaction() as tx:
             found = await member_called(tx, rooms.workspace_id, email)
             deed.subject = found["id"]
@@ -110,13 +114,15 @@ async def drop_member(desk: Desk, screen: Screen, email: str) -> int:
     return exits.DONE
 
 
-async def show_link(desk: Desk, screen: Screen, *, forget: bool) -> int:
+async def show_link(desk: CommandContext, screen: Screen, *, forget: bool) -> int:
     """A new link for the local owner; the one before it ends."""
     settings = desk.settings()
-    purpose: Purpose = "reset" if forget else "first"
+    purpose: LinkPurpose = "reset" if forget else "first"
     async with desk.doors.open(settings) as rooms, rooms.database.transaction() as tx:
         plain = await make_link(tx, FIRST_MEMBER, purpose, FIRST_MEMBER)
-        deed = entry_by(local_owner(rooms), "make_link", FIRST_MEMBER, {"purpose": purpose})
+        deed = build_audit_record(
+            local_owner(rooms), "make_link", FIRST_MEMBER, {"purpose": purpose}
+        )
         await append_audit(tx, [deed])
     link = link_address(server_address(settings), plain)
     if screen.for_programs:
@@ -126,19 +132,19 @@ async def show_link(desk: Desk, screen: Screen, *, forget: bool) -> int:
     return exits.DONE
 
 
-async def show_link_for(desk: Desk, screen: Screen, email: str) -> int:
+async def show_link_for(desk: CommandContext, screen: Screen, email: str) -> int:
     """A link for somebody else who lost their way in: using it forgets their password."""
     settings = desk.settings()
     async with desk.doors.open(settings) as rooms:
         found = await find_user(rooms.database, clean_email(email))
         if found is None:
-            raise Missing(
+            raise NotFound(
                 f"Nobody here has the email {email[:254]!r}.",
                 code="no_user",
                 suggestion="`members invite` asks somebody new in.",
             )
         # Who reads this data folder can make any link: no terminal is asked for.
-        visitor = Visitor(replace(local_owner(rooms), by_program=False))
+        visitor = CapabilityCaller(replace(local_owner(rooms), by_program=False))
         given = {"user_id": str(found.id)}
         made = await rooms.gate.direct(visitor, "admin_reset_password", given)
     # The server may be up at another address than the settings say.
@@ -154,9 +160,9 @@ async def show_link_for(desk: Desk, screen: Screen, email: str) -> int:
     return exits.DONE
 
 
-async def show_workspaces(desk: Desk, screen: Screen) -> int:
+async def show_workspaces(desk: CommandContext, screen: Screen) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
-        found = await workspaces_of(rooms.database, FIRST_MEMBER)
+        found = await list_user_workspaces(rooms.database, FIRST_MEMBER)
     if screen.for_programs:
         screen.answer(
             {"workspaces": [{**row, "current": row["id"] == rooms.workspace_id} for row in found]}
@@ -175,10 +181,10 @@ async def show_workspaces(desk: Desk, screen: Screen) -> int:
     return exits.DONE
 
 
-async def create_workspace(desk: Desk, screen: Screen, name: str) -> int:
+async def create_workspace(desk: CommandContext, screen: Screen, name: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms, rooms.database.transaction() as tx:
         added = await add_workspace(tx, FIRST_MEMBER, name, Role.OWNER)
-        await append_audit(tx, [entry_by(local_owner(rooms), "create_workspace", added)])
+        await append_audit(tx, [build_audit_record(local_owner(rooms), "create_workspace", added)])
         made = await read_workspace(tx, added)
     if screen.for_programs:
         screen.answer({**made, "role": Role.OWNER.value})

@@ -8,7 +8,7 @@ import typer
 
 from mainspring.contracts.roles import Role
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, desk_of, help_alone, make_group, run_at_desk
+from mainspring.surfaces.cli.options import Json, get_context, help_alone, make_group, run_at_desk
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Whom it is about.")]
 GivenRole = Annotated[Role, typer.Argument(metavar="ROLE", help="viewer, operator, editor, …")]
@@ -93,7 +93,7 @@ def _login(ctx: typer.Context, address: Address = None, for_programs: Json = Fal
     """Sign this terminal in to a server: you confirm a short code in your browser."""
     from mainspring.surfaces.cli.login import log_in
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(log_in(desk, desk.screen(for_programs=for_programs), address))
 
 
@@ -101,7 +101,7 @@ def _logout(ctx: typer.Context, address: Address = None, for_programs: Json = Fa
     """End this terminal's session at a server."""
     from mainspring.surfaces.cli.login import log_out
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(log_out(desk, desk.screen(for_programs=for_programs), address))
 
 
@@ -124,7 +124,7 @@ def _sign_in(
     """Make a link that signs the local owner in to the web pages, once."""
     from mainspring.surfaces.cli.people import show_link, show_link_for
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
     if for_whom is not None:
         return finish(show_link_for(desk, screen, for_whom))
@@ -183,7 +183,7 @@ def _invite(
     """Ask somebody in; the link for them is shown once. Asking again makes a new link."""
     from mainspring.surfaces.cli.people import invite_member
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(invite_member(desk, desk.screen(for_programs=for_programs), email, role))
 
 
@@ -191,7 +191,7 @@ def _role(ctx: typer.Context, email: Email, role: GivenRole, for_programs: Json 
     """Change what a member is."""
     from mainspring.surfaces.cli.people import set_role
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(set_role(desk, desk.screen(for_programs=for_programs), email, role))
 
 
@@ -212,7 +212,7 @@ def _takeover(
     """Take over the automations and webhooks of a member who left."""
     from mainspring.surfaces.cli.takeover import take_over
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
     return finish(take_over(desk, screen, email, to=to, names=automation or (), show=show))
 
@@ -228,7 +228,7 @@ def _list_workspaces(ctx: typer.Context, for_programs: Json = False) -> int:
     """List the workspaces that the local owner is in."""
     from mainspring.surfaces.cli.people import show_workspaces
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(show_workspaces(desk, desk.screen(for_programs=for_programs)))
 
 
@@ -240,7 +240,7 @@ def _create_workspace(
     """Make a workspace; the local owner owns it."""
     from mainspring.surfaces.cli.people import create_workspace
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(create_workspace(desk, desk.screen(for_programs=for_programs), name))
 
 
@@ -248,7 +248,7 @@ def _list_tokens(ctx: typer.Context, for_programs: Json = False) -> int:
     """List tokens, never their texts."""
     from mainspring.surfaces.cli.tokens import show_tokens
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(show_tokens(desk, desk.screen(for_programs=for_programs)))
 
 
@@ -274,12 +274,12 @@ def _create(
     for_programs: Json = False,
 ) -> int:
     """Make a token; its text is printed once."""
-    from mainspring.surfaces.cli.tokens import NewToken, create_token
+    from mainspring.surfaces.cli.tokens import TokenOptions, create_token
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
     named, approves = tuple(capability or ()) or None, tuple(approve or ()) or None
-    return finish(create_token(desk, screen, NewToken(name, role, named, days, approves)))
+    return finish(create_token(desk, screen, TokenOptions(name, role, named, days, approves)))
 
 
 def _revoke(
@@ -290,5 +290,5 @@ def _revoke(
     """End a token for ever."""
     from mainspring.surfaces.cli.tokens import end_token
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(end_token(desk, desk.screen(for_programs=for_programs), token))

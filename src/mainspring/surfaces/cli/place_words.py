@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from mainspring.definition.pointers import parts_of
+from mainspring.definition.pointers import split_pointer
 from mainspring.surfaces.cli.screen import one_line
 
 _WIDE: Final = 120
@@ -14,9 +14,9 @@ _STEPS: Final = frozenset({"plan", "steps", "on_failure", "do", "then", "else"})
 _SILENT: Final = frozenset({"config", "execution", "properties"})
 
 
-def place_in_words(pointer: str, definition: Any) -> str:
+def describe_pointer(pointer: str, definition: Any) -> str:
     """``/plan/1/config/channel`` as ``step 2 (post), channel``; nothing for the whole of it."""
-    return one_line(", ".join(_walk(parts_of(pointer), definition)), _WIDE)
+    return one_line(", ".join(_walk(split_pointer(pointer), definition)), _WIDE)
 
 
 def _walk(parts: Iterable[str], here: Any) -> Iterator[str]:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from mainspring.surfaces.cli.doors import Doors
+from mainspring.surfaces.cli.doors import ApplicationFactory
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from mainspring.settings import Settings
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 _SERVERS: Final = frozenset({"up", "api", "scheduler", "worker", "doctor", "token"})
 # These show the token that is set and act as its holder.
@@ -31,9 +31,13 @@ FOR_PROGRAMS: Final = "for programs"
 UNUSED: Final = "MAINSPRING_TOKEN is not used here: this command acts as the local owner."
 
 
-def placed(
-    doors: Doors, command: str | None, *, for_programs: bool = False, server: str | None = None
-) -> Doors:
+def select_workspace(
+    doors: ApplicationFactory,
+    command: str | None,
+    *,
+    for_programs: bool = False,
+    server: str | None = None,
+) -> ApplicationFactory:
     """The doors as one command goes through them.
 
     The local owner is a person only at a terminal, and not where ``--json`` or a token is given.
@@ -44,8 +48,8 @@ def placed(
         return doors
 
     @asynccontextmanager
-    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
-        from mainspring.contracts.errors import ConsentNeeded
+    async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
+        from mainspring.contracts.errors import ConsentRequired
         from mainspring.surfaces.cli.asking import is_terminal
         from mainspring.surfaces.cli.presence import server_address
 
@@ -63,14 +67,14 @@ def placed(
             )
             try:
                 yield inside
-            except ConsentNeeded as problem:
+            except ConsentRequired as problem:
                 problem.locate(server_address(rooms.settings))
                 raise
 
     return replace(doors, open=enter)
 
 
-def _nowhere(settings: Settings) -> AbstractAsyncContextManager[Rooms]:
+def _nowhere(settings: Settings) -> AbstractAsyncContextManager[ApplicationServices]:
     """A command that works on this machine's data folder, asked to act at a server."""
     from mainspring.contracts.errors import Invalid
 
@@ -83,14 +87,14 @@ def _nowhere(settings: Settings) -> AbstractAsyncContextManager[Rooms]:
     )
 
 
-async def workspace_called(rooms: Rooms, wanted: str) -> UUID:
+async def workspace_called(rooms: ApplicationServices, wanted: str) -> UUID:
     """The workspace with this id or name, among those that the local owner owns."""
-    from mainspring.contracts.errors import Invalid, Missing
+    from mainspring.contracts.errors import Invalid, NotFound
     from mainspring.contracts.roles import Role
     from mainspring.workspace.automations import FIRST_MEMBER
-    from mainspring.workspace.people.workspaces import workspaces_of
+    from mainspring.workspace.people.workspaces import list_user_workspaces
 
-    own = await workspaces_of(rooms.database, FIRST_MEMBER)
+    own = await list_user_workspaces(rooms.database, FIRST_MEMBER)
     named = wanted.strip().casefold()
     found: list[UUID] = [
         row["id"]
@@ -100,7 +104,7 @@ async def workspace_called(rooms: Rooms, wanted: str) -> UUID:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise Missing(
+        raise NotFound(
             f"MAINSPRING_WORKSPACE names no workspace that the local owner owns: {wanted[:60]!r}.",
             code="no_workspace",
             suggestion="Unset it; `workspaces list` shows which there are.",

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.surfaces.cli.standing import who_is_up
+from mainspring.surfaces.cli.standing import find_running_server
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 # A worker that has just been started needs a moment to be seen.
 _PATIENCE_SECONDS = 2.0
@@ -24,7 +24,7 @@ def with_running_server(settings: Settings) -> Settings:
 
     A public address that is set here wins.
     """
-    server = who_is_up(settings.home)
+    server = find_running_server(settings.home)
     if server is None:
         return settings
     allow = settings.egress_allow if server.egress_allow is None else server.egress_allow
@@ -42,16 +42,16 @@ def fire_url(settings: Settings, automation_id: UUID) -> str:
     return f"{server_address(settings)}/api/v1/automations/{automation_id}/fire"
 
 
-async def is_watched(rooms: Rooms) -> bool:
+async def is_watched(rooms: ApplicationServices) -> bool:
     """Whether a server or a worker is there, so that what is due will happen."""
-    return who_is_up(rooms.settings.home) is not None or await has_worker(rooms)
+    return find_running_server(rooms.settings.home) is not None or await has_worker(rooms)
 
 
-async def has_worker(rooms: Rooms, *, patient: bool = False) -> bool:
+async def has_worker(rooms: ApplicationServices, *, patient: bool = False) -> bool:
     """Whether a worker is alive, as far as the database knows."""
     from mainspring.runs.health import read_vitals
 
-    may_come = patient and who_is_up(rooms.settings.home) is not None
+    may_come = patient and find_running_server(rooms.settings.home) is not None
     deadline = time.monotonic() + (_PATIENCE_SECONDS if may_come else 0.0)
     while True:
         async with rooms.database.acquire() as connection:

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.main import get_command
 
-from mainspring.contracts.errors import Fault, Finding, Invalid, Problem, as_problem, for_log
+from mainspring.contracts.errors import (
+    Finding,
+    InternalError,
+    Invalid,
+    Problem,
+    as_problem,
+    describe_for_log,
+)
 from mainspring.settings import BadSetting, setting_names, unknown_settings
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.placing import FOR_PROGRAMS
@@ -122,7 +129,7 @@ def _problem_of(error: Exception, words: Sequence[str]) -> Problem:
             return as_problem(error)
     # The terminal is the log of whoever sits at it.
     way_out = "This is a mistake of ours; please report it with what you did."
-    return Fault(for_log(error), suggestion=way_out)
+    return InternalError(describe_for_log(error), suggestion=way_out)
 
 
 def _for_programs(words: Sequence[str]) -> bool:
@@ -133,9 +140,9 @@ def _for_programs(words: Sequence[str]) -> bool:
 def _warn_of_unknown_settings() -> None:
     """A setting that is spelled wrong sets nothing, and nobody would ever know."""
     for name in unknown_settings():
-        from mainspring.definition.words import did_you_mean
+        from mainspring.definition.words import suggest_nearest
 
-        guess = did_you_mean(name, setting_names())
+        guess = suggest_nearest(name, setting_names())
         said = f"{one_line(name, 80)} is no setting and changes nothing."
         sys.stderr.write(f"{PROGRAM}: {said}{f' {guess}' if guess else ''}\n")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mainspring.contracts.errors import Missing
-from mainspring.definition.words import did_you_mean
+from mainspring.contracts.errors import NotFound
+from mainspring.definition.words import suggest_nearest
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
 from mainspring.surfaces.cli.proposals import call
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from mainspring.surfaces.cli.asking import Ask
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 
-async def show_prompts(rooms: Rooms, screen: Screen) -> int:
+async def show_prompts(rooms: ApplicationServices, screen: Screen) -> int:
     """All of them, and how one is used."""
     found = await call(rooms, "list_prompts", {})
     if screen.for_programs:
@@ -47,7 +47,7 @@ def prompt_lines(found: Mapping[str, Any], screen: Screen) -> list[Text]:
     return lines
 
 
-async def choose_words(rooms: Rooms, screen: Screen, ask: Ask) -> str | None:
+async def choose_request(rooms: ApplicationServices, screen: Screen, ask: Ask) -> str | None:
     """The words of a person: their own, or those with a number."""
     found = await call(rooms, "list_prompts", {})
     entries = [*found["prompts"], *found["starters"]]
@@ -63,12 +63,12 @@ async def choose_words(rooms: Rooms, screen: Screen, ask: Ask) -> str | None:
         screen.say(f"There is no number {said[:10]}.")
 
 
-async def list_prompts(desk: Desk, screen: Screen) -> int:
+async def list_prompts(desk: CommandContext, screen: Screen) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         return await show_prompts(rooms, screen)
 
 
-async def save_prompt(desk: Desk, screen: Screen, name: str, text: str) -> int:
+async def save_prompt(desk: CommandContext, screen: Screen, name: str, text: str) -> int:
     """Keeps words under a name."""
     async with desk.doors.open(desk.settings()) as rooms:
         kept = await call(rooms, "save_prompt", {"name": name, "text": text})
@@ -79,17 +79,17 @@ async def save_prompt(desk: Desk, screen: Screen, name: str, text: str) -> int:
     return exits.DONE
 
 
-async def forget_prompt(desk: Desk, screen: Screen, name: str) -> int:
+async def forget_prompt(desk: CommandContext, screen: Screen, name: str) -> int:
     """Forgets the one with this name, or this id."""
     async with desk.doors.open(desk.settings()) as rooms:
         found = await call(rooms, "list_prompts", {})
         named = [one for one in found["prompts"] if name in (one["name"], one["id"])]
         if not named:
             names = [one["name"] for one in found["prompts"]]
-            raise Missing(
+            raise NotFound(
                 f"No request is kept under {name[:60]!r}.",
                 code="no_prompt",
-                suggestion=did_you_mean(name, names) or f"{hint('prompts', 'list')} shows them.",
+                suggestion=suggest_nearest(name, names) or f"{hint('prompts', 'list')} shows them.",
             )
         done = await call(rooms, "forget_prompt", {"id": named[0]["id"]})
     if screen.for_programs:

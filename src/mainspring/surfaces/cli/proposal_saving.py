@@ -7,22 +7,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import check_person, confirmed
+from mainspring.surfaces.cli.agreeing import check_person, confirm
 from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.conversation import converse
 from mainspring.surfaces.cli.proposal_view import proposal_lines
-from mainspring.surfaces.cli.proposals import chosen, find_proposal, saved_as, tell_saved
+from mainspring.surfaces.cli.proposals import (
+    choose_approval_modes,
+    find_proposal,
+    save_by_digest,
+    tell_saved,
+)
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 BY_PEOPLE: Final = "A person saves a proposal, after reading it; a program cannot."
 
 
 @dataclass(frozen=True, slots=True)
-class Modes:
+class ApprovalModes:
     """The approval modes that somebody chooses with the saving, by step."""
 
     automatic: tuple[str, ...] = ()
@@ -34,7 +39,7 @@ class Modes:
 
 
 async def save_proposal(
-    desk: Desk,
+    desk: CommandContext,
     screen: Screen,
     text: str,
     *,
@@ -42,23 +47,25 @@ async def save_proposal(
     sure: bool = False,
     note: str | None = None,
     ask: Ask | None = None,
-    modes: Modes | None = None,
+    modes: ApprovalModes | None = None,
 ) -> int:
     """A person saves what they have read: after a conversation, or shown once and asked once."""
     async with desk.doors.open(desk.settings()) as rooms:
         proposal = await find_proposal(rooms, text)
         check_person(rooms, screen, ask, BY_PEOPLE, f"/proposals/{proposal['proposal_id']}")
         if modes is not None and modes.any and digest in (None, proposal["digest"]):
-            proposal = await chosen(rooms, proposal, modes.automatic, modes.ask)
+            proposal = await choose_approval_modes(rooms, proposal, modes.automatic, modes.ask)
             # What was read, with just these choices in it.
             digest = None if digest is None else proposal["digest"]
         if digest is None and not sure:
             return await converse(rooms, screen, proposal, ask=ask)
-        return await save_shown(rooms, screen, proposal, digest or proposal["digest"], note, ask)
+        return await confirm_and_save(
+            rooms, screen, proposal, digest or proposal["digest"], note, ask
+        )
 
 
-async def save_shown(
-    rooms: Rooms,
+async def confirm_and_save(
+    rooms: ApplicationServices,
     screen: Screen,
     proposal: Mapping[str, Any],
     digest: str,
@@ -67,9 +74,9 @@ async def save_shown(
 ) -> int:
     """Shows a proposal, asks, and saves just what was shown."""
     words = await rooms.registry.of(rooms.workspace_id)
-    if not await confirmed(screen, proposal_lines(proposal, words, screen), "Save it?", ask):
+    if not await confirm(screen, proposal_lines(proposal, words, screen), "Save it?", ask):
         screen.say("Nothing was saved; the proposal is kept.")
         return exits.FAILED
-    saved = await saved_as(rooms, proposal, digest, note)
+    saved = await save_by_digest(rooms, proposal, digest, note)
     await tell_saved(rooms, screen, proposal, saved)
     return exits.DONE

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.grant import Grant
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
-from mainspring.surfaces.cli.place_words import place_in_words
+from mainspring.surfaces.cli.place_words import describe_pointer
 from mainspring.surfaces.cli.problems import finding_lines
 from mainspring.surfaces.cli.review_view import review_lines
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
@@ -115,7 +115,7 @@ def question_lines(
         lines += paragraph(
             screen, as_called_here(choice["label"]), lead=f"{margin}{number:>2}. ", most=200
         )
-    place = place_in_words(question.get("pointer", ""), definition)
+    place = describe_pointer(question.get("pointer", ""), definition)
     if place and not choices and question.get("kind") == "value":
         lines += paragraph(screen, f"for {place}", lead=margin, style="bright_black")
     return lines

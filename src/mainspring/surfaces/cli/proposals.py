@@ -12,11 +12,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Invalid
-from mainspring.gate.direct import Visitor
+from mainspring.contracts.errors import Conflict, Invalid
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.answers import read_answers, read_edits
-from mainspring.surfaces.cli.columns import columns, moment, short_id
+from mainspring.surfaces.cli.columns import columns, format_time, short_id
 from mainspring.surfaces.cli.finding import find_one
 from mainspring.surfaces.cli.local import local, local_owner
 from mainspring.surfaces.cli.proposal_view import (
@@ -30,8 +30,8 @@ from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 LAST: Final = "last"
 # What the refusal is called when another automation writes the same way.
@@ -44,7 +44,7 @@ _NEWEST = """
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
+class GenerationOptions:
     """Who shall make or change a proposal, and for how much."""
 
     by: str | None = None
@@ -56,14 +56,16 @@ class Making:
         return {name: one for name, one in said.items() if one is not None}
 
 
-async def call(rooms: Rooms, capability: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+async def call(
+    rooms: ApplicationServices, capability: str, arguments: Mapping[str, Any]
+) -> dict[str, Any]:
     """One call through the gate, as the local owner."""
-    visitor = Visitor(local_owner(rooms))
+    visitor = CapabilityCaller(local_owner(rooms))
     answer: dict[str, Any] = await rooms.gate.direct(visitor, capability, dict(arguments))
     return answer
 
 
-async def find_proposal(rooms: Rooms, text: str) -> dict[str, Any]:
+async def find_proposal(rooms: ApplicationServices, text: str) -> dict[str, Any]:
     """The proposal that is meant: by its id, the id's first characters, or ``last``."""
     async with local(rooms).acquire() as connection:
 
@@ -78,7 +80,7 @@ async def find_proposal(rooms: Rooms, text: str) -> dict[str, Any]:
     return await call(rooms, "get_proposal", {"proposal_id": str(found)})
 
 
-async def show_proposals(desk: Desk, screen: Screen, most: int) -> int:
+async def show_proposals(desk: CommandContext, screen: Screen, most: int) -> int:
     """Those that wait, the newest first."""
     async with desk.doors.open(desk.settings()) as rooms:
         found = await call(rooms, "list_proposals", {"limit": most})
@@ -91,7 +93,7 @@ async def show_proposals(desk: Desk, screen: Screen, most: int) -> int:
                 status_words(one),
                 one_line(one["name"] or "", 40),
                 one_line(one["request"], 80),
-                moment(datetime.fromisoformat(one["expires_at"]), screen),
+                format_time(datetime.fromisoformat(one["expires_at"]), screen),
             )
             for one in found["proposals"]
         )
@@ -103,7 +105,7 @@ async def show_proposals(desk: Desk, screen: Screen, most: int) -> int:
     return exits.DONE
 
 
-async def tell(rooms: Rooms, screen: Screen, proposal: Mapping[str, Any]) -> int:
+async def tell(rooms: ApplicationServices, screen: Screen, proposal: Mapping[str, Any]) -> int:
     """The whole of it, what is open and how to go on; for a program, the proposal."""
     if screen.for_programs:
         screen.answer(proposal)
@@ -114,21 +116,23 @@ async def tell(rooms: Rooms, screen: Screen, proposal: Mapping[str, Any]) -> int
     return exits.INVALID if proposal["problems"] else exits.DONE
 
 
-async def show_proposal(desk: Desk, screen: Screen, text: str) -> int:
+async def show_proposal(desk: CommandContext, screen: Screen, text: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         await tell(rooms, screen, await find_proposal(rooms, text))
     return exits.DONE
 
 
-async def answer_proposal(desk: Desk, screen: Screen, text: str, words: Sequence[str]) -> int:
+async def answer_proposal(
+    desk: CommandContext, screen: Screen, text: str, words: Sequence[str]
+) -> int:
     """Answers some of its questions, all at once or not at all."""
     async with desk.doors.open(desk.settings()) as rooms:
         proposal = await find_proposal(rooms, text)
-        return await tell(rooms, screen, await answered(rooms, proposal, words))
+        return await tell(rooms, screen, await apply_answer_words(rooms, proposal, words))
 
 
-async def answered(
-    rooms: Rooms, proposal: Mapping[str, Any], words: Sequence[str]
+async def apply_answer_words(
+    rooms: ApplicationServices, proposal: Mapping[str, Any], words: Sequence[str]
 ) -> dict[str, Any]:
     """The proposal with answers that were given as ``ID=VALUE``."""
     answers = read_answers(words, proposal["questions"], rooms.limits)
@@ -136,7 +140,7 @@ async def answered(
 
 
 async def go_on(
-    rooms: Rooms, proposal: Mapping[str, Any], change: Mapping[str, Any]
+    rooms: ApplicationServices, proposal: Mapping[str, Any], change: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The proposal after a change of just what was read."""
     given = {"proposal_id": proposal["proposal_id"], "revision": proposal["revision"], **change}
@@ -144,7 +148,7 @@ async def go_on(
 
 
 async def refine_proposal(
-    desk: Desk, screen: Screen, text: str, instruction: str, making: Making
+    desk: CommandContext, screen: Screen, text: str, instruction: str, making: GenerationOptions
 ) -> int:
     """Changes it in words."""
     async with desk.doors.open(desk.settings()) as rooms:
@@ -154,7 +158,7 @@ async def refine_proposal(
 
 
 async def edit_proposal(
-    desk: Desk, screen: Screen, text: str, words: Sequence[str], removed: Sequence[str]
+    desk: CommandContext, screen: Screen, text: str, words: Sequence[str], removed: Sequence[str]
 ) -> int:
     """Puts values into the definition, or takes them out."""
     edits = read_edits(words, removed, desk.limits())
@@ -164,28 +168,31 @@ async def edit_proposal(
 
 
 async def choose_approval(
-    desk: Desk, screen: Screen, text: str, automatic: Sequence[str], ask: Sequence[str]
+    desk: CommandContext, screen: Screen, text: str, automatic: Sequence[str], ask: Sequence[str]
 ) -> int:
     """Chooses for outside writes whether a person is asked each time."""
     async with desk.doors.open(desk.settings()) as rooms:
         proposal = await find_proposal(rooms, text)
-        changed = await chosen(rooms, proposal, automatic, ask)
+        changed = await choose_approval_modes(rooms, proposal, automatic, ask)
         return await tell(rooms, screen, changed)
 
 
-async def chosen(
-    rooms: Rooms, proposal: dict[str, Any], automatic: Sequence[str], ask: Sequence[str]
+async def choose_approval_modes(
+    rooms: ApplicationServices,
+    proposal: dict[str, Any],
+    automatic: Sequence[str],
+    ask: Sequence[str],
 ) -> dict[str, Any]:
     """The proposal with these approval modes; each choice is by step, or by step and capability."""
     for mode, names in (("automatic", automatic), ("ask", ask)):
         for name in names:
-            for write in chosen_writes(proposal["review"]["impact"]["writes"], name):
+            for write in find_chosen_writes(proposal["review"]["impact"]["writes"], name):
                 edit = {"pointer": write["pointer"], "value": write["values"][mode]}
                 proposal = await go_on(rooms, proposal, {"edits": [edit]})
     return proposal
 
 
-def chosen_writes(writes: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
+def find_chosen_writes(writes: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
     """The write that a step makes; of a step that makes several, the one that is named."""
     step, _, capability = name.partition(":")
     found = [one for one in writes if one["step"] == step]
@@ -203,8 +210,8 @@ def chosen_writes(writes: Sequence[Mapping[str, Any]], name: str) -> list[Mappin
     raise Invalid(detail, code="write_ambiguous", suggestion=f"There are: {ways}.")
 
 
-async def saved_as(
-    rooms: Rooms, proposal: Mapping[str, Any], digest: str, note: str | None = None
+async def save_by_digest(
+    rooms: ApplicationServices, proposal: Mapping[str, Any], digest: str, note: str | None = None
 ) -> dict[str, Any]:
     """Keeps exactly what the digest stands for."""
     given = {"proposal_id": proposal["proposal_id"], "digest": digest}
@@ -212,7 +219,7 @@ async def saved_as(
         given["coexistence_note"] = note
     try:
         return await call(rooms, "save_proposal", given)
-    except Clash as problem:
+    except Conflict as problem:
         if problem.code == OVERLAP:
             way = hint("proposals", "save", proposal["proposal_id"], "--note", "WHY")
             problem.suggestion = f"Change that one instead, or say why both may live: {way}"
@@ -220,7 +227,10 @@ async def saved_as(
 
 
 async def tell_saved(
-    rooms: Rooms, screen: Screen, proposal: Mapping[str, Any], saved: Mapping[str, Any]
+    rooms: ApplicationServices,
+    screen: Screen,
+    proposal: Mapping[str, Any],
+    saved: Mapping[str, Any],
 ) -> None:
     """What it became, and how it is set going."""
     if screen.for_programs:
@@ -232,7 +242,7 @@ async def tell_saved(
         screen.say(f"  {hint('activate', saved['name'])}")
 
 
-async def discard_proposal(desk: Desk, screen: Screen, text: str) -> int:
+async def discard_proposal(desk: CommandContext, screen: Screen, text: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         proposal = await find_proposal(rooms, text)
         given = {"proposal_id": proposal["proposal_id"]}

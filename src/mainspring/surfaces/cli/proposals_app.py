@@ -8,7 +8,7 @@ import typer
 
 from mainspring.surfaces.cli.authoring_app import AskEach, Automatic, By, MaxUsd, Model, making
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, at_desk, help_alone, make_group
+from mainspring.surfaces.cli.options import Json, help_alone, make_group, open_context
 
 Proposal = Annotated[
     str,
@@ -44,7 +44,7 @@ def _list(
     """List the proposals that wait, the newest first."""
     from mainspring.surfaces.cli.proposals import show_proposals
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(show_proposals(desk, screen, limit))
 
 
@@ -52,7 +52,7 @@ def _show(ctx: typer.Context, proposal: Proposal, for_programs: Json = False) ->
     """Show a proposal: what it does, costs and reaches, what it asks, how to go on."""
     from mainspring.surfaces.cli.proposals import show_proposal
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(show_proposal(desk, screen, proposal))
 
 
@@ -68,7 +68,7 @@ def _answer(
     """Answer open questions: with a value, or the number or the words of a choice."""
     from mainspring.surfaces.cli.proposals import answer_proposal
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(answer_proposal(desk, screen, proposal, answers))
 
 
@@ -86,7 +86,7 @@ def _refine(
     """Change a proposal in words."""
     from mainspring.surfaces.cli.proposals import refine_proposal
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     how = making(by, model, max_usd)
     return finish(refine_proposal(desk, screen, proposal, " ".join(words), how))
 
@@ -107,7 +107,7 @@ def _edit(
     """Put values into the definition of a proposal, or take them out."""
     from mainspring.surfaces.cli.proposals import edit_proposal
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(edit_proposal(desk, screen, proposal, edits or (), remove or ()))
 
 
@@ -121,7 +121,7 @@ def _approval(
     """Choose which outside writes are sent automatically and which ask you each time."""
     from mainspring.surfaces.cli.proposals import choose_approval
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(choose_approval(desk, screen, proposal, automatic or (), ask or ()))
 
 
@@ -144,10 +144,10 @@ def _save(
     for_programs: Json = False,
 ) -> int:
     """Save a proposal that you have read: a paused automation, or the next version of one."""
-    from mainspring.surfaces.cli.proposal_saving import Modes, save_proposal
+    from mainspring.surfaces.cli.proposal_saving import ApprovalModes, save_proposal
 
-    desk, screen = at_desk(ctx, for_programs)
-    modes = Modes(tuple(automatic or ()), tuple(ask or ()))
+    desk, screen = open_context(ctx, for_programs)
+    modes = ApprovalModes(tuple(automatic or ()), tuple(ask or ()))
     return finish(
         save_proposal(desk, screen, proposal, digest=digest, sure=yes, note=note, modes=modes)
     )
@@ -157,5 +157,5 @@ def _discard(ctx: typer.Context, proposal: Proposal, for_programs: Json = False)
     """Throw a proposal away."""
     from mainspring.surfaces.cli.proposals import discard_proposal
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(discard_proposal(desk, screen, proposal))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Invalid, Missing
+from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.gate.transcripts import transcripts_of_run
 from mainspring.gate.usage_ledger import usage_of_run
 from mainspring.runs.history import find_run, list_runs, read_run
@@ -20,21 +20,21 @@ from mainspring.surfaces.cli.closing import (
     verdict,
     version_in_force,
 )
-from mainspring.surfaces.cli.columns import columns, moment, short_id
+from mainspring.surfaces.cli.columns import columns, format_time, short_id
 from mainspring.surfaces.cli.finding import SHORTEST_PREFIX, find_automation
 from mainspring.surfaces.cli.ledger import usage_lines
-from mainspring.surfaces.cli.local import Deed, local
+from mainspring.surfaces.cli.local import AuditedAction, local
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.timeline import paint, step_line
-from mainspring.surfaces.cli.watching import Watching
+from mainspring.surfaces.cli.watching import RunWatcher
 from mainspring.surfaces.cli.words import count, date_time, duration, hint, usd
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 LAST = "last"
 _STATUS_COLOURS = {
@@ -49,13 +49,13 @@ _STATUS_COLOURS = {
 }
 
 
-async def find(rooms: Rooms, text: str) -> UUID:
+async def find(rooms: ApplicationServices, text: str) -> UUID:
     """The run that a person means: an id, the beginning of one, or the last run."""
     async with local(rooms).acquire() as connection:
         if text == LAST:
             newest = await list_runs(connection, rooms.workspace_id, most=1)
             if not newest:
-                raise Missing("There are no runs yet.", code="no_run")
+                raise NotFound("There are no runs yet.", code="no_run")
             return UUID(str(newest[0]["id"]))
         if len(text) < SHORTEST_PREFIX:
             raise Invalid(
@@ -67,7 +67,7 @@ async def find(rooms: Rooms, text: str) -> UUID:
 
 
 async def show_runs(
-    desk: Desk, screen: Screen, *, status: str | None, automation: str | None, most: int
+    desk: CommandContext, screen: Screen, *, status: str | None, automation: str | None, most: int
 ) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         of = None if automation is None else (await find_automation(rooms, automation))["id"]
@@ -95,7 +95,7 @@ def _table(runs: list[dict[str, Any]], screen: Screen) -> Table:
             Text(_status(run), style=_STATUS_COLOURS.get(run["status"], "")),
             _outcome(run),
             _by(run),
-            moment(run["started_at"] or run["created_at"], screen),
+            format_time(run["started_at"] or run["created_at"], screen),
             _took(run),
             usd(run["cost_usd"]),
         )
@@ -129,7 +129,7 @@ def _took(run: Mapping[str, Any]) -> str:
 
 
 async def show_logs(
-    desk: Desk, screen: Screen, text: str, *, calls: bool, follow: bool = False
+    desk: CommandContext, screen: Screen, text: str, *, calls: bool, follow: bool = False
 ) -> int:
     """What is recorded of a run; with ``follow`` also what is still to come."""
     async with desk.doors.open(desk.settings()) as rooms:
@@ -138,7 +138,7 @@ async def show_logs(
             run = await read_run(connection, rooms.workspace_id, run_id)
         screen.say(*_head(run, screen), "")
         if follow:
-            run = await Watching(rooms, run_id, screen).until_end()
+            run = await RunWatcher(rooms, run_id, screen).until_end()
         in_force = await version_in_force(rooms, run)
         async with local(rooms).acquire() as connection:
             usage = await usage_of_run(connection, rooms.workspace_id, run_id)
@@ -230,11 +230,11 @@ def _call_lines(run: Mapping[str, Any], row: Mapping[str, Any]) -> list[Text]:
     return lines
 
 
-async def cancel(desk: Desk, screen: Screen, text: str) -> int:
+async def cancel(desk: CommandContext, screen: Screen, text: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         run_id = await find(rooms, text)
         said = await rooms.control.cancel(rooms.workspace_id, run_id)
-        await local(rooms, Deed("cancel_run", run_id)).note()
+        await local(rooms, AuditedAction("cancel_run", run_id)).note()
     if screen.for_programs:
         screen.answer({"id": str(run_id), "status": said})
     elif said == "cancelling":

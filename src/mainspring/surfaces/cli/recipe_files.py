@@ -5,31 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.errors import Clash, Invalid, Missing
+from mainspring.contracts.errors import Conflict, Invalid, NotFound
 from mainspring.recipes.package import (
-    Package,
-    digest_of,
+    RecipePackage,
+    build_recipe_schema,
+    compute_recipe_digest,
+    format_digest,
     judge_package,
     read_package,
     read_place,
-    recipe_schema,
-    shown_digest,
 )
 from mainspring.recipes.package.scaffold import scaffold
-from mainspring.recipes.package.signing import KeyPair, new_key, read_key, signed
+from mainspring.recipes.package.signing import KeyPair, add_signature, generate_key, read_key
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.files import write_file
 from mainspring.surfaces.cli.screen import as_json, one_line
-from mainspring.workspace.private_file import Unguarded, read_private, write_private
+from mainspring.workspace.private_file import InsecureFileError, read_private, write_private
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
     from mainspring.surfaces.cli.screen import Screen
 
 _SEALS: Final = ("digest", "signature")
 
 
-def check_recipe(desk: Desk, screen: Screen, place: Path) -> int:
+def check_recipe(desk: CommandContext, screen: Screen, place: Path) -> int:
     """Says what is wrong, or what it is."""
     package = _judged(desk, read_place(place, desk.limits()))
     if screen.for_programs:
@@ -41,18 +41,18 @@ def check_recipe(desk: Desk, screen: Screen, place: Path) -> int:
     return exits.DONE
 
 
-def pack_recipe(desk: Desk, screen: Screen, place: Path, output: Path) -> int:
+def pack_recipe(desk: CommandContext, screen: Screen, place: Path, output: Path) -> int:
     """Writes the one document that a folder stands for."""
     document = read_place(place, desk.limits())
     # Packing seals what is there now; an older seal would only contradict it.
     bare = {key: value for key, value in document.items() if key not in _SEALS}
-    package = _judged(desk, {**bare, "digest": shown_digest(digest_of(bare))})
+    package = _judged(desk, {**bare, "digest": format_digest(compute_recipe_digest(bare))})
     hint = "Choose another name with -o, or remove that file first."
     write_file(output, as_json(package.document) + "\n", suggestion=hint)
     return _done(screen, package, output, "Packed")
 
 
-def sign_recipe(desk: Desk, screen: Screen, file: Path, key_file: Path) -> int:
+def sign_recipe(desk: CommandContext, screen: Screen, file: Path, key_file: Path) -> int:
     """Puts a signature into a packed recipe."""
     key = _key(key_file)
     document = read_place(file, desk.limits())
@@ -62,7 +62,7 @@ def sign_recipe(desk: Desk, screen: Screen, file: Path, key_file: Path) -> int:
         detail = "Only a packed recipe can be signed."
         hint = f"Pack it first: `mainspring recipes pack {one_line(str(file))} -o FILE.json`."
         raise Invalid(detail, code="not_packed", suggestion=hint)
-    package = read_package(signed(bare, key), desk.limits())
+    package = read_package(add_signature(bare, key), desk.limits())
     write_file(file, as_json(package.document) + "\n", over=True, suggestion="")
     return _done(screen, package, file, "Signed")
 
@@ -70,12 +70,12 @@ def sign_recipe(desk: Desk, screen: Screen, file: Path, key_file: Path) -> int:
 def make_key(screen: Screen, file: Path) -> int:
     """Writes a new key to a file that only its owner can read; one that is there stays."""
     if file.exists() or file.is_symlink():
-        raise Clash(
+        raise Conflict(
             f"There is a file {one_line(str(file))} already.",
             code="file_exists",
             suggestion="Whoever has a key keeps it; choose another file for a second one.",
         )
-    key = new_key()
+    key = generate_key()
     try:
         write_private(file, key.as_text().encode())
     except OSError as error:
@@ -90,7 +90,7 @@ def make_key(screen: Screen, file: Path) -> int:
 
 
 def show_recipe_schema(screen: Screen) -> int:
-    screen.answer(recipe_schema())
+    screen.answer(build_recipe_schema())
     return exits.DONE
 
 
@@ -108,7 +108,7 @@ def scaffold_recipe(screen: Screen, name: str, kind: str, into: Path) -> int:
     return exits.DONE
 
 
-def _judged(desk: Desk, document: Any) -> Package:
+def _judged(desk: CommandContext, document: Any) -> RecipePackage:
     limits = desk.limits()
     package = read_package(document, limits)
     findings = judge_package(package, desk.doors.vocabulary(limits), limits)
@@ -122,7 +122,7 @@ def _judged(desk: Desk, document: Any) -> Package:
 def _key(file: Path) -> KeyPair:
     try:
         content = read_private(file)
-    except Unguarded:
+    except InsecureFileError:
         raise Invalid(
             "The key's file can be read by others, so it is not used.",
             code="key_unguarded",
@@ -132,7 +132,7 @@ def _key(file: Path) -> KeyPair:
         detail = f"The key cannot be read: {error.strerror}."
         raise Invalid(detail, code="unreadable") from None
     if content is None:
-        raise Missing(
+        raise NotFound(
             f"There is no key at {one_line(str(file))}.",
             code="no_key",
             suggestion="Make one: `mainspring recipes new-key KEYFILE`.",
@@ -140,22 +140,22 @@ def _key(file: Path) -> KeyPair:
     return read_key(content)
 
 
-def _done(screen: Screen, package: Package, file: Path, what: str) -> int:
+def _done(screen: Screen, package: RecipePackage, file: Path, what: str) -> int:
     if screen.for_programs:
         screen.answer({"file": str(file), **_told(package)})
     else:
         screen.note(f"{what} {package.slug} {package.version} as {one_line(str(file))}.")
-        screen.note(f"  {shown_digest(package.digest)}")
+        screen.note(f"  {format_digest(package.digest)}")
     return exits.DONE
 
 
-def _told(package: Package) -> dict[str, Any]:
+def _told(package: RecipePackage) -> dict[str, Any]:
     return {
         "slug": package.slug,
         "version": str(package.version),
         "kind": package.kind,
         "name": package.name,
-        "digest": shown_digest(package.digest),
+        "digest": format_digest(package.digest),
         "signed": package.public_key is not None,
         "grants": [grant.as_dict() for grant in package.grants],
         "hosts": list(package.hosts),
@@ -163,7 +163,7 @@ def _told(package: Package) -> dict[str, Any]:
     }
 
 
-def _asks(package: Package) -> list[str]:
+def _asks(package: RecipePackage) -> list[str]:
     """What whoever installs it is told."""
     requires = package.requires
     listed = {

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from mainspring.surfaces.cli.options import Json, at_desk, desk_of, make_group
+from mainspring.surfaces.cli.options import Json, get_context, make_group, open_context
 
 Place = Annotated[
     Path, typer.Argument(metavar="PLACE", help="A folder with a recipe.json, a .zip or a .json.")
@@ -19,7 +19,7 @@ KeyFile = Annotated[
 ]
 
 
-class Kind(StrEnum):
+class RecipeKindOption(StrEnum):
     """What a recipe makes."""
 
     BOARD = "board"
@@ -53,7 +53,7 @@ def _check(ctx: typer.Context, place: Place, for_programs: Json = False) -> int:
     """Judge a recipe as publishing would: what it makes, what it asks for, and what is wrong."""
     from mainspring.surfaces.cli.recipe_files import check_recipe
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return check_recipe(desk, screen, place)
 
 
@@ -68,7 +68,7 @@ def _pack(
     """Make one file of a recipe and all that lies beside it, with its digest."""
     from mainspring.surfaces.cli.recipe_files import pack_recipe
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return pack_recipe(desk, screen, place, output)
 
 
@@ -81,7 +81,7 @@ def _sign(
     """Sign a packed recipe; the file then carries the signature."""
     from mainspring.surfaces.cli.recipe_files import sign_recipe
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return sign_recipe(desk, screen, file, key)
 
 
@@ -89,7 +89,7 @@ def _new_key(ctx: typer.Context, file: KeyFile, for_programs: Json = False) -> i
     """Make a key that signs recipes."""
     from mainspring.surfaces.cli.recipe_files import make_key
 
-    _, screen = at_desk(ctx, for_programs)
+    _, screen = open_context(ctx, for_programs)
     return make_key(screen, file)
 
 
@@ -98,13 +98,15 @@ def _schema(ctx: typer.Context, for_programs: Json = False) -> int:
     from mainspring.surfaces.cli.recipe_files import show_recipe_schema
 
     del for_programs  # The answer is JSON in any case.
-    return show_recipe_schema(desk_of(ctx).screen())
+    return show_recipe_schema(get_context(ctx).screen())
 
 
 def _scaffold(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its slug, such as morning-numbers.")],
-    kind: Annotated[Kind, typer.Option(help="What it makes.")] = Kind.AUTOMATION,
+    kind: Annotated[
+        RecipeKindOption, typer.Option(help="What it makes.")
+    ] = RecipeKindOption.AUTOMATION,
     into: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where the new folder is made.")
     ] = Path(),
@@ -113,5 +115,5 @@ def _scaffold(
     """Write the files of a new recipe: a folder that passes every check."""
     from mainspring.surfaces.cli.recipe_files import scaffold_recipe
 
-    _, screen = at_desk(ctx, for_programs)
+    _, screen = open_context(ctx, for_programs)
     return scaffold_recipe(screen, name, kind.value, into)

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.errors import Clash, Invalid
+from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.runs.watch import nobody
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.columns import columns, moment
-from mainspring.surfaces.cli.documents import read_definition_file, read_document, shown_name
+from mainspring.surfaces.cli.columns import columns, format_time
+from mainspring.surfaces.cli.documents import display_name, read_definition_file, read_document
 from mainspring.surfaces.cli.finding import find_in_use
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
 from mainspring.surfaces.cli.proposals import call, find_proposal
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
     from mainspring.contracts.limits import Limits
     from mainspring.runs.worker import Worker
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 _SIGNS: Final = {"added": "+", "removed": "-", "changed": "~", "status": "!", "cost": "$"}
 _PAUSE: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RehearseOptions:
     """What somebody wants to see rehearsed, and over what."""
 
     automation: str
@@ -51,7 +51,7 @@ class Wanted:
     live_reads: bool | None = None
 
 
-async def rehearse(desk: Desk, screen: Screen, wanted: Wanted) -> int:
+async def rehearse(desk: CommandContext, screen: Screen, wanted: RehearseOptions) -> int:
     """Rehearses, waits for the end and shows what would have gone otherwise."""
     _check_one(wanted)
     limits = desk.limits()
@@ -82,7 +82,7 @@ def _of_file(file: str | None) -> Iterator[None]:
     try:
         yield
     except Invalid as problem:
-        name = None if file is None else one_line(shown_name(file), 80)
+        name = None if file is None else one_line(display_name(file), 80)
         if name is None or name in problem.detail:
             raise
         findings = [
@@ -97,7 +97,7 @@ def _of_file(file: str | None) -> Iterator[None]:
         ) from None
 
 
-def _check_one(wanted: Wanted) -> None:
+def _check_one(wanted: RehearseOptions) -> None:
     named = [wanted.definition, wanted.version, wanted.proposal, wanted.upgrade or None]
     if sum(one is not None for one in named) > 1:
         raise Invalid(
@@ -119,7 +119,10 @@ def _sample(file: str, limits: Limits) -> dict[str, Any]:
 
 
 async def _given(
-    rooms: Rooms, wanted: Wanted, document: Any, samples: Sequence[Mapping[str, Any]]
+    rooms: ApplicationServices,
+    wanted: RehearseOptions,
+    document: Any,
+    samples: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     automation = await find_in_use(rooms, wanted.automation)
     given: dict[str, Any] = {"automation_id": str(automation["id"])}
@@ -141,16 +144,16 @@ async def _given(
     return given
 
 
-async def _upgraded(rooms: Rooms, automation_id: UUID) -> Any:
+async def _upgraded(rooms: ApplicationServices, automation_id: UUID) -> Any:
     """What the newest version of its recipe would make of an automation."""
     asked = {"entity_id": str(automation_id), "entity_kind": "automation"}
     found = await call(rooms, "check_recipe_upgrade", asked)
     if not found["has_upgrade"]:
-        raise Clash(
+        raise Conflict(
             f"It is version {found['installed']}, and there is no newer one.", code="no_upgrade"
         )
     if found["definition"] is None:
-        raise Clash(
+        raise Conflict(
             "The newer version needs something first, another recipe or a setting, so there is "
             "nothing to rehearse with.",
             code="not_whole",
@@ -187,7 +190,7 @@ def rehearsal_lines(found: Mapping[str, Any], screen: Screen) -> list[Any]:
 def _row(place: int, firing: Mapping[str, Any], screen: Screen) -> tuple[str, ...]:
     then, now = firing["then"], firing["now"]
     side = then or now or {}
-    when = moment(datetime.fromisoformat(side["at"]), screen) if side else ""
+    when = format_time(datetime.fromisoformat(side["at"]), screen) if side else ""
     many = sum(one["kind"] != "cost" for one in firing["differences"])
     return (
         str(place),

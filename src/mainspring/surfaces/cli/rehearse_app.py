@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, Named, at_desk
+from mainspring.surfaces.cli.options import Json, Named, open_context
 
 _PANEL = "Automations"
 
@@ -57,10 +57,10 @@ def _rehearse(
 
     Ends with 0 when nothing would have gone otherwise, and with 11 when something would.
     """
-    from mainspring.surfaces.cli.rehearse import Wanted, rehearse
+    from mainspring.surfaces.cli.rehearse import RehearseOptions, rehearse
 
-    desk, screen = at_desk(ctx, for_programs)
-    wanted = Wanted(
+    desk, screen = open_context(ctx, for_programs)
+    wanted = RehearseOptions(
         automation, definition, version, proposal, upgrade, last, tuple(sample or ()), live_reads
     )
     return finish(rehearse(desk, screen, wanted))

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from mainspring.contracts.errors import Clash, Invalid, Problem, Upstream
+from mainspring.contracts.errors import Conflict, Invalid, Problem, UpstreamError
 from mainspring.runs.transport.broker import broker_of
 from mainspring.runs.transport.reaching import reach
 from mainspring.settings import is_in_environment, read_settings_file, settings_file
 from mainspring.store.database import Database
 from mainspring.store.loading import is_same, load
-from mainspring.store.snapshot import refuse_at_work, snapshot
+from mainspring.store.snapshot import open_snapshot, refuse_at_work
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.backing_up import refuse_nothing
 from mainspring.surfaces.cli.screen import Screen, clean
@@ -26,7 +26,7 @@ from mainspring.workspace.private_file import write_private
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 _DATABASE: Final = "MAINSPRING_DATABASE_URL"
 _TRANSPORT: Final = "MAINSPRING_TRANSPORT"
@@ -35,7 +35,7 @@ _POOL: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MoveTarget:
     """Where to: a database, and a broker if workers are to hear of runs by one."""
 
     database_url: str
@@ -56,12 +56,12 @@ class Place:
         )
 
 
-def read_place(database_url: str, broker_url: str | None) -> Place:
+def parse_move_target(database_url: str, broker_url: str | None) -> MoveTarget:
     """The two addresses, judged by how they look."""
     _refuse_other("database", database_url, ("postgresql", "postgres"))
     if broker_url is not None:
         _refuse_other("broker", broker_url, ("redis", "rediss", "amqp", "amqps"))
-    return Place(database_url.strip(), None if broker_url is None else broker_url.strip())
+    return MoveTarget(database_url.strip(), None if broker_url is None else broker_url.strip())
 
 
 def _refuse_other(what: str, url: str, schemes: tuple[str, ...]) -> None:
@@ -78,7 +78,7 @@ def _refuse_other(what: str, url: str, schemes: tuple[str, ...]) -> None:
         )
 
 
-async def move(desk: Desk, screen: Screen, place: Place) -> int:
+async def move(desk: CommandContext, screen: Screen, place: MoveTarget) -> int:
     """Copies, compares, and then lets the settings name the new place."""
     settings = desk.settings()
     refuse_second(settings.home)
@@ -86,7 +86,7 @@ async def move(desk: Desk, screen: Screen, place: Place) -> int:
     _refuse_silent(settings, place)
     if settings.database_url == place.database_url:
         if place.broker_url is None or settings.broker_url == place.broker_url:
-            raise Clash("That is the database in use already.", code="already_there")
+            raise Conflict("That is the database in use already.", code="already_there")
         rows = None
     else:
         rows = await _carry(settings, place)
@@ -112,13 +112,13 @@ async def move(desk: Desk, screen: Screen, place: Place) -> int:
     return exits.DONE
 
 
-def _refuse_silent(settings: Settings, place: Place) -> None:
+def _refuse_silent(settings: Settings, place: MoveTarget) -> None:
     """A broker that cannot be used is heard of now, not from every part after the move."""
     if place.broker_url is None:
         return
     broker = broker_of(replace(settings, transport="celery", broker_url=place.broker_url))
     if broker is not None and not reach(broker):
-        raise Upstream(
+        raise UpstreamError(
             f"The broker at {broker.address} does not answer, so nothing was moved.",
             code="broker_away",
             suggestion="Start it, see whether its user and password are right, or leave "
@@ -126,7 +126,7 @@ def _refuse_silent(settings: Settings, place: Place) -> None:
         )
 
 
-async def _carry(settings: Settings, place: Place) -> int:
+async def _carry(settings: Settings, place: MoveTarget) -> int:
     source = await Database.open(settings, name="move", pool_size=_POOL)
     try:
         if settings.database_url is not None:
@@ -146,7 +146,7 @@ async def _opened(there: Settings) -> Database:
     try:
         return await Database.open(there, name="move", pool_size=_POOL)
     except Problem as problem:
-        raise Upstream(
+        raise UpstreamError(
             f"{problem.detail.removesuffix('.')}; nothing was moved.",
             code=problem.code,
             suggestion="Look at --database-url, and whether that server is running.",
@@ -154,7 +154,7 @@ async def _opened(there: Settings) -> Database:
 
 
 async def _copied(source: Database, target: Database) -> int:
-    async with snapshot(source, still=True) as moment:
+    async with open_snapshot(source, still=True) as moment:
         try:
             filled = await load(target, moment)
         except Problem as problem:
@@ -166,7 +166,7 @@ async def _copied(source: Database, target: Database) -> int:
     return sum(filled.values())
 
 
-def _write(settings: Settings, place: Place) -> None:
+def _write(settings: Settings, place: MoveTarget) -> None:
     """The lines that were there stay, with ours in the place of those of the same name."""
     path = settings_file(settings.home)
     said = {**read_settings_file(settings.home), **place.lines}

@@ -15,31 +15,39 @@ import httpx2
 import orjson
 
 from mainspring.contracts.errors import (
-    Clash,
-    Denied,
-    Exhausted,
+    Conflict,
     Expired,
     Finding,
     Invalid,
-    Missing,
+    LimitExceeded,
+    NotFound,
+    PermissionDenied,
     Problem,
     Unauthenticated,
-    Upstream,
+    UpstreamError,
 )
-from mainspring.surfaces.cli.logins import Login, find_login
+from mainspring.surfaces.cli.logins import SavedLogin, find_login
 from mainspring.surfaces.cli.words import hint
-from mainspring.workspace.people.terminals import CONFIRMED_HEADER, confirmation_of
+from mainspring.workspace.people.terminals import CONFIRMED_HEADER, compute_call_digest
 
 PREFIX: Final = "/api/v1"
 _SECONDS: Final = 60.0
 _BY_STATUS: Final[Mapping[int, type[Problem]]] = {
     one.status: one
-    for one in (Invalid, Unauthenticated, Denied, Missing, Clash, Expired, Exhausted)
+    for one in (
+        Invalid,
+        Unauthenticated,
+        PermissionDenied,
+        NotFound,
+        Conflict,
+        Expired,
+        LimitExceeded,
+    )
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Remote:
+class ServerClient:
     """One server, and who asks it."""
 
     http: httpx2.AsyncClient
@@ -55,13 +63,13 @@ class Remote:
         if self.session is not None:
             headers["Authorization"] = f"Bearer {self.session}"
             if confirmed:
-                headers[CONFIRMED_HEADER] = confirmation_of(method, PREFIX + path, content)
+                headers[CONFIRMED_HEADER] = compute_call_digest(method, PREFIX + path, content)
         try:
             answer = await self.http.request(
                 method, self.address + PREFIX + path, content=content, headers=headers
             )
         except httpx2.HTTPError as error:
-            raise Upstream(
+            raise UpstreamError(
                 f"The server at {self.address} cannot be reached: {error}.", code="no_server"
             ) from error
         if answer.status_code >= httpx2.codes.MULTIPLE_CHOICES:
@@ -80,9 +88,9 @@ class Remote:
     def _problem(self, answer: httpx2.Response) -> Problem:
         try:
             told = answer.json()
-            detail, kind = told["detail"], _BY_STATUS.get(answer.status_code, Upstream)
+            detail, kind = told["detail"], _BY_STATUS.get(answer.status_code, UpstreamError)
         except (ValueError, KeyError, TypeError):
-            return Upstream(
+            return UpstreamError(
                 f"{self.address} answered {answer.status_code}, and not as Mainspring does.",
                 code="no_server",
             )
@@ -99,17 +107,17 @@ class Remote:
 
 
 @asynccontextmanager
-async def reaching(address: str, login: Login | None = None) -> AsyncIterator[Remote]:
+async def reaching(address: str, login: SavedLogin | None = None) -> AsyncIterator[ServerClient]:
     """A server, until the block ends; a proxy sees nothing of what goes to this machine."""
     own = urlsplit(address).scheme == "http"
     async with httpx2.AsyncClient(
         timeout=_SECONDS, follow_redirects=False, trust_env=not own
     ) as http:
-        yield Remote(http, address, None if login is None else login.session)
+        yield ServerClient(http, address, None if login is None else login.session)
 
 
 @asynccontextmanager
-async def signed_in_at(address: str) -> AsyncIterator[Remote]:
+async def open_signed_in_server(address: str) -> AsyncIterator[ServerClient]:
     """A server where somebody has signed in at this terminal."""
     async with reaching(address, find_login(address)) as remote:
         yield remote

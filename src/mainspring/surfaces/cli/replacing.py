@@ -11,21 +11,28 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 from mainspring.surfaces.cli.documents import STDIN
 from mainspring.surfaces.cli.words import hint
-from mainspring.workspace.automations import FIRST_MEMBER, Saved, hold, hold_names, ids_of, save
-from mainspring.workspace.consents import NOTHING, agreed_before, ask_if_wider, consent_needed
+from mainspring.workspace.automations import (
+    FIRST_MEMBER,
+    SavedAutomation,
+    find_automation_ids,
+    hold,
+    hold_names,
+    save,
+)
+from mainspring.workspace.consents import NOTHING, ask_if_wider, check_consent, load_baseline
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from mainspring.contracts.context import Actor, Transaction
-    from mainspring.definition.validate import Report
+    from mainspring.definition.validate import ValidationReport
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class DefinitionFile:
     """The file that a person handed over, and whether they gave it another name."""
 
     file: str
@@ -33,8 +40,12 @@ class Handed:
 
 
 async def save_to_run(
-    tx: Transaction, workspace_id: UUID, report: Report, handed: Handed, owner: Actor
-) -> Saved:
+    tx: Transaction,
+    workspace_id: UUID,
+    report: ValidationReport,
+    handed: DefinitionFile,
+    owner: Actor,
+) -> SavedAutomation:
     """Saves under the name; refuses what would take something away from the one that has it.
 
     A person agrees with that to what it may do from now on; without a terminal nobody does. That
@@ -42,11 +53,11 @@ async def save_to_run(
     """
     definition = report.accepted()
     await hold_names(tx, workspace_id)
-    there = await ids_of(tx, workspace_id, [definition.name])
+    there = await find_automation_ids(tx, workspace_id, [definition.name])
     before = await hold(tx, workspace_id, there[0]) if there else None
     agreed = None if owner.is_person else NOTHING
     if there:
-        agreed = await agreed_before(tx, workspace_id, there[0], owner)
+        agreed = await load_baseline(tx, workspace_id, there[0], owner)
     saved = await save(tx, workspace_id, definition, report.grants, FIRST_MEMBER)
     if before is not None and saved.changed:
         reason = _reason(before["state"], before["document"], definition.as_dict())
@@ -54,7 +65,7 @@ async def save_to_run(
             raise _refusal(definition.name, reason, handed)
     at = (tx, workspace_id, saved.automation_id)
     # What is in force and agreed to stays as it is.
-    if saved.changed or await consent_needed(*at, saved.version) is not None:
+    if saved.changed or await check_consent(*at, saved.version) is not None:
         await ask_if_wider(*at, agreed, owner, report.traits, tell=False)
     return saved
 
@@ -96,11 +107,11 @@ def _of_scripts(part: Any) -> Iterator[str]:
             yield from _of_scripts(inner)
 
 
-def _refusal(name: str, reason: str, handed: Handed) -> Clash:
+def _refusal(name: str, reason: str, handed: DefinitionFile) -> Conflict:
     file = "FILE" if handed.file == STDIN else handed.file
     # A file that was renamed for the run would be saved under its own name.
     replace = hint("save", file, "--to", name) if handed.renamed else hint("save", file)
-    return Clash(
+    return Conflict(
         f"There is an automation called {name!r} already. It {reason}. Nothing was saved or run.",
         code="would_replace",
         suggestion=f"{replace} replaces it; "

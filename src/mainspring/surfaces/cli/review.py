@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.authoring.places import put
+from mainspring.authoring.places import set_at_pointer
 from mainspring.contracts.errors import Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automations import store_next
 from mainspring.surfaces.cli.conversation import thinking
-from mainspring.surfaces.cli.documents import STDIN, read_definition_file, shown_name
+from mainspring.surfaces.cli.documents import STDIN, display_name, read_definition_file
 from mainspring.surfaces.cli.finding import find_automation, find_in_use
 from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
 from mainspring.surfaces.cli.proposal_view import problem_part
-from mainspring.surfaces.cli.proposals import Making, call, chosen_writes
+from mainspring.surfaces.cli.proposals import GenerationOptions, call, find_chosen_writes
 from mainspring.surfaces.cli.review_view import review_lines
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.workspace.overview import read_automation
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.cli.proposal_saving import Modes
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.proposal_saving import ApprovalModes
+    from mainspring.surfaces.rooms import ApplicationServices
 
 _FILES: Final = (".json", ".ts")
 
 
 async def review(
-    desk: Desk,
+    desk: CommandContext,
     screen: Screen,
     what: str,
     to: str | None,
-    making: Making,
-    modes: Modes | None = None,
+    making: GenerationOptions,
+    modes: ApprovalModes | None = None,
 ) -> int:
     """Prints the review; what is wrong has its place, and an exit code of its own."""
     limits = desk.limits()
@@ -68,12 +68,14 @@ async def review(
     if screen.for_programs:
         screen.answer(found)
     else:
-        shown = shown_name(what) if _is_file(what) else what
+        shown = display_name(what) if _is_file(what) else what
         screen.say(*_lines(shown, found, document, words, screen))
     return exits.INVALID if found["problems"] or found["questions"] else exits.DONE
 
 
-async def _choose(rooms: Rooms, given: Mapping[str, Any], modes: Modes) -> None:
+async def _choose(
+    rooms: ApplicationServices, given: Mapping[str, Any], modes: ApprovalModes
+) -> None:
     """Saves the automation with other approval modes, as its next version."""
     automation_id = UUID(given["automation_id"])
     async with local(rooms).acquire() as connection:
@@ -82,8 +84,8 @@ async def _choose(rooms: Rooms, given: Mapping[str, Any], modes: Modes) -> None:
     for mode, names in (("automatic", modes.automatic), ("ask", modes.ask)):
         for name in names:
             found = await call(rooms, "review_automation", {"definition": document, "by": "rules"})
-            for write in chosen_writes(found["review"]["impact"]["writes"], name):
-                document = put(document, write["pointer"], write["values"][mode])
+            for write in find_chosen_writes(found["review"]["impact"]["writes"], name):
+                document = set_at_pointer(document, write["pointer"], write["values"][mode])
     await store_next(rooms, document, automation_id)
 
 
@@ -91,7 +93,9 @@ def _is_file(what: str) -> bool:
     return what == STDIN or what.endswith(_FILES) or os.sep in what
 
 
-async def _given(rooms: Rooms, what: str, document: Any, to: str | None) -> dict[str, Any]:
+async def _given(
+    rooms: ApplicationServices, what: str, document: Any, to: str | None
+) -> dict[str, Any]:
     if document is None:
         return {"automation_id": str((await find_automation(rooms, what))["id"])}
     given: dict[str, Any] = {"definition": document}

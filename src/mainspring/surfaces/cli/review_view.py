@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.grant import Grant
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
-from mainspring.surfaces.cli.place_words import place_in_words
+from mainspring.surfaces.cli.place_words import describe_pointer
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.summary import grant_lines
 from mainspring.surfaces.cli.versions import change_line
@@ -196,7 +196,7 @@ def flag_lines(
     for flag in flags[:_MOST]:
         grave = flag.get("level") == "warning"
         sign, colour = screen.mark("warning" if grave else "told")
-        place = place_in_words(flag.get("pointer", ""), definition)
+        place = describe_pointer(flag.get("pointer", ""), definition)
         where = f"{place[:1].upper()}{place[1:]}: " if place else ""
         who = " (says the model)" if flag.get("by") == "model" else ""
         said = f"{where}{flag['text']}{who}"

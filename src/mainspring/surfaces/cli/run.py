@@ -11,39 +11,39 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.actions.script.checking import check_builds
-from mainspring.contracts.errors import Fault, Finding
-from mainspring.contracts.preflight import Whose
-from mainspring.definition.inputs import Tokens, resolve_inputs
+from mainspring.contracts.errors import Finding, InternalError
+from mainspring.contracts.preflight import DefinitionOwner
+from mainspring.definition.inputs import RuntimeTokens, resolve_inputs
 from mainspring.gate.policy import Mode
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.history import list_runs, read_run
 from mainspring.runs.rows import FINAL
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.closing import closing_lines, failed_row, version_in_force
 from mainspring.surfaces.cli.documents import read_definition_file, read_inputs
-from mainspring.surfaces.cli.elsewhere import judge_without_house
-from mainspring.surfaces.cli.follow import Follower
-from mainspring.surfaces.cli.local import Deed, local, local_owner
+from mainspring.surfaces.cli.elsewhere import validate_offline
+from mainspring.surfaces.cli.follow import RunFollower
+from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
 from mainspring.surfaces.cli.reading import find
-from mainspring.surfaces.cli.replacing import Handed, save_to_run
+from mainspring.surfaces.cli.replacing import DefinitionFile, save_to_run
 from mainspring.surfaces.cli.screen import one_line
-from mainspring.surfaces.cli.show import Show
+from mainspring.surfaces.cli.show import RunDisplay
 from mainspring.surfaces.cli.summary import introduction, warning_lines
-from mainspring.surfaces.cli.timeline import Line, paint
+from mainspring.surfaces.cli.timeline import TimelineEntry, paint
 from mainspring.surfaces.cli.words import count, hint
 from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from mainspring.workspace.consents import check_may_repeat
-from mainspring.workspace.judging_here import judge_here, words_for
+from mainspring.workspace.judging_here import judge_here, load_vocabulary
 
 if TYPE_CHECKING:
     from mainspring.definition.model import Definition
-    from mainspring.definition.validate import Report
+    from mainspring.definition.validate import ValidationReport
     from mainspring.runs.worker import Worker
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.rooms import Rooms
-    from mainspring.workspace.automations import Saved
+    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.workspace.automations import SavedAutomation
 
 # A command that is done does not keep its caller waiting for the steps of other runs.
 _STOP_SECONDS = 5.0
@@ -51,10 +51,10 @@ _MOST_COUNTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ValidatedRun:
     """A run that somebody asked for, judged and not yet stored."""
 
-    report: Report
+    report: ValidationReport
     inputs: dict[str, Any]
 
     @property
@@ -63,18 +63,18 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class RunSideEffects:
     """What a command did beside the run: in words, and for programs."""
 
     version: str = ""
     told: Mapping[str, Any] = field(default_factory=dict)
 
 
-NOTHING_BESIDE = Beside()
+NOTHING_BESIDE = RunSideEffects()
 
 
 async def run_file(
-    desk: Desk,
+    desk: CommandContext,
     screen: Screen,
     file: str,
     words: Sequence[str],
@@ -89,51 +89,57 @@ async def run_file(
     async with _open(desk, screen) as rooms:
         wanted = await _judged_here(rooms, screen, wanted, document)
         await _tell_of_earlier_runs(rooms, screen)
-        saved = await _saved(rooms, wanted, Handed(file, renamed=name is not None))
+        saved = await _saved(rooms, wanted, DefinitionFile(file, renamed=name is not None))
         version = _version_words(wanted, saved)
         doubts = (*wanted.report.warnings, *saved.warnings)
         _tell_of_saving(screen, version, doubts)
-        request = Request(
+        request = RunRequest(
             rooms.workspace_id, saved.automation_id, inputs=wanted.inputs, mode=mode, own_file=True
         )
         dispatched = await rooms.dispatcher.dispatch(request)
         told = {"run_id": str(dispatched.run_id)}
-        await local(rooms, Deed("run_automation", saved.automation_id, told)).note()
+        await local(rooms, AuditedAction("run_automation", saved.automation_id, told)).note()
         more = {
             "saved_version": saved.version if saved.changed else None,
             "warnings": [finding.as_dict() for finding in doubts],
         }
         return await _see_through(
-            rooms, screen, dispatched.run_id, seconds, beside=Beside(version, more)
+            rooms, screen, dispatched.run_id, seconds, beside=RunSideEffects(version, more)
         )
 
 
-def _judged(desk: Desk, document: Any, words: Sequence[str], whole: str | None) -> Wanted:
+def _judged(
+    desk: CommandContext, document: Any, words: Sequence[str], whole: str | None
+) -> ValidatedRun:
     """Judged before the house is opened: a bad file costs nothing and makes nothing."""
     limits = desk.limits()
-    report = judge_without_house(document, desk.doors.vocabulary(limits), limits).report
+    report = validate_offline(document, desk.doors.vocabulary(limits), limits).report
     definition = report.accepted()
     inputs = read_inputs(words, whole, definition.inputs.shape, limits)
     # Judged again when the run is accepted; here so that nothing is stored before.
     now = datetime.now(UTC)
-    tokens = Tokens(None, now, str(FIRST_MEMBER), str(FIRST_WORKSPACE))
+    tokens = RuntimeTokens(None, now, str(FIRST_MEMBER), str(FIRST_WORKSPACE))
     resolve_inputs(definition.inputs.shape, {}, inputs, tokens, limits)
-    return Wanted(report, inputs)
+    return ValidatedRun(report, inputs)
 
 
-async def _judged_here(rooms: Rooms, screen: Screen, wanted: Wanted, document: Any) -> Wanted:
+async def _judged_here(
+    rooms: ApplicationServices, screen: Screen, wanted: ValidatedRun, document: Any
+) -> ValidatedRun:
     """Judged by the house, which alone knows its tools and models, and shown as it will be."""
     space = rooms.workspace_id
-    words = await words_for(rooms.registry, space, document)
-    whose, gate = Whose(space, author_id=FIRST_MEMBER), rooms.gate
+    words = await load_vocabulary(rooms.registry, space, document)
+    whose, gate = DefinitionOwner(space, author_id=FIRST_MEMBER), rooms.gate
     report = await judge_here(document, whose, words, gate.models, rooms.limits, gate.preflight)
     screen.say(*introduction(report.accepted(), report.grants, words), "")
     return replace(wanted, report=report)
 
 
-async def _saved(rooms: Rooms, wanted: Wanted, handed: Handed) -> Saved:
+async def _saved(
+    rooms: ApplicationServices, wanted: ValidatedRun, handed: DefinitionFile
+) -> SavedAutomation:
     await check_builds(rooms.workshop, rooms.workspace_id, wanted.definition)
-    deed = Deed("create_automation")
+    deed = AuditedAction("create_automation")
     async with local(rooms, deed).transaction() as tx:
         saved = await save_to_run(tx, rooms.workspace_id, wanted.report, handed, local_owner(rooms))
         deed.subject = saved.automation_id
@@ -150,13 +156,15 @@ def _tell_of_saving(screen: Screen, version: str, doubts: Sequence[Finding]) -> 
         screen.say("")
 
 
-def _version_words(wanted: Wanted, saved: Saved) -> str:
+def _version_words(wanted: ValidatedRun, saved: SavedAutomation) -> str:
     """What the file became; nothing when it is what was there."""
     name = one_line(wanted.definition.name)
     return f"saved as version {saved.version} of {name}" if saved.changed else ""
 
 
-async def retry(desk: Desk, screen: Screen, text: str, *, wait: bool, seconds: float | None) -> int:
+async def retry(
+    desk: CommandContext, screen: Screen, text: str, *, wait: bool, seconds: float | None
+) -> int:
     """Sends a run round again from where it broke off."""
     async with _open(desk, screen) as rooms:
         run_id = await find(rooms, text)
@@ -165,7 +173,7 @@ async def retry(desk: Desk, screen: Screen, text: str, *, wait: bool, seconds: f
             owner = local_owner(rooms)
             await check_may_repeat(connection, rooms.workspace_id, run_id, owner, own_file=True)
         await rooms.control.retry(rooms.workspace_id, run_id)
-        await local(rooms, Deed("retry_run", run_id)).note()
+        await local(rooms, AuditedAction("retry_run", run_id)).note()
         if not wait:
             screen.say(f"The run {run_id} is in the queue again; a worker goes on with it.")
             if screen.for_programs:
@@ -175,15 +183,15 @@ async def retry(desk: Desk, screen: Screen, text: str, *, wait: bool, seconds: f
 
 
 async def _see_through(
-    rooms: Rooms,
+    rooms: ApplicationServices,
     screen: Screen,
     run_id: UUID,
     seconds: float | None,
     before: dict[str, Any] | None = None,
-    beside: Beside = NOTHING_BESIDE,
+    beside: RunSideEffects = NOTHING_BESIDE,
 ) -> int:
     """Works in this process until the run has ended, then says what became of it."""
-    follower = Follower(rooms, run_id, Show(screen))
+    follower = RunFollower(rooms, run_id, RunDisplay(screen))
     if before is not None:
         _tell_of_kept_steps(before, follower, screen)
         await follower.pass_over()
@@ -193,20 +201,20 @@ async def _see_through(
         if not following.done():
             following.cancel()
             worker.result()
-            raise Fault("The worker ended before the run did.", code="worker_ended")
+            raise InternalError("The worker ended before the run did.", code="worker_ended")
         run = following.result()
     run = run or await _read(rooms, run_id)
     now = await version_in_force(rooms, run)
     return _close(screen, run, beside, asked=follower.cancelling, in_force=now)
 
 
-async def _read(rooms: Rooms, run_id: UUID) -> dict[str, Any]:
+async def _read(rooms: ApplicationServices, run_id: UUID) -> dict[str, Any]:
     async with local(rooms).acquire() as connection:
         return await read_run(connection, rooms.workspace_id, run_id)
 
 
 def _close(
-    screen: Screen, run: dict[str, Any], beside: Beside, *, asked: bool, in_force: int
+    screen: Screen, run: dict[str, Any], beside: RunSideEffects, *, asked: bool, in_force: int
 ) -> int:
     """The last words; a run that was left may still have ended on the way out."""
     if screen.for_programs:
@@ -221,11 +229,11 @@ def _close(
 
 
 @asynccontextmanager
-async def _open(desk: Desk, screen: Screen) -> AsyncIterator[Rooms]:
+async def _open(desk: CommandContext, screen: Screen) -> AsyncIterator[ApplicationServices]:
     settings = desk.settings()
     if settings.database_url is None and not settings.home.exists():
         words = f"The database is made in {settings.home}, which takes a few seconds once."
-        screen.say(paint(Line("told", "", words=words), screen))
+        screen.say(paint(TimelineEntry("told", "", words=words), screen))
     short = replace(settings, stop_seconds=min(settings.stop_seconds, _STOP_SECONDS))
     async with desk.doors.open(short) as rooms:
         yield rooms
@@ -242,7 +250,7 @@ async def _working(worker: Worker) -> AsyncIterator[asyncio.Task[None]]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def _tell_of_earlier_runs(rooms: Rooms, screen: Screen) -> None:
+async def _tell_of_earlier_runs(rooms: ApplicationServices, screen: Screen) -> None:
     """Only the owner of the database can tell: nobody else is at work then."""
     if rooms.database.server is None:
         return
@@ -255,10 +263,10 @@ async def _tell_of_earlier_runs(rooms: Rooms, screen: Screen) -> None:
             found += len(rows)
     if found:
         words = count(found, "earlier run is", "earlier runs are")
-        screen.say(paint(Line("told", "", words=f"{words} being resumed."), screen))
+        screen.say(paint(TimelineEntry("told", "", words=f"{words} being resumed."), screen))
 
 
-def _tell_of_kept_steps(before: dict[str, Any], follower: Follower, screen: Screen) -> None:
+def _tell_of_kept_steps(before: dict[str, Any], follower: RunFollower, screen: Screen) -> None:
     """The steps that are not repeated; what came after the failure was its aftermath."""
     follower.timeline.remember(before["steps"])
     failed = failed_row(before)
@@ -266,5 +274,5 @@ def _tell_of_kept_steps(before: dict[str, Any], follower: Follower, screen: Scre
         if row is failed:
             break
         if row["status"] == "succeeded":
-            line = Line("succeeded", row["step"], row["item"], "done before")
+            line = TimelineEntry("succeeded", row["step"], row["item"], "done before")
             screen.say(paint(line, screen))

@@ -21,7 +21,7 @@ from mainspring.surfaces.cli.options import (
     Seconds,
     Verify,
     Wait,
-    desk_of,
+    get_context,
     make_group,
     wants_json,
 )
@@ -32,14 +32,14 @@ _RUNS: Final = (
 )
 
 
-class Version(StrEnum):
+class ReplayVersion(StrEnum):
     """Which version a replay runs."""
 
     SAME = "same"
     ACTIVE = "active"
 
 
-class Status(StrEnum):
+class RunStatusOption(StrEnum):
     """What a run can be."""
 
     PENDING = "pending"
@@ -108,7 +108,7 @@ def _run(
     from mainspring.gate.policy import mode_of
     from mainspring.surfaces.cli.run import run_file
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
     mode = mode_of(dry_run=dry_run, verify=verify)
     return finish(run_file(desk, screen, file, words or (), inputs, timeout, mode, name))
@@ -138,7 +138,7 @@ def _fire(
     from mainspring.gate.policy import mode_of
     from mainspring.surfaces.cli.firing import fire
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
     work = fire(
         desk,
@@ -156,7 +156,9 @@ def _fire(
 
 def _runs(
     ctx: typer.Context,
-    status: Annotated[Status | None, typer.Option(help="Only runs in this status.")] = None,
+    status: Annotated[
+        RunStatusOption | None, typer.Option(help="Only runs in this status.")
+    ] = None,
     automation: Annotated[
         str | None, typer.Option(help="Only runs of this automation: its name or its id.")
     ] = None,
@@ -168,7 +170,7 @@ def _runs(
         return exits.DONE
     from mainspring.surfaces.cli.reading import show_runs
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     chosen = None if status is None else status.value
     screen = desk.screen(for_programs=for_programs)
     return finish(show_runs(desk, screen, status=chosen, automation=automation, most=limit))
@@ -188,11 +190,11 @@ def _output(
     for_programs: Json = False,
 ) -> int:
     """Show what the steps of a run have said: stdout and stderr, in order."""
-    from mainspring.surfaces.cli.runs_output import Part, show_output
+    from mainspring.surfaces.cli.runs_output import OutputFilter, show_output
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=wants_json(ctx, for_programs))
-    return finish(show_output(desk, screen, run, Part(step, stderr), follow=follow))
+    return finish(show_output(desk, screen, run, OutputFilter(step, stderr), follow=follow))
 
 
 def _watch(
@@ -204,7 +206,7 @@ def _watch(
     """
     from mainspring.surfaces.cli.firing import watch_run
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=wants_json(ctx, for_programs))
     return finish(watch_run(desk, screen, run, timeout))
 
@@ -220,7 +222,7 @@ def _transcript(
     """Show what the agents of a run were told, said, called and cost, turn by turn."""
     from mainspring.surfaces.cli.transcripts import show_transcript
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=wants_json(ctx, for_programs))
     return finish(show_transcript(desk, screen, run, step))
 
@@ -240,7 +242,7 @@ def _logs(
     """Show what one run did: steps, attempts, times, errors."""
     from mainspring.surfaces.cli.reading import show_logs
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
     return finish(show_logs(desk, screen, run, calls=calls, follow=follow))
 
@@ -249,7 +251,7 @@ def _cancel(ctx: typer.Context, run: RunId, for_programs: Json = False) -> int:
     """Cancel a run that has not ended."""
     from mainspring.surfaces.cli.reading import cancel
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(cancel(desk, desk.screen(for_programs=for_programs), run))
 
 
@@ -265,7 +267,7 @@ def _retry(
     """Send a run that broke off round again, from the step that failed."""
     from mainspring.surfaces.cli.run import retry
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
     return finish(retry(desk, screen, run, wait=wait, seconds=timeout))
 
@@ -274,8 +276,8 @@ def _replay(
     ctx: typer.Context,
     run: RunId,
     version: Annotated[
-        Version, typer.Option(help="The version of then, or the one in force now.")
-    ] = Version.SAME,
+        ReplayVersion, typer.Option(help="The version of then, or the one in force now.")
+    ] = ReplayVersion.SAME,
     inputs: Annotated[
         str | None, typer.Option(metavar="JSON", help="Other inputs, as one JSON object.")
     ] = None,
@@ -286,7 +288,7 @@ def _replay(
     """Start a new run with what an earlier one was given."""
     from mainspring.surfaces.cli.firing import replay_run
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
     work = replay_run(desk, screen, run, inputs, version=version.value, wait=wait, seconds=timeout)
     return finish(work)

@@ -10,21 +10,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import NotFound
 from mainspring.runs.history import read_run
-from mainspring.runs.output import Place, read_output
+from mainspring.runs.output import OutputPosition, read_output
 from mainspring.runs.rows import FINAL
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.reading import find
-from mainspring.surfaces.cli.saying import Saying
+from mainspring.surfaces.cli.saying import OutputLines
 from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
-    from mainspring.contracts.context import Stream
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.contracts.context import OutputStream
+    from mainspring.surfaces.cli.desk import CommandContext
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 _PAGE: Final = 500
 _LOOK_SECONDS: Final = 0.25
@@ -32,25 +32,25 @@ _LEAVING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class OutputFilter:
     """Which part of the output is asked for."""
 
     step: str | None = None
     stderr: bool = False
 
     @property
-    def stream(self) -> Stream | None:
+    def stream(self) -> OutputStream | None:
         return "err" if self.stderr else None
 
 
 async def show_output(
-    desk: Desk, screen: Screen, text: str, part: Part, *, follow: bool = False
+    desk: CommandContext, screen: Screen, text: str, part: OutputFilter, *, follow: bool = False
 ) -> int:
     """What was said so far; with ``follow`` also what is said until the run has ended."""
     async with desk.doors.open(desk.settings()) as rooms:
         run_id = await find(rooms, text)
         await _check_step(rooms, run_id, part.step)
-        saying, pieces = Saying(screen, bare=True), []
+        saying, pieces = OutputLines(screen, bare=True), []
         async for piece in _pieces(rooms, run_id, part, follow=follow):
             pieces.append(piece) if screen.for_programs else screen.say(*saying.hear(piece))
         screen.say(*saying.rest())
@@ -60,19 +60,19 @@ async def show_output(
     return exits.UNFINISHED if follow and run["status"] not in FINAL else exits.DONE
 
 
-async def _read(rooms: Rooms, run_id: UUID) -> dict[str, Any]:
+async def _read(rooms: ApplicationServices, run_id: UUID) -> dict[str, Any]:
     async with local(rooms).acquire() as connection:
         return await read_run(connection, rooms.workspace_id, run_id)
 
 
-async def _check_step(rooms: Rooms, run_id: UUID, step: str | None) -> None:
+async def _check_step(rooms: ApplicationServices, run_id: UUID, step: str | None) -> None:
     """A step that was never begun may still come; one of an ended run may not."""
     if step is None:
         return
     run = await _read(rooms, run_id)
     names = sorted({row["step"] for row in run["steps"]})
     if run["status"] in FINAL and step not in names:
-        raise Missing(
+        raise NotFound(
             f"The run has no step called {step[:64]!r}.",
             code="no_step",
             suggestion=f"Its steps: {', '.join(names)}." if names else hint("logs", run_id),
@@ -80,9 +80,9 @@ async def _check_step(rooms: Rooms, run_id: UUID, step: str | None) -> None:
 
 
 async def _pieces(
-    rooms: Rooms, run_id: UUID, part: Part, *, follow: bool
+    rooms: ApplicationServices, run_id: UUID, part: OutputFilter, *, follow: bool
 ) -> AsyncIterator[dict[str, Any]]:
-    place: Place | None = None
+    place: OutputPosition | None = None
     with _until_left() if follow else nullcontext(asyncio.Event()) as left:
         while True:
             # The run before its output: an end that is seen has all of it in place.
@@ -90,7 +90,7 @@ async def _pieces(
             while rows := await _page(rooms, run_id, part, place):
                 for row in rows:
                     yield row
-                place = Place.of(rows[-1])
+                place = OutputPosition.of(rows[-1])
             if over:
                 return
             with suppress(TimeoutError):
@@ -99,7 +99,7 @@ async def _pieces(
 
 
 async def _page(
-    rooms: Rooms, run_id: UUID, part: Part, place: Place | None
+    rooms: ApplicationServices, run_id: UUID, part: OutputFilter, place: OutputPosition | None
 ) -> list[dict[str, Any]]:
     async with local(rooms).acquire() as connection:
         return await read_output(
@@ -113,7 +113,7 @@ async def _page(
         )
 
 
-async def _is_over(rooms: Rooms, run_id: UUID) -> bool:
+async def _is_over(rooms: ApplicationServices, run_id: UUID) -> bool:
     return (await _read(rooms, run_id))["status"] in FINAL
 
 

@@ -17,7 +17,7 @@ _LONGEST: Final = 4_000
 Try = tuple[str, str, int]
 
 
-class Saying:
+class OutputLines:
     """Makes lines of pieces; a line that has not ended yet waits for its rest."""
 
     def __init__(self, screen: Screen, *, bare: bool = False) -> None:
@@ -52,7 +52,7 @@ class Saying:
         for line, item, stream in said:
             words = agent_line(line, plain=plain) if stream == "agent" else line
             if words is not None:
-                shown.append(self._painted(words, item, stream))
+                shown.append(self._style_line(words, item, stream))
         return shown
 
     def _news(self, at: tuple[Try, str], text: str) -> str:
@@ -66,7 +66,7 @@ class Saying:
         over = [at for at in self._open if made is None or at[0] == made]
         return self._lines([(self._open.pop(at), at[0][1], at[1]) for at in over])
 
-    def _painted(self, line: str, item: str, stream: str) -> Text:
+    def _style_line(self, line: str, item: str, stream: str) -> Text:
         from rich.text import Text
 
         faint = "" if stream == "out" else "bright_black"

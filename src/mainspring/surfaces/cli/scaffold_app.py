@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mainspring.surfaces.cli import recipes_app
-from mainspring.surfaces.cli.options import Json, at_desk, make_group
+from mainspring.surfaces.cli.options import Json, make_group, open_context
 
 
 def add_to(app: typer.Typer, panel: str) -> None:
@@ -30,5 +30,5 @@ def _integration(
     """Write the files of a new integration: a package that installs and passes every check."""
     from mainspring.surfaces.cli.scaffolding import scaffold_integration
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return scaffold_integration(desk, screen, name, into)

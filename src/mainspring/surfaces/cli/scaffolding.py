@@ -9,11 +9,11 @@ from mainspring.recipes.plugins.scaffold import scaffold
 from mainspring.surfaces.cli import exits
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
     from mainspring.surfaces.cli.screen import Screen
 
 
-def scaffold_integration(desk: Desk, screen: Screen, name: str, into: Path) -> int:
+def scaffold_integration(desk: CommandContext, screen: Screen, name: str, into: Path) -> int:
     """Writes the package and says what comes next."""
     known = desk.doors.vocabulary(desk.limits()).capabilities
     taken = frozenset(one.partition(".")[0] for one in known if "." in one)

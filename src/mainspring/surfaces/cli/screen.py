@@ -50,10 +50,10 @@ def clean(text: str) -> str:
 def one_line(text: str, most: int = 200) -> str:
     """The same on one line, cut where it gets too long."""
     flat = _BREAKS.sub(" ", clean(text)).strip()
-    return cut(flat, most)
+    return truncate_text(flat, most)
 
 
-def cut(text: str, most: int) -> str:
+def truncate_text(text: str, most: int) -> str:
     """The beginning of a text; an address in it is whole, because half of one leads nowhere."""
     if len(text) <= most:
         return text

@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from mainspring.contracts.errors import Invalid, Missing
-from mainspring.gate.direct import Visitor
+from mainspring.contracts.errors import Invalid, NotFound
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns
-from mainspring.surfaces.cli.local import Deed, local, local_owner
+from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.whom import id_of
 from mainspring.surfaces.cli.words import date_time, hint
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
+class SecretOwner:
     """Which secrets a command is about: one's own, another member's, the publisher's."""
 
     # A member's email or id.
@@ -40,13 +40,13 @@ class Whose:
         return f"{'publisher' if self.publisher else 'automation'}_secret_{deed}"
 
 
-def whose(owner: str | None, publisher: bool) -> Whose:
+def parse_secret_owner(owner: str | None, publisher: bool) -> SecretOwner:
     """Reads the two options, which do not go together."""
     if owner is not None and publisher:
         raise Invalid(
             "A publisher secret belongs to the workspace, not to a member.", code="secret_owner"
         )
-    return Whose(owner, publisher)
+    return SecretOwner(owner, publisher)
 
 
 def read_value(limits: Limits) -> str:
@@ -70,7 +70,12 @@ def read_value(limits: Limits) -> str:
 
 
 async def set_secret(
-    desk: Desk, screen: Screen, about: Whose, name: str, description: str, value: str
+    desk: CommandContext,
+    screen: Screen,
+    about: SecretOwner,
+    name: str,
+    description: str,
+    value: str,
 ) -> int:
     given = {"name": name, "value": value}
     if description:
@@ -84,7 +89,7 @@ async def set_secret(
     return exits.DONE
 
 
-async def list_secrets(desk: Desk, screen: Screen, about: Whose) -> int:
+async def list_secrets(desk: CommandContext, screen: Screen, about: SecretOwner) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         found = await _call(rooms, about, "list", {})
     if screen.for_programs:
@@ -105,11 +110,11 @@ async def list_secrets(desk: Desk, screen: Screen, about: Whose) -> int:
     return exits.DONE
 
 
-async def delete_secret(desk: Desk, screen: Screen, about: Whose, name: str) -> int:
+async def delete_secret(desk: CommandContext, screen: Screen, about: SecretOwner, name: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         gone = await _call(rooms, about, "delete", {"name": name})
     if not gone["deleted"]:
-        raise Missing(f"There is no secret called {name[:64]!r}.", code="secret_missing")
+        raise NotFound(f"There is no secret called {name[:64]!r}.", code="secret_missing")
     if screen.for_programs:
         screen.answer({"name": name, "deleted": True})
     else:
@@ -117,13 +122,15 @@ async def delete_secret(desk: Desk, screen: Screen, about: Whose, name: str) -> 
     return exits.DONE
 
 
-async def rotate_key(desk: Desk, screen: Screen, new_key_file: Path | None) -> int:
+async def rotate_key(desk: CommandContext, screen: Screen, new_key_file: Path | None) -> int:
     """A new master key for every secret."""
     from mainspring.workspace.key_rotation import rotate
 
     async with desk.doors.open(desk.settings()) as rooms:
         done = await rotate(rooms.database, rooms.vault.keyring, new_key_file)
-        deed = Deed("rotate_master_key", detail={"key": done.key_id, "secrets": done.resealed})
+        deed = AuditedAction(
+            "rotate_master_key", detail={"key": done.key_id, "secrets": done.resealed}
+        )
         async with local(rooms, deed).transaction():
             pass  # The entry of the audit log is all there is to write.
     if screen.for_programs:
@@ -149,11 +156,13 @@ async def rotate_key(desk: Desk, screen: Screen, new_key_file: Path | None) -> i
     return exits.DONE
 
 
-async def _call(rooms: Rooms, about: Whose, deed: str, arguments: dict[str, Any]) -> dict[str, Any]:
+async def _call(
+    rooms: ApplicationServices, about: SecretOwner, deed: str, arguments: dict[str, Any]
+) -> dict[str, Any]:
     if about.owner is not None:
         async with local(rooms).acquire() as connection:
             owner = await id_of(connection, rooms.workspace_id, about.owner)
         arguments = {**arguments, "owner_user_id": str(owner)}
-    visitor = Visitor(local_owner(rooms))
+    visitor = CapabilityCaller(local_owner(rooms))
     answer: dict[str, Any] = await rooms.gate.direct(visitor, about.capability(deed), arguments)
     return answer

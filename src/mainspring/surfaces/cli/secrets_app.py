@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, desk_of, help_alone, make_group
+from mainspring.surfaces.cli.options import Json, get_context, help_alone, make_group
 
 
 def build() -> typer.Typer:
@@ -50,7 +50,7 @@ def _set_secret(
 ) -> int:
     """Keep a secret. Its value comes from a pipe or a hidden prompt, never as a word."""
     from mainspring.contracts.errors import Invalid
-    from mainspring.surfaces.cli.secrets import read_value, set_secret, whose
+    from mainspring.surfaces.cli.secrets import parse_secret_owner, read_value, set_secret
 
     if rest:
         # Said here and not by the parser, which would show the value once more.
@@ -59,8 +59,8 @@ def _set_secret(
             code="secret_on_command_line",
             suggestion="Leave it out and be asked for it, or send it by a pipe.",
         )
-    desk = desk_of(ctx)
-    about = whose(owner, publisher)
+    desk = get_context(ctx)
+    about = parse_secret_owner(owner, publisher)
     value = read_value(desk.limits())
     screen = desk.screen(for_programs=for_programs)
     return finish(set_secret(desk, screen, about, name, description, value))
@@ -73,11 +73,11 @@ def _list_secrets(
     for_programs: Json = False,
 ) -> int:
     """List the names of secrets, never their values."""
-    from mainspring.surfaces.cli.secrets import list_secrets, whose
+    from mainspring.surfaces.cli.secrets import list_secrets, parse_secret_owner
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
-    return finish(list_secrets(desk, screen, whose(owner, publisher)))
+    return finish(list_secrets(desk, screen, parse_secret_owner(owner, publisher)))
 
 
 def _delete_secret(
@@ -88,11 +88,11 @@ def _delete_secret(
     for_programs: Json = False,
 ) -> int:
     """Forget a secret."""
-    from mainspring.surfaces.cli.secrets import delete_secret, whose
+    from mainspring.surfaces.cli.secrets import delete_secret, parse_secret_owner
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
-    return finish(delete_secret(desk, screen, whose(owner, publisher), name))
+    return finish(delete_secret(desk, screen, parse_secret_owner(owner, publisher), name))
 
 
 def _rotate(
@@ -106,5 +106,5 @@ def _rotate(
     """Seal every secret with a new master key, while the server goes on working."""
     from mainspring.surfaces.cli.secrets import rotate_key
 
-    desk = desk_of(ctx)
+    desk = get_context(ctx)
     return finish(rotate_key(desk, desk.screen(for_programs=for_programs), new_key_file))

@@ -14,7 +14,7 @@ from typing import Final
 _YOUNG: Final = 10_000
 
 
-def settle() -> None:
+def tune_gc() -> None:
     """What is built by now stays to the end, and what comes is looked at less often."""
     gc.collect()
     gc.freeze()

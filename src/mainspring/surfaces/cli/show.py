@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.timeline import Line, Timeline, named, paint
+from mainspring.surfaces.cli.timeline import RunTimeline, TimelineEntry, format_step_name, paint
 from mainspring.surfaces.cli.words import duration
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _SPINNER_PLAIN = "|/-\\"
 _FRAMES_PER_SECOND = 10
 
 
-class Show:
+class RunDisplay:
     """The stage for one run; to be used as a context."""
 
     def __init__(self, screen: Screen) -> None:
@@ -51,7 +51,7 @@ class Show:
             with self.screen.forgiving():
                 live.stop()
 
-    def line(self, line: Line) -> None:
+    def line(self, line: TimelineEntry) -> None:
         """A line that stays. What only begins is shown below on a terminal."""
         if self._live is None or line.kind != "started":
             self.screen.say(paint(line, self.screen))
@@ -60,13 +60,13 @@ class Show:
         """Lines that a step wrote; they stay."""
         self.screen.say(*lines)
 
-    def frame(self, timeline: Timeline, now: datetime) -> None:
+    def frame(self, timeline: RunTimeline, now: datetime) -> None:
         """What goes on at this moment."""
         if self._live is not None:
             with self.screen.forgiving():
                 self._live.update(self._now(timeline, now), refresh=True)
 
-    def _now(self, timeline: Timeline, now: datetime) -> Text:
+    def _now(self, timeline: RunTimeline, now: datetime) -> Text:
         from rich.text import Text
 
         tick = time.monotonic()
@@ -77,19 +77,19 @@ class Show:
             left = max((timeline.asleep_until - now).total_seconds(), 0.0)
             text = Text("  ")
             text.append(self._spin(tick), style="yellow")
-            text.append(f" {named(*timeline.sleeper)}", style="bold")
+            text.append(f" {format_step_name(*timeline.sleeper)}", style="bold")
             text.append(f"  goes on in {duration(left)}" if left else "  goes on now")
             lines.append(text)
         # A line that folds would be one more than the terminal is told to draw again.
         return Text("\n", no_wrap=True, overflow="ellipsis").join(lines)
 
-    def _going(self, step: str, item: str, timeline: Timeline, tick: float) -> Text:
+    def _going(self, step: str, item: str, timeline: RunTimeline, tick: float) -> Text:
         from rich.text import Text
 
         going = timeline.going[step, item]
         text = Text("  " + "  " * (item.count(".") + 1 if item else 0))
         text.append(self._spin(tick), style="cyan")
-        text.append(f" {named(step, item)}", style="bold")
+        text.append(f" {format_step_name(step, item)}", style="bold")
         text.append(f"  {duration(tick - going.since)}", style="bright_black")
         if going.trouble is not None:
             text.append(f"  pauses after: {one_line(going.trouble, 60)}", style="yellow")

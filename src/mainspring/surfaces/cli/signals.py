@@ -11,7 +11,7 @@ from types import FrameType
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-class Signals:
+class SignalMonitor:
     """Notes every signal; while something slow is under way, a stop breaks it off."""
 
     def __init__(self) -> None:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mainspring.contracts.errors import Clash
-from mainspring.store.account import server_account
+from mainspring.contracts.errors import Conflict
+from mainspring.store.account import choose_server_user
 from mainspring.store.cluster import make_home
-from mainspring.store.diagnosis import folder_problem
+from mainspring.store.diagnosis import describe_folder_error
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
@@ -28,7 +28,7 @@ _MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RunningServer:
     """The server that is up."""
 
     pid: int
@@ -39,7 +39,7 @@ class Standing:
     local_address: str = ""
 
 
-def who_is_up(home: Path) -> Standing | None:
+def find_running_server(home: Path) -> RunningServer | None:
     """The server that is up on this folder, if there is one; looking changes nothing."""
     try:
         file = os.open(home / _FILE, os.O_RDONLY | os.O_CLOEXEC)
@@ -56,19 +56,19 @@ def who_is_up(home: Path) -> Standing | None:
 
 def refuse_second(home: Path) -> None:
     """Says who is up, before anything is begun."""
-    standing = who_is_up(home)
+    standing = find_running_server(home)
     if standing is not None:
         raise _already_up(home, standing)
 
 
 @contextlib.contextmanager
-def take_place(settings: Settings) -> Iterator[None]:
+def hold_data_folder(settings: Settings) -> Iterator[None]:
     """Makes the data folder if there is none, and is the one that is up on it meanwhile."""
     make_data_folder(settings)
     try:
         file = _locked(settings)
     except OSError as error:
-        raise folder_problem(error, settings.home) from error
+        raise describe_folder_error(error, settings.home) from error
     try:
         yield
     finally:
@@ -80,11 +80,11 @@ def make_data_folder(settings: Settings) -> None:
     try:
         if settings.database_url is None:
             # The database may run as another user, who has to pass through the folder.
-            make_home(settings.home, server_account(settings.home / "postgres" / "data"))
+            make_home(settings.home, choose_server_user(settings.home / "postgres" / "data"))
         else:
             settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise folder_problem(error, settings.home) from error
+        raise describe_folder_error(error, settings.home) from error
 
 
 def _locked(settings: Settings) -> int:
@@ -111,11 +111,11 @@ def _locked(settings: Settings) -> int:
     return file
 
 
-def _read(file: int) -> Standing:
+def _read(file: int) -> RunningServer:
     try:
         entry = json.loads(os.pread(file, _MOST_BYTES, 0))
         allow = entry.get("egress_allow")
-        return Standing(
+        return RunningServer(
             int(entry["pid"]),
             str(entry["address"]),
             None if allow is None else frozenset(allow),
@@ -123,12 +123,12 @@ def _read(file: int) -> Standing:
         )
     except (OSError, ValueError, KeyError, TypeError):
         # It has the lock and has not written yet.
-        return Standing(0, "")
+        return RunningServer(0, "")
 
 
-def _already_up(home: Path, standing: Standing) -> Clash:
+def _already_up(home: Path, standing: RunningServer) -> Conflict:
     who = f" (process {standing.pid}, {standing.address})" if standing.pid else ""
-    return Clash(
+    return Conflict(
         f"Mainspring is already up on the data folder {home}{who}.",
         code="already_up",
         suggestion="Use that one, stop it first, or set MAINSPRING_HOME to another folder.",

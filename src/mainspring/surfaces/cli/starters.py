@@ -14,7 +14,7 @@ from mainspring.surfaces.cli.screen import as_json, clean
 from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
     from mainspring.surfaces.cli.screen import Screen
 
 _LONGEST_STEM: Final = 60
@@ -22,7 +22,7 @@ _NO_WORD: Final = re.compile(r"[^a-z0-9]+")
 
 
 def write_starter(
-    desk: Desk, screen: Screen, name: str | None, kind: str, output: Path | None
+    desk: CommandContext, screen: Screen, name: str | None, kind: str, output: Path | None
 ) -> int:
     """Writes the file and says how to go on; a file that is there is left alone."""
     from mainspring.definition.validate import validate

@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.preflight import Whose
+from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.definition.validate import read_definition
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.agreeing import agree_first
 from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.automations import token_hints, trigger_lines, with_address
 from mainspring.surfaces.cli.finding import find_automation
-from mainspring.surfaces.cli.local import Deed, local
+from mainspring.surfaces.cli.local import AuditedAction, local
 from mainspring.surfaces.cli.presence import is_watched
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.summary import warning_lines
@@ -21,22 +21,22 @@ from mainspring.surfaces.cli.words import hint
 from mainspring.surfaces.pricing import price_of
 from mainspring.triggers.changing import change
 from mainspring.workspace import states
-from mainspring.workspace.automations import State, read_grants
-from mainspring.workspace.judging_here import doubts_here, words_for
+from mainspring.workspace.automations import AutomationStatus, read_grants
+from mainspring.workspace.judging_here import find_missing_dependencies, load_vocabulary
 from mainspring.workspace.overview import read_automation
-from mainspring.workspace.watched_boards import missing_boards, watched_boards
+from mainspring.workspace.watched_boards import find_missing_boards, load_watched_boards
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.authoring.forecast.answer import Forecast
+    from mainspring.authoring.forecast.answer import CostForecast
     from mainspring.contracts.context import Transaction
     from mainspring.contracts.errors import Finding
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
-Act = Callable[["Transaction", UUID, UUID], Awaitable[State]]
+Act = Callable[["Transaction", UUID, UUID], Awaitable[AutomationStatus]]
 
 _ACTS: Mapping[str, Act] = {
     "pause": states.pause,
@@ -47,7 +47,7 @@ _ACTS: Mapping[str, Act] = {
 
 
 async def change_state(
-    desk: Desk, screen: Screen, act: str, text: str, ask: Ask | None = None
+    desk: CommandContext, screen: Screen, act: str, text: str, ask: Ask | None = None
 ) -> int:
     """Does one of the five, and says what that means for the automation."""
     async with desk.doors.open(desk.settings()) as rooms:
@@ -56,7 +56,7 @@ async def change_state(
 
 
 async def change_state_in(
-    rooms: Rooms, screen: Screen, act: str, text: str, ask: Ask | None = None
+    rooms: ApplicationServices, screen: Screen, act: str, text: str, ask: Ask | None = None
 ) -> bool:
     """The same in a house that is open; False: a person did not agree to what it may do."""
     found = await find_automation(rooms, text, archived_first=act == "restore")
@@ -67,7 +67,7 @@ async def change_state_in(
     if starts and not await agree_first(rooms, screen, found["id"], before["version"], ask):
         screen.say("Nothing was agreed to; it stays paused.")
         return False
-    words = await words_for(rooms.registry, rooms.workspace_id, before["definition"])
+    words = await load_vocabulary(rooms.registry, rooms.workspace_id, before["definition"])
     # What it will cost is said before it is set going, and not when it is too late.
     priced = await price_of(rooms, local(rooms), before) if act == "activate" else None
     if priced is not None and not screen.for_programs:
@@ -80,7 +80,7 @@ async def change_state_in(
         return await read_automation(tx, rooms.workspace_id, found["id"])
 
     held = [found["id"]] if act in ("pause", "archive") else ()
-    side = local(rooms, Deed(f"{act}_automation", found["id"]))
+    side = local(rooms, AuditedAction(f"{act}_automation", found["id"]))
     now = await change(side, rooms.limits, rooms.workspace_id, work, automations=held)
     if screen.for_programs:
         screen.answer(await _told(now, rooms, words, priced))
@@ -90,7 +90,10 @@ async def change_state_in(
 
 
 async def _told(
-    now: Mapping[str, Any], rooms: Rooms, words: Vocabulary, priced: Forecast | None
+    now: Mapping[str, Any],
+    rooms: ApplicationServices,
+    words: Vocabulary,
+    priced: CostForecast | None,
 ) -> dict[str, Any]:
     names = ("id", "name", "state", "version", "failures", "next_due_at")
     told = {name: now[name] for name in names}
@@ -100,20 +103,24 @@ async def _told(
     return told
 
 
-async def _doubts(now: Mapping[str, Any], rooms: Rooms, words: Vocabulary) -> tuple[Finding, ...]:
+async def _doubts(
+    now: Mapping[str, Any], rooms: ApplicationServices, words: Vocabulary
+) -> tuple[Finding, ...]:
     """What it counts on and would not find if it ran now."""
     space, document = rooms.workspace_id, now["definition"]
     async with local(rooms).acquire() as connection:
-        lacking = await missing_boards(connection, space, document)
+        lacking = await find_missing_boards(connection, space, document)
     granted = read_grants(now["grants"])
-    whose, gate = Whose(space, now["id"]), rooms.gate
-    doubts = await doubts_here(document, granted, words, gate.models, gate.preflight, whose)
+    whose, gate = DefinitionOwner(space, now["id"]), rooms.gate
+    doubts = await find_missing_dependencies(
+        document, granted, words, gate.models, gate.preflight, whose
+    )
     return (*lacking, *doubts)
 
 
 async def _done(
     tx: Transaction,
-    rooms: Rooms,
+    rooms: ApplicationServices,
     words: Vocabulary,
     act: str,
     automation_id: UUID,
@@ -126,7 +133,7 @@ async def _done(
 
 
 async def _lines(
-    act: str, now: Mapping[str, Any], rooms: Rooms, words: Vocabulary, screen: Screen
+    act: str, now: Mapping[str, Any], rooms: ApplicationServices, words: Vocabulary, screen: Screen
 ) -> list[Text]:
     from rich.text import Text
 
@@ -156,13 +163,13 @@ def _said(act: str, now: Mapping[str, Any]) -> str:
 
 
 async def _what_starts_it(
-    now: Mapping[str, Any], rooms: Rooms, words: Vocabulary, screen: Screen
+    now: Mapping[str, Any], rooms: ApplicationServices, words: Vocabulary, screen: Screen
 ) -> list[Text]:
     from rich.text import Text
 
     entries = {entry.id: entry for entry in read_definition(now["definition"]).triggers}
     async with local(rooms).acquire() as connection:
-        boards = await watched_boards(connection, rooms.workspace_id, now["triggers"])
+        boards = await load_watched_boards(connection, rooms.workspace_id, now["triggers"])
     doubts = await _doubts(now, rooms, words)
     lines: list[Text] = []
     for row in now["triggers"]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from mainspring.contracts.grant import Grant
     from mainspring.contracts.registry import Vocabulary
     from mainspring.definition.model import Definition, TriggerEntry
-    from mainspring.definition.validate.report import Report
-    from mainspring.workspace.watched_boards import Watched
+    from mainspring.definition.validate.report import ValidationReport
+    from mainspring.workspace.watched_boards import WatchedBoard
 
 _MISFIRES = {
     "skip": "missed moments do not fire",
@@ -24,7 +24,7 @@ _MISFIRES = {
 }
 
 
-_NO_BOARDS: Mapping[str, Watched] = {}
+_NO_BOARDS: Mapping[str, WatchedBoard] = {}
 _FILTER_WIDE = 200
 
 
@@ -38,7 +38,9 @@ def introduction(
     return [*lines, *grant_lines(grants, vocabulary)]
 
 
-def judgement(file: str, report: Report, vocabulary: Vocabulary, screen: Screen) -> list[Text]:
+def judgement(
+    file: str, report: ValidationReport, vocabulary: Vocabulary, screen: Screen
+) -> list[Text]:
     """What the validator has to say about a definition without mistakes."""
     from rich.text import Text
 
@@ -48,7 +50,7 @@ def judgement(file: str, report: Report, vocabulary: Vocabulary, screen: Screen)
         Text.assemble((sign, colour), f" {one_line(file)}: ", (one_line(definition.name), "bold")),
         Text(f"  {step_counts(definition, vocabulary)}"),
         *(
-            Text(f"  once active, starts {one_line(described(entry))}")
+            Text(f"  once active, starts {one_line(describe_trigger_summary(entry))}")
             for entry in definition.triggers
         ),
     ]
@@ -73,7 +75,7 @@ def warning_lines(warnings: Iterable[Finding], screen: Screen) -> list[Text]:
     return lines
 
 
-def as_answer(file: str, report: Report) -> dict[str, Any]:
+def as_answer(file: str, report: ValidationReport) -> dict[str, Any]:
     """The same for a program."""
     answer: dict[str, Any] = {
         "file": file,
@@ -84,12 +86,16 @@ def as_answer(file: str, report: Report) -> dict[str, Any]:
     if report.definition is not None:
         answer["name"] = report.definition.name
         answer["steps"] = len(report.definition.plan)
-        answer["triggers"] = [described(entry) for entry in report.definition.triggers]
+        answer["triggers"] = [
+            describe_trigger_summary(entry) for entry in report.definition.triggers
+        ]
         answer["grants"] = [grant.as_dict() for grant in report.grants]
     return answer
 
 
-def described(trigger: TriggerEntry, boards: Mapping[str, Watched] = _NO_BOARDS) -> str:
+def describe_trigger_summary(
+    trigger: TriggerEntry, boards: Mapping[str, WatchedBoard] = _NO_BOARDS
+) -> str:
     """When a trigger goes off, in words; with ``boards``, a board is called by its name."""
     config = trigger.config
     match trigger.type:
@@ -109,7 +115,7 @@ def described(trigger: TriggerEntry, boards: Mapping[str, Watched] = _NO_BOARDS)
     return words if trigger.enabled else f"{words} (switched off)"
 
 
-def _of_board(config: Mapping[str, Any], boards: Mapping[str, Watched]) -> str:
+def _of_board(config: Mapping[str, Any], boards: Mapping[str, WatchedBoard]) -> str:
     board = str(config.get("board_id"))
     known = boards.get(board.lower())
     words = f"when the board {board if known is None else f'{known.name!r} ({board})'} changes"

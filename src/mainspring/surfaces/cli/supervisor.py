@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from mainspring.contracts.errors import Fault, Problem
+from mainspring.contracts.errors import InternalError, Problem
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.children import SENT_AWAY, Child, Part, split_off
-from mainspring.surfaces.cli.signals import STOPPING, Signals
+from mainspring.surfaces.cli.children import SENT_AWAY, ChildProcess, ServerPart, split_off
+from mainspring.surfaces.cli.signals import STOPPING, SignalMonitor
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 # A part that has lived this long is well: its next fall is a first one again.
@@ -38,7 +38,7 @@ POSTGRES = "postgres"
 log = logging.getLogger(__name__)
 
 
-class Server(Protocol):
+class WatchedDatabaseServer(Protocol):
     """The embedded database, as far as it is watched here."""
 
     @property
@@ -50,7 +50,7 @@ class Server(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ServerStateChange:
     """Something a watcher may want to know: ready, restarted, stopping."""
 
     state: str
@@ -59,11 +59,11 @@ class Change:
 
 
 @dataclass(slots=True)
-class _Kept:
+class _SupervisedPart:
     """A part and what became of it so far."""
 
-    part: Part
-    child: Child | None = None
+    part: ServerPart
+    child: ChildProcess | None = None
     pause: float = _FIRST_PAUSE
     due: float | None = None
     falls: int = 0
@@ -76,19 +76,19 @@ class Supervisor:
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[ServerPart],
         *,
-        server: Server | None,
+        server: WatchedDatabaseServer | None,
         stop_seconds: float,
-        tell: Callable[[Change], None],
+        tell: Callable[[ServerStateChange], None],
     ) -> None:
-        self._kept = [_Kept(part) for part in parts]
+        self._kept = [_SupervisedPart(part) for part in parts]
         self._server = server
         self._server_due: float | None = None
         self._server_pause = _FIRST_PAUSE
         self._stop_seconds = stop_seconds
         self._tell = tell
-        self._signals = Signals()
+        self._signals = SignalMonitor()
         self._asked = 0
         self._first_asked = 0.0
         self._ready = False
@@ -108,11 +108,11 @@ class Supervisor:
 
     # --- keeping up
 
-    def _start(self, kept: _Kept) -> None:
+    def _start(self, kept: _SupervisedPart) -> None:
         kept.due = None
         kept.child = split_off(kept.part)
 
-    def _living(self) -> list[tuple[_Kept, Child]]:
+    def _living(self) -> list[tuple[_SupervisedPart, ChildProcess]]:
         return [(kept, kept.child) for kept in self._kept if kept.child is not None]
 
     def _wait(self, until: float | None = None) -> None:
@@ -142,15 +142,15 @@ class Supervisor:
         known = [moment for moment in moments if moment is not None]
         return max(min(known) - time.monotonic(), 0.0) if known else None
 
-    def _risen(self, kept: _Kept, child: Child) -> None:
+    def _risen(self, kept: _SupervisedPart, child: ChildProcess) -> None:
         if self._asked:
             return
         if self._ready:
             log.info("The %s works again (process %d).", kept.part.name, child.pid)
-            self._tell(Change("restarted", ((kept.part.name, child.pid),)))
+            self._tell(ServerStateChange("restarted", ((kept.part.name, child.pid),)))
         elif all(child.ready for _, child in self._living()) and self._all_live():
             self._ready = True
-            self._tell(Change("ready", self._parts()))
+            self._tell(ServerStateChange("ready", self._parts()))
 
     def _all_live(self) -> bool:
         return all(kept.child is not None or kept.sent_away for kept in self._kept)
@@ -161,7 +161,7 @@ class Supervisor:
             found.append((POSTGRES, self._server.pid))
         return tuple(found)
 
-    def _fallen(self, kept: _Kept, child: Child, code: int) -> None:
+    def _fallen(self, kept: _SupervisedPart, child: ChildProcess, code: int) -> None:
         kept.child = None
         if self._asked:
             return
@@ -184,7 +184,7 @@ class Supervisor:
             "The %s (process %d) %s and is started again in %.1f s.",
             kept.part.name,
             child.pid,
-            how_it_ended(code),
+            describe_exit(code),
             kept.pause,
         )
         kept.pause = min(kept.pause * 2, _LONGEST_PAUSE)
@@ -219,7 +219,7 @@ class Supervisor:
         else:
             self._server_due, self._server_pause = None, _FIRST_PAUSE
             if not self._asked and self._server.pid is not None:
-                self._tell(Change("restarted", ((POSTGRES, self._server.pid),)))
+                self._tell(ServerStateChange("restarted", ((POSTGRES, self._server.pid),)))
 
     # --- stopping
 
@@ -229,7 +229,7 @@ class Supervisor:
         A second signal ends whatever is left; runs of a worker that is ended so are given
         back by its lease.
         """
-        self._tell(Change("stopping"))
+        self._tell(ServerStateChange("stopping"))
         deadline = time.monotonic() + self._stop_seconds + _HAND_BACK_SECONDS
         for _, group in itertools.groupby(self._kept, lambda kept: kept.part.kind):
             told = [kept for kept in group if kept.child is not None]
@@ -240,7 +240,7 @@ class Supervisor:
         self._until_ended(self._kept, deadline)
         return not self._living()
 
-    def _until_ended(self, group: Iterable[_Kept], deadline: float) -> None:
+    def _until_ended(self, group: Iterable[_SupervisedPart], deadline: float) -> None:
         watched = list(group)
         while any(kept.child is not None for kept in watched):
             if self._asked > 1 or time.monotonic() >= deadline:
@@ -257,7 +257,7 @@ class Supervisor:
             kept.child = None
 
 
-def how_it_ended(code: int) -> str:
+def describe_exit(code: int) -> str:
     """Its end in words: one in order is nothing to be alarmed about."""
     if code == exits.DONE:
         return "was told to stop from elsewhere, ended in order,"
@@ -265,8 +265,8 @@ def how_it_ended(code: int) -> str:
     return f"ended unexpectedly ({cause})"
 
 
-def _does_not_stand(name: str) -> Fault:
-    return Fault(
+def _does_not_stand(name: str) -> InternalError:
+    return InternalError(
         f"The {name} ended {_MOST_FALSE_STARTS} times before it was ready.",
         code="part_does_not_start",
         suggestion="The lines above say why; mainspring doctor checks the machine.",

@@ -6,24 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Invalid, Missing
+from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import confirmed
-from mainspring.surfaces.cli.asking import Ask, Terminal, at_terminal
-from mainspring.surfaces.cli.local import Deed, local, local_owner
+from mainspring.surfaces.cli.agreeing import confirm
+from mainspring.surfaces.cli.asking import Ask, TerminalPrompt, at_terminal
+from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.whom import member_called
 from mainspring.surfaces.cli.words import count, hint
-from mainspring.surfaces.takeover import replay_missed, show_estate, take
+from mainspring.surfaces.takeover import replay_missed, show_departed_member, take
 from mainspring.workspace.leavers import list_leavers
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 
 async def take_over(
-    desk: Desk,
+    desk: CommandContext,
     screen: Screen,
     email: str,
     *,
@@ -37,7 +37,7 @@ async def take_over(
         actor = local_owner(rooms)
         await _check_new_owner(rooms, to, actor.id)
         leaver = await _leaver(rooms, email)
-        estate = await show_estate(rooms, local(rooms), actor, leaver["id"])
+        estate = await show_departed_member(rooms, local(rooms), actor, leaver["id"])
         wanted = _named(estate, names) if names else None
         if show:
             _show(screen, estate, wanted)
@@ -46,7 +46,7 @@ async def take_over(
             screen.say("Nothing was taken over.")
             return exits.DONE
         ids = None if wanted is None else [str(one) for one in wanted]
-        deed = Deed("take_over_from_member", leaver["id"], {"automations": ids})
+        deed = AuditedAction("take_over_from_member", leaver["id"], {"automations": ids})
         taken = await take(rooms, local(rooms, deed), actor, leaver["id"], estate["digest"], wanted)
         taken = await _offer_replay(rooms, screen, taken, leaver["id"], ask)
     if screen.for_programs:
@@ -57,7 +57,11 @@ async def take_over(
 
 
 async def _offer_replay(
-    rooms: Rooms, screen: Screen, taken: dict[str, Any], member_id: UUID, ask: Ask | None
+    rooms: ApplicationServices,
+    screen: Screen,
+    taken: dict[str, Any],
+    member_id: UUID,
+    ask: Ask | None,
 ) -> dict[str, Any]:
     """Asks whether the missed runs are started again; a no leaves them to be replayed later."""
     missed = sum(one["replayable"] for one in taken["automations"])
@@ -65,28 +69,28 @@ async def _offer_replay(
         f"{count(missed, 'missed run')} can be started again now: every webhook call and event, "
         "and what the schedules make up for."
     )
-    if not missed or not await confirmed(screen, [said], "Start them?", ask):
+    if not missed or not await confirm(screen, [said], "Start them?", ask):
         return taken
     done = await replay_missed(rooms, local(rooms), local_owner(rooms), taken)
     started = sum(one["replayed"] for one in done["automations"])
-    await local(rooms, Deed("replay_missed_runs", member_id, {"replayed": started})).note()
+    await local(rooms, AuditedAction("replay_missed_runs", member_id, {"replayed": started})).note()
     return done
 
 
-async def _leaver(rooms: Rooms, email: str) -> Mapping[str, Any]:
+async def _leaver(rooms: ApplicationServices, email: str) -> Mapping[str, Any]:
     async with local(rooms).acquire() as connection:
         found = await list_leavers(connection, rooms.workspace_id)
     for one in found:
         if email.strip().lower() in (one["email"].lower(), str(one["id"])):
             return one
-    raise Missing(
+    raise NotFound(
         f"Nobody with the email {email[:254]!r} left anything to take over.",
         code="nothing_left",
         suggestion=f"{hint('members', 'list')} shows who left something.",
     )
 
 
-async def _check_new_owner(rooms: Rooms, to: str | None, own: UUID) -> None:
+async def _check_new_owner(rooms: ApplicationServices, to: str | None, own: UUID) -> None:
     """The new owner agrees to what the automations may do, so nobody else can do it for them."""
     if to is None:
         return
@@ -107,7 +111,7 @@ def _named(estate: Mapping[str, Any], names: Sequence[str]) -> list[UUID]:
     }
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise Missing(
+        raise NotFound(
             f"They left no automation called {unknown[0][:200]!r}.",
             code="no_automation",
             suggestion=f"They left {', '.join(one['name'] for one in estate['automations'])}.",
@@ -130,7 +134,7 @@ async def _asked(
                 suggestion=f"{hint('members', 'takeover', email, '--show')} shows it. Answer at a "
                 "terminal, or sign in and open Settings, Members.",
             )
-        ask = Terminal(screen)
+        ask = TerminalPrompt(screen)
     _show(screen, estate, wanted)
     said = await ask("Take this over, and agree to what it may do? Type yes:")
     return (said or "").strip().lower() == "yes"

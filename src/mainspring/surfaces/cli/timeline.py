@@ -18,14 +18,14 @@ from mainspring.surfaces.cli.words import clock_time, duration, hint
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.runs.watch import Moment
+    from mainspring.runs.watch import RunEvent
 
 _PREVIEW = 60
 _STEP_COLUMN = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TimelineEntry:
     """Something to show: a sign, a step, and words about it."""
 
     kind: str
@@ -37,7 +37,7 @@ class Line:
 
 
 @dataclass(slots=True)
-class Going:
+class RunningStep:
     """A step that has begun and not ended."""
 
     attempt: int
@@ -47,16 +47,16 @@ class Going:
 
 
 @dataclass(slots=True)
-class Timeline:
+class RunTimeline:
     """Everything that was seen of one run."""
 
-    going: dict[tuple[str, str], Going] = field(default_factory=dict)
+    going: dict[tuple[str, str], RunningStep] = field(default_factory=dict)
     # The moment the run sleeps until, and the step that made it sleep.
     asleep_until: datetime | None = None
     sleeper: tuple[str, str] = ("", "")
     _known: set[tuple[str, str, int, str]] = field(default_factory=set)
 
-    def see(self, moment: Moment, now: float) -> Line | None:
+    def see(self, moment: RunEvent, now: float) -> TimelineEntry | None:
         """The line for a moment, if it has something new to say."""
         match moment.kind:
             case "step_started":
@@ -74,16 +74,16 @@ class Timeline:
         for row in steps:
             self._known.add((row["step"], row["item"], row["attempt"], row["status"]))
 
-    def _started(self, moment: Moment, now: float) -> Line:
+    def _started(self, moment: RunEvent, now: float) -> TimelineEntry:
         place = (moment.step, moment.item)
         before = self.going.get(place)
-        self.going[place] = Going(moment.attempt, now)
+        self.going[place] = RunningStep(moment.attempt, now)
         words = "" if moment.attempt == 1 else f"attempt {moment.attempt}"
         if before is not None and before.trouble is not None:
             words += f", after a pause of {duration(now - before.since)}"
-        return Line("started", *place, words)
+        return TimelineEntry("started", *place, words)
 
-    def _recorded(self, moment: Moment, now: float) -> Line | None:
+    def _recorded(self, moment: RunEvent, now: float) -> TimelineEntry | None:
         place = (moment.step, moment.item)
         known = (*place, moment.attempt, moment.status)
         if known in self._known:
@@ -93,40 +93,40 @@ class Timeline:
             self.going.pop(place, None)
             self.sleeper = place
             words = _approval(moment.detail)
-            return Line("waiting", *place, words) if words else None
+            return TimelineEntry("waiting", *place, words) if words else None
         words = _attempt(moment)
         if moment.status == "retrying":
             reason = _reason(moment.detail)
             self.sleeper = place
-            self.going[place] = Going(moment.attempt, now, reason)
-            return Line("retrying", *place, f"{words}: {reason} It is tried again.")
+            self.going[place] = RunningStep(moment.attempt, now, reason)
+            return TimelineEntry("retrying", *place, f"{words}: {reason} It is tried again.")
         self.going.pop(place, None)
         if moment.status == "failed":
-            return Line("failed", *place, f"{words}: {_reason(moment.detail)}")
+            return TimelineEntry("failed", *place, f"{words}: {_reason(moment.detail)}")
         if moment.status == "skipped":
-            return Line("skipped", *place, "skipped")
-        return Line("succeeded", *place, words, moment.detail)
+            return TimelineEntry("skipped", *place, "skipped")
+        return TimelineEntry("succeeded", *place, words, moment.detail)
 
-    def _left(self, moment: Moment) -> Line | None:
+    def _left(self, moment: RunEvent) -> TimelineEntry | None:
         self.going.clear()
         if moment.status == "waiting":
             return self.sleep(moment.detail.due_at)
         if moment.status == "pending":
-            return Line("told", "", words="The run was handed back to the queue.")
+            return TimelineEntry("told", "", words="The run was handed back to the queue.")
         if moment.status == "lost":
-            return Line("told", "", words="Another worker goes on with the run.")
+            return TimelineEntry("told", "", words="Another worker goes on with the run.")
         return None
 
-    def sleep(self, until: datetime) -> Line | None:
+    def sleep(self, until: datetime) -> TimelineEntry | None:
         """The run waits for a moment; said once for each moment."""
         self.going.clear()
         if self.asleep_until == until:
             return None
         self.asleep_until = until
-        return Line("waiting", *self.sleeper, f"waiting until {clock_time(until)}")
+        return TimelineEntry("waiting", *self.sleeper, f"waiting until {clock_time(until)}")
 
 
-def step_line(row: Mapping[str, Any]) -> Line:
+def step_line(row: Mapping[str, Any]) -> TimelineEntry:
     """One recorded attempt at a step, with its time on the clock."""
     at = clock_time(row["finished_at"])
     match row["status"]:
@@ -143,7 +143,7 @@ def step_line(row: Mapping[str, Any]) -> Line:
             reason = (row["error"] or {}).get("detail", "")
             words = f"{at}  attempt {row['attempt']} failed after "
             words += f"{duration(row['ms'] / 1000)}: {reason}"
-    return Line(row["status"], row["step"], row["item"], words, row["output"])
+    return TimelineEntry(row["status"], row["step"], row["item"], words, row["output"])
 
 
 def _approval(output: Any) -> str:
@@ -153,7 +153,7 @@ def _approval(output: Any) -> str:
     return f"waiting for approval ({hint('drafts', 'show', output['draft_id'])})"
 
 
-def _attempt(moment: Moment) -> str:
+def _attempt(moment: RunEvent) -> str:
     took = duration(moment.ms / 1000)
     if moment.status == "succeeded":
         return took if moment.attempt == 1 else f"{took}, attempt {moment.attempt}"
@@ -166,7 +166,7 @@ def _reason(detail: Any) -> str:
     return str(detail.get("detail", "")) if isinstance(detail, Mapping) else ""
 
 
-def paint(line: Line, screen: Screen) -> Text:
+def paint(line: TimelineEntry, screen: Screen) -> Text:
     """A line as it stands on the screen."""
     from rich.text import Text
 
@@ -175,7 +175,7 @@ def paint(line: Line, screen: Screen) -> Text:
     text.append(sign, style=colour)
     text.append(" ")
     if line.step:
-        name = named(line.step, line.item)
+        name = format_step_name(line.step, line.item)
         text.append(name if not line.words else name.ljust(_STEP_COLUMN), style="bold")
     quiet = line.kind in ("succeeded", "skipped", "started")
     if line.words:
@@ -187,7 +187,7 @@ def paint(line: Line, screen: Screen) -> Text:
     return text
 
 
-def named(step: str, item: str) -> str:
+def format_step_name(step: str, item: str) -> str:
     """A step, with the number of its item when it stands inside a for_each."""
     return f"{step}[{item}]" if item else step
 

@@ -12,18 +12,18 @@ import typer
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.roles import Role
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import check_person, confirmed
+from mainspring.surfaces.cli.agreeing import check_person, confirm
 from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.columns import columns
 from mainspring.surfaces.cli.finding import find_in_use
-from mainspring.surfaces.cli.local import Deed, local, local_owner
+from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.words import count, date_time
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.token_bounds import APPROVE_WARNING, check_bounds, told_of
+from mainspring.workspace.token_bounds import APPROVE_WARNING, check_bounds, describe_token
 from mainspring.workspace.tokens import (
-    Bounds,
     StoredToken,
+    TokenLimits,
     is_revoked,
     list_tokens,
     make_token,
@@ -31,10 +31,10 @@ from mainspring.workspace.tokens import (
 )
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
 
 
-async def show_tokens(desk: Desk, screen: Screen) -> int:
+async def show_tokens(desk: CommandContext, screen: Screen) -> int:
     async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
         found = await list_tokens(connection, rooms.workspace_id)
         now = rooms.clock.now()
@@ -62,7 +62,7 @@ _BY_PEOPLE: Final = "A person makes a token with the permission approve; a progr
 
 
 @dataclass(frozen=True, slots=True)
-class NewToken:
+class TokenOptions:
     """A token as it is asked for."""
 
     name: str
@@ -73,28 +73,30 @@ class NewToken:
     approves: tuple[str, ...] | None = None
 
 
-async def create_token(desk: Desk, screen: Screen, wanted: NewToken, ask: Ask | None = None) -> int:
+async def create_token(
+    desk: CommandContext, screen: Screen, wanted: TokenOptions, ask: Ask | None = None
+) -> int:
     """Makes a token. One with the permission approve is made by a person at a terminal."""
     async with desk.doors.open(desk.settings()) as rooms:
         now = rooms.clock.now()
         expires = None if wanted.days is None else now + timedelta(days=wanted.days)
         found = [await find_in_use(rooms, text) for text in wanted.approves or ()]
         approves = None if wanted.approves is None else tuple(one["id"] for one in found)
-        bounds = Bounds(wanted.role, wanted.capabilities, expires, approves)
+        bounds = TokenLimits(wanted.role, wanted.capabilities, expires, approves)
         words = await rooms.registry.of(rooms.workspace_id, needing=wanted.capabilities or ())
         check_bounds(bounds, local_owner(rooms), words.capabilities, now, None)
         if approves is not None:
             check_person(rooms, screen, ask, _BY_PEOPLE, "/settings/tokens")
             shown = [f"It may approve {one_line(one['name'])}." for one in found]
-            if not await confirmed(screen, [APPROVE_WARNING, *shown], "Make this token?", ask):
+            if not await confirm(screen, [APPROVE_WARNING, *shown], "Make this token?", ask):
                 screen.say("No token was made.")
                 return exits.DONE
-        deed = Deed("create_token")
+        deed = AuditedAction("create_token")
         async with local(rooms, deed).transaction() as tx:
             stored, plain = await make_token(
                 tx, rooms.workspace_id, FIRST_MEMBER, wanted.name, bounds
             )
-            deed.subject, deed.detail = stored.id, told_of(stored)
+            deed.subject, deed.detail = stored.id, describe_token(stored)
     if screen.for_programs:
         screen.answer({"token": _told(stored), "text": plain})
     else:
@@ -104,7 +106,7 @@ async def create_token(desk: Desk, screen: Screen, wanted: NewToken, ask: Ask | 
     return exits.DONE
 
 
-async def end_token(desk: Desk, screen: Screen, text: str) -> int:
+async def end_token(desk: CommandContext, screen: Screen, text: str) -> int:
     try:
         token_id = UUID(text)
     except ValueError:
@@ -113,7 +115,7 @@ async def end_token(desk: Desk, screen: Screen, text: str) -> int:
             code="usage",
             suggestion="`tokens list` shows the ids.",
         ) from None
-    deed = Deed("delete_token", token_id)
+    deed = AuditedAction("delete_token", token_id)
     async with (
         desk.doors.open(desk.settings()) as rooms,
         local(rooms, deed).transaction() as tx,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import NotFound
 from mainspring.gate.artifacts.rows import read_artifact, read_content
 from mainspring.gate.transcripts import transcripts_of_run
 from mainspring.surfaces.cli import exits
@@ -23,15 +23,15 @@ from mainspring.surfaces.cli.words import hint
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 _LONGEST: Final = 4_000
 _FAINT: Final = "bright_black"
 
 
-async def show_transcript(desk: Desk, screen: Screen, text: str, step: str | None) -> int:
+async def show_transcript(desk: CommandContext, screen: Screen, text: str, step: str | None) -> int:
     """Every conversation of a run, or those of one step."""
     async with desk.doors.open(desk.settings()) as rooms:
         run_id = await find(rooms, text)
@@ -48,15 +48,15 @@ async def show_transcript(desk: Desk, screen: Screen, text: str, step: str | Non
     return exits.DONE
 
 
-def _none(run_id: UUID, step: str | None, there: Sequence[Mapping[str, Any]]) -> Missing:
+def _none(run_id: UUID, step: str | None, there: Sequence[Mapping[str, Any]]) -> NotFound:
     steps = sorted({row["step"] for row in there})
     if step is not None and steps:
-        return Missing(
+        return NotFound(
             f"No agent of the step {step[:64]!r} has a transcript in this run.",
             code="no_transcript",
             suggestion=f"Steps that have one: {', '.join(steps)}.",
         )
-    return Missing(
+    return NotFound(
         "No agent of this run has a transcript.",
         code="no_transcript",
         suggestion="One is kept when an agent ends; what it does until then is shown by "
@@ -64,7 +64,7 @@ def _none(run_id: UUID, step: str | None, there: Sequence[Mapping[str, Any]]) ->
     )
 
 
-async def _read(rooms: Rooms, artifact_id: UUID) -> Any:
+async def _read(rooms: ApplicationServices, artifact_id: UUID) -> Any:
     async with local(rooms).acquire() as connection:
         artifact = await read_artifact(connection, rooms.workspace_id, artifact_id)
     try:

@@ -22,20 +22,20 @@ from mainspring.contracts.errors import Problem
 from mainspring.settings import without_model_keys
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.surfaces.cli import exits, parts
-from mainspring.surfaces.cli.children import Part
-from mainspring.surfaces.cli.listening import is_loopback, reserved
+from mainspring.surfaces.cli.children import ServerPart
+from mainspring.surfaces.cli.listening import is_loopback, reserve_port
 from mainspring.surfaces.cli.logbook import keep_logbook
 from mainspring.surfaces.cli.migrating import bring_up_to_date
 from mainspring.surfaces.cli.screen import as_json, clean
 from mainspring.surfaces.cli.signals import STOPPING
-from mainspring.surfaces.cli.standing import refuse_second, take_place
-from mainspring.surfaces.cli.supervisor import Change, Supervisor
+from mainspring.surfaces.cli.standing import hold_data_folder, refuse_second
+from mainspring.surfaces.cli.supervisor import ServerStateChange, Supervisor
 from mainspring.surfaces.cli.words import hint
 from mainspring.surfaces.web.files import BUILT, is_built
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
     from mainspring.surfaces.cli.screen import Screen
 
 # How much nicer parts are that nobody waits for: each gets a third of what it would get.
@@ -44,7 +44,7 @@ _NEEDED = ("mainspring.surfaces.rest.app", "mainspring.surfaces.rest.serve")
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class UpOptions:
     """What the command line says about this server."""
 
     host: str | None = None
@@ -53,7 +53,7 @@ class Wishes:
     show_token: bool = False
 
 
-def up(desk: Desk, screen: Screen, wishes: Wishes) -> int:
+def up(desk: CommandContext, screen: Screen, wishes: UpOptions) -> int:
     """The server, until it is told to stop; for a program every line is JSON, the last too."""
     try:
         return _up(desk, screen, wishes)
@@ -65,7 +65,7 @@ def up(desk: Desk, screen: Screen, wishes: Wishes) -> int:
         return exits.of_problem(problem)
 
 
-def _up(desk: Desk, screen: Screen, wishes: Wishes) -> int:
+def _up(desk: CommandContext, screen: Screen, wishes: UpOptions) -> int:
     """Stays until it is told to stop: once for in order, twice for at once."""
     wanted = _settings(desk.server_settings(), wishes)
     refuse_second(wanted.home)
@@ -73,10 +73,14 @@ def _up(desk: Desk, screen: Screen, wishes: Wishes) -> int:
     # Until the supervisor takes over, a stop breaks off whatever is under way.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with reserved(wanted) as settings, take_place(settings), _database(settings) as found:
+        with (
+            reserve_port(wanted) as settings,
+            hold_data_folder(settings),
+            _database(settings) as found,
+        ):
             server, reached = found
             token, link = _prepare(desk, reached, embedded=server is not None)
-            shown = Shown(screen, settings, token, wishes.show_token, link)
+            shown = ServerStatusView(screen, settings, token, wishes.show_token, link)
             # The vault has the keys of models now, and the parts are born without them.
             in_order = _supervise(desk, without_model_keys(reached), server, shown)
     finally:
@@ -87,7 +91,7 @@ def _up(desk: Desk, screen: Screen, wishes: Wishes) -> int:
     return exits.DONE if in_order else exits.INTERRUPTED
 
 
-def _settings(settings: Settings, wishes: Wishes) -> Settings:
+def _settings(settings: Settings, wishes: UpOptions) -> Settings:
     settings = parts.at(settings, wishes.host, wishes.port)
     return settings if wishes.workers is None else replace(settings, workers=wishes.workers)
 
@@ -106,19 +110,25 @@ def _database(settings: Settings) -> Iterator[tuple[EmbeddedServer | None, Setti
         server.stop()
 
 
-def _prepare(desk: Desk, settings: Settings, *, embedded: bool) -> tuple[Path, str | None]:
+def _prepare(
+    desk: CommandContext, settings: Settings, *, embedded: bool
+) -> tuple[Path, str | None]:
     """Tables, workspace and the owner's way in, once for all parts; its loop is gone after."""
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
         return runner.run(_make_ready(desk, settings, embedded=embedded))
 
 
-async def _make_ready(desk: Desk, settings: Settings, *, embedded: bool) -> tuple[Path, str | None]:
+async def _make_ready(
+    desk: CommandContext, settings: Settings, *, embedded: bool
+) -> tuple[Path, str | None]:
     await bring_up_to_date(settings, alone=embedded)
     async with desk.doors.open(settings) as rooms:
         return await parts.owner_token(rooms), await parts.first_link(rooms)
 
 
-def _supervise(desk: Desk, settings: Settings, server: EmbeddedServer | None, shown: Shown) -> bool:
+def _supervise(
+    desk: CommandContext, settings: Settings, server: EmbeddedServer | None, shown: ServerStatusView
+) -> bool:
     _load()
     supervisor = Supervisor(
         _parts(desk, settings),
@@ -140,13 +150,13 @@ def _load() -> None:
         importlib.import_module("uvloop")
 
 
-def _parts(desk: Desk, settings: Settings) -> list[Part]:
+def _parts(desk: CommandContext, settings: Settings) -> list[ServerPart]:
     """In the order in which they are started, and stopped."""
 
-    def part(name: str, kind: str, body: parts.Body) -> Part:
+    def part(name: str, kind: str, body: parts.Body) -> ServerPart:
         live = functools.partial(parts.under_supervision, desk.doors, settings, body)
         # A call is answered however busy the others are.
-        return Part(name, kind, live, settings.log, behind=0 if kind == "api" else _BEHIND)
+        return ServerPart(name, kind, live, settings.log, behind=0 if kind == "api" else _BEHIND)
 
     names = ["worker"] if settings.workers == 1 else _numbered(settings.workers)
     return [
@@ -161,7 +171,7 @@ def _numbered(workers: int) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ServerStatusView:
     """What becomes of the server, for a person or line by line for a program."""
 
     screen: Screen
@@ -171,7 +181,7 @@ class Shown:
     # Signs the owner in; only while they have no other way.
     link: str | None = None
 
-    def change(self, change: Change) -> None:
+    def change(self, change: ServerStateChange) -> None:
         if self.screen.for_programs:
             self._line(change)
         elif change.state == "ready":
@@ -181,17 +191,17 @@ class Shown:
 
     def stopped(self) -> None:
         if self.screen.for_programs:
-            self._line(Change("stopped"))
+            self._line(ServerStateChange("stopped"))
         self.screen.say("Stopped.")
 
-    def _ready(self, change: Change) -> None:
+    def _ready(self, change: ServerStateChange) -> None:
         named = ", ".join(f"{name} {pid}" for name, pid in change.parts)
         outside = self.settings.database_url is not None
         database = "outside, from MAINSPRING_DATABASE_URL" if outside else "embedded"
         lines = [
             f"Mainspring is up. The API is at {clean(self.settings.address)}/api/v1",
             *self._page_lines(),
-            f"  token     {self._token_words()}",
+            f"  token     {self._token_text()}",
             f"  data      {clean(str(self.settings.home))}, Postgres {database}",
             f"  processes up {os.getpid()}, {named}",
             f"  next      {self._next()}",
@@ -221,11 +231,11 @@ class Shown:
         first = "open that link in a browser" if self.link else f"{hint('sign-in')} for a new link"
         return f"{first}; or {hint('new')}, in another terminal"
 
-    def _token_words(self) -> str:
+    def _token_text(self) -> str:
         where = f"in {clean(str(self.token))}"
         return f"{self.token.read_text().strip()} ({where})" if self.show_token else where
 
-    def _line(self, change: Change) -> None:
+    def _line(self, change: ServerStateChange) -> None:
         told: dict[str, Any] = {"state": change.state, "pid": os.getpid()}
         if change.state == "ready":
             told["address"] = self.settings.address

@@ -14,8 +14,8 @@ from typing import Any, Final
 import typer
 
 from mainspring.contracts.errors import Invalid
-from mainspring.definition.words import nearest
-from mainspring.surfaces.cli.words import given_home, hint
+from mainspring.definition.words import find_nearest
+from mainspring.surfaces.cli.words import hint, read_home_option
 
 # What the library says about a value, and what is said instead; {0} is what it is about.
 _VALUES: Final = (
@@ -44,10 +44,12 @@ _STOPPING: Final = frozenset({"stop", "down", "kill", "shutdown", "quit", "exit"
 def usage_problem(error: typer.TyperException, words: Sequence[str]) -> Invalid:
     """The problem with what was typed."""
     said = " ".join(error.format_message().split())
-    return Invalid(in_our_words(said), code="usage", suggestion=_way_out(error, said, words))
+    return Invalid(
+        translate_usage_error(said), code="usage", suggestion=_way_out(error, said, words)
+    )
 
 
-def in_our_words(said: str) -> str:
+def translate_usage_error(said: str) -> str:
     """What the library says, translated; what it has never said before stays as it is."""
     about = _ABOUT_VALUE.fullmatch(said)
     if about is not None:
@@ -85,7 +87,7 @@ def _way_out(error: typer.TyperException, said: str, words: Sequence[str]) -> st
 
 def _nearest_option(error: typer.TyperException) -> str:
     possible = getattr(error, "possibilities", None) or ()
-    found = nearest(str(getattr(error, "option_name", "")), possible)
+    found = find_nearest(str(getattr(error, "option_name", "")), possible)
     return f"Did you mean {found}? " if found else ""
 
 
@@ -97,11 +99,11 @@ def _stops(said: str) -> bool:
 def _how_to_stop(words: Sequence[str]) -> str:
     """Who would have to be told, if anybody is up."""
     from mainspring.settings import read_settings
-    from mainspring.surfaces.cli.standing import who_is_up
+    from mainspring.surfaces.cli.standing import find_running_server
 
-    given = given_home(words)
+    given = read_home_option(words)
     home = read_settings().home if given is None else Path(given).expanduser()
-    standing = who_is_up(home)
+    standing = find_running_server(home)
     if standing is None:
         return "No server is running on this data folder."
     pid = f": kill -TERM {standing.pid}" if standing.pid else ""

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import NotFound
 from mainspring.contracts.grant import Grant
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.agreeing import (
@@ -20,17 +20,17 @@ from mainspring.surfaces.cli.agreeing import (
 )
 from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.automations import widened_lines
-from mainspring.surfaces.cli.columns import columns, moment
+from mainspring.surfaces.cli.columns import columns, format_time
 from mainspring.surfaces.cli.finding import find_automation
-from mainspring.surfaces.cli.local import Deed, local, local_owner
+from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.summary import grant_lines
 from mainspring.surfaces.cli.words import hint
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import tell_saved
-from mainspring.workspace.automations import FIRST_MEMBER, Saved, read_grants
-from mainspring.workspace.consents import change_by, consent_told
-from mainspring.workspace.judging_here import words_for
+from mainspring.workspace.automations import FIRST_MEMBER, SavedAutomation, read_grants
+from mainspring.workspace.consents import change_by, summarize_consent
+from mainspring.workspace.judging_here import load_vocabulary
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.versions import (
     bring_back,
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
     from mainspring.contracts.context import Transaction
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.workspace.consent_rows import Consent
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.workspace.consent_rows import AutomationConsent
 
 _VALUE = 100
 # How much of what is alike is shown before the first difference.
@@ -55,7 +55,7 @@ _SIGNS = {"add": ("+", "green"), "remove": ("-", "red"), "replace": ("~", "yello
 _MOVED = (">", "cyan")
 
 
-async def show_versions(desk: Desk, screen: Screen, text: str, *, most: int) -> int:
+async def show_versions(desk: CommandContext, screen: Screen, text: str, *, most: int) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_automation(rooms, text)
         async with local(rooms).acquire() as connection:
@@ -66,7 +66,7 @@ async def show_versions(desk: Desk, screen: Screen, text: str, *, most: int) -> 
     cells = (
         (
             str(row["version"]),
-            moment(row["created_at"], screen),
+            format_time(row["created_at"], screen),
             "in force" if row["in_force"] else "",
             str(row["rollback_of"] or ""),
             row["definition_hash"][:12],
@@ -79,7 +79,7 @@ async def show_versions(desk: Desk, screen: Screen, text: str, *, most: int) -> 
 
 
 async def show_diff(
-    desk: Desk, screen: Screen, text: str, before: int | None, after: int | None
+    desk: CommandContext, screen: Screen, text: str, before: int | None, after: int | None
 ) -> int:
     """Between two versions; the one in force and the one before it when none is named."""
     async with desk.doors.open(desk.settings()) as rooms:
@@ -98,7 +98,7 @@ async def show_diff(
 def _chosen(found: Mapping[str, Any], before: int | None, after: int | None) -> tuple[int, int]:
     in_force: int = found["version"]
     if before is None and in_force == 1:
-        raise Missing(
+        raise NotFound(
             f"{found['name'][:60]!r} has one version only, so there is nothing to compare.",
             code="no_version",
             suggestion=f"{hint('save', 'FILE')} makes the next one.",
@@ -155,7 +155,7 @@ def _around(text: str, place: int) -> str:
 
 
 async def go_back(
-    desk: Desk, screen: Screen, text: str, version: int, ask: Ask | None = None
+    desk: CommandContext, screen: Screen, text: str, version: int, ask: Ask | None = None
 ) -> int:
     """Brings an earlier version back as a new one.
 
@@ -167,7 +167,7 @@ async def go_back(
         automation_id: UUID = found["id"]
         async with local(rooms).acquire() as connection:
             then = await read_version(connection, rooms.workspace_id, automation_id, version)
-        words = await words_for(rooms.registry, rooms.workspace_id, then["definition"])
+        words = await load_vocabulary(rooms.registry, rooms.workspace_id, then["definition"])
         async with local(rooms).acquire() as connection:
             content = await judge_version(
                 connection, rooms.workspace_id, automation_id, version, words, rooms.limits
@@ -185,12 +185,14 @@ async def go_back(
             screen.say("Nothing was agreed to, and nothing was changed.")
             return exits.FAILED
 
-        deed = Deed("roll_back", automation_id)
+        deed = AuditedAction("roll_back", automation_id)
 
-        async def work(tx: Transaction) -> tuple[Saved, dict[str, Any], Consent | None]:
+        async def work(
+            tx: Transaction,
+        ) -> tuple[SavedAutomation, dict[str, Any], AutomationConsent | None]:
             space, owner = rooms.workspace_id, local_owner(rooms)
 
-            async def put() -> Saved:
+            async def put() -> SavedAutomation:
                 return await bring_back(tx, space, automation_id, version, content, FIRST_MEMBER)
 
             made, consent = await change_by(tx, space, automation_id, owner, put, content.traits)
@@ -207,7 +209,7 @@ async def go_back(
             automations=[automation_id],
             names=(),
         )
-        asked = consent_told(consent)
+        asked = summarize_consent(consent)
         if asked is not None:
             asked["url"] = consent_page(rooms, automation_id)
     if screen.for_programs:

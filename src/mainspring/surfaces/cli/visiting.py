@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mainspring.gate.direct import Visitor
-from mainspring.store.walls import Walled
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.store.walls import WorkspaceDatabase
 from mainspring.surfaces.cli.local import local_owner
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 
-async def visitor_here(
-    rooms: Rooms, *, by_program: bool = False, approves: bool = False
-) -> Visitor:
+async def local_caller(
+    rooms: ApplicationServices, *, by_program: bool = False, approves: bool = False
+) -> CapabilityCaller:
     """The holder of the token that is set, as it stands now; without one, the owner.
 
     Whatever hands on the words of others, such as an assistant's, says that it is a program.
@@ -24,7 +24,7 @@ async def visitor_here(
     token = rooms.settings.token
     if token is None:
         owner = local_owner(rooms)
-        return Visitor(replace(owner, by_program=by_program or owner.by_program))
+        return CapabilityCaller(replace(owner, by_program=by_program or owner.by_program))
     from starlette.datastructures import Headers
 
     from mainspring.surfaces.rest.door import caller_of
@@ -33,6 +33,6 @@ async def visitor_here(
     return (await caller_of(rooms.database, shown, runs=True, approves=approves)).visitor
 
 
-def behind(rooms: Rooms, visitor: Visitor) -> Walled:
+def behind(rooms: ApplicationServices, visitor: CapabilityCaller) -> WorkspaceDatabase:
     """The workspace of whoever a command acts as, behind its wall."""
-    return Walled(rooms.database, visitor.actor.workspace_id)
+    return WorkspaceDatabase(rooms.database, visitor.actor.workspace_id)

@@ -18,13 +18,13 @@ from mainspring.runs.history import read_run
 from mainspring.runs.progress import RunWatch
 from mainspring.runs.rows import FINAL
 from mainspring.surfaces.cli.local import local
-from mainspring.surfaces.cli.saying import Saying
+from mainspring.surfaces.cli.saying import OutputLines
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.cli.show import Show
-from mainspring.surfaces.cli.timeline import Going, Timeline, step_line
+from mainspring.surfaces.cli.show import RunDisplay
+from mainspring.surfaces.cli.timeline import RunningStep, RunTimeline, step_line
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 _LOOK_SECONDS = 0.25
 _FRAME_SECONDS = 0.1
@@ -32,18 +32,18 @@ _LEAVING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _GOING = {"pending": "waits for a worker", "running": "running"}
 
 
-class Watching:
+class RunWatcher:
     """One run, seen through to its end or left."""
 
-    def __init__(self, rooms: Rooms, run_id: UUID, screen: Screen) -> None:
+    def __init__(self, rooms: ApplicationServices, run_id: UUID, screen: Screen) -> None:
         self._rooms = rooms
         self._run_id = run_id
-        self._show = Show(screen)
-        self._saying = Saying(screen)
+        self._show = RunDisplay(screen)
+        self._saying = OutputLines(screen)
         self._watch = RunWatch(rooms.workspace_id, run_id)
         self._told: set[tuple[Any, ...]] = set()
         # What is drawn while nothing new is recorded.
-        self._now = Timeline()
+        self._now = RunTimeline()
         self._leave = asyncio.Event()
 
     async def until_end(self, seconds: float | None = None) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class Watching:
         self._now.asleep_until = run["due_at"] if run["status"] == "waiting" else None
         words = _GOING.get(run["status"])
         if words is not None:
-            self._now.going[words, ""] = Going(1, time.monotonic())
+            self._now.going[words, ""] = RunningStep(1, time.monotonic())
 
     async def _pause(self) -> None:
         with suppress(TimeoutError):

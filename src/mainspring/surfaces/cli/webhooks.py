@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from mainspring.contracts.errors import Clash, Missing
+from mainspring.contracts.errors import Conflict, NotFound
 from mainspring.definition.validate import read_definition
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.words import suggest_nearest
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.finding import find_in_use
-from mainspring.surfaces.cli.local import Deed, local, local_owner
+from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
 from mainspring.surfaces.cli.presence import fire_url
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
 from mainspring.surfaces.cli.words import hint
@@ -24,15 +24,15 @@ from mainspring.workspace.switches import read_triggers
 from mainspring.workspace.webhooks import revoke, rotate
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 _SIMPLE_PATH = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_-]*)+")
 _EXAMPLES = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}, "null": None}
 
 
 async def make_token(
-    desk: Desk, screen: Screen, text: str, slug: str | None, *, sure: bool = False
+    desk: CommandContext, screen: Screen, text: str, slug: str | None, *, sure: bool = False
 ) -> int:
     """A new token in place of the old one, shown this once."""
     async with desk.doors.open(desk.settings()) as rooms:
@@ -44,7 +44,7 @@ async def make_token(
             return exits.FAILED
         async with local(rooms).acquire() as connection:
             now = await read_automation(connection, rooms.workspace_id, found["id"])
-        deed = Deed("make_webhook_token", f"{found['id']}/{slug}")
+        deed = AuditedAction("make_webhook_token", f"{found['id']}/{slug}")
         async with local(rooms, deed).transaction() as tx:
             maker = local_owner(rooms).id
             ending, plain = await rotate(tx, rooms.workspace_id, found["id"], slug, maker)
@@ -73,7 +73,7 @@ async def make_token(
 def _agreed(screen: Screen, slug: str, old: str) -> bool:
     """A person is asked before callers are shut out; nobody else can be."""
     if screen.for_programs or not sys.stdin.isatty() or not sys.stdout.isatty():
-        raise Clash(
+        raise Conflict(
             f"The webhook {slug} has a token (…{old}), which a new one would end at once.",
             code="token_in_use",
             suggestion="Say --yes to end it.",
@@ -110,12 +110,12 @@ def _example(entry: Any) -> Any:
     return _EXAMPLES.get(kind, "…") if isinstance(kind, str) else "…"
 
 
-async def end_token(desk: Desk, screen: Screen, text: str, slug: str | None) -> int:
+async def end_token(desk: CommandContext, screen: Screen, text: str, slug: str | None) -> int:
     """Nobody can call the webhook with a token until there is a new one."""
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_in_use(rooms, text)
         slug = (await _webhook(rooms, found, slug))["slug"]
-        deed = Deed("end_webhook_token", f"{found['id']}/{slug}")
+        deed = AuditedAction("end_webhook_token", f"{found['id']}/{slug}")
         async with local(rooms, deed).transaction() as tx:
             await revoke(tx, rooms.workspace_id, found["id"], slug)
     if screen.for_programs:
@@ -125,7 +125,9 @@ async def end_token(desk: Desk, screen: Screen, text: str, slug: str | None) -> 
     return exits.DONE
 
 
-async def _webhook(rooms: Rooms, found: Mapping[str, Any], slug: str | None) -> Mapping[str, Any]:
+async def _webhook(
+    rooms: ApplicationServices, found: Mapping[str, Any], slug: str | None
+) -> Mapping[str, Any]:
     """The trigger that is meant; it need not be said when there is one webhook only."""
     async with local(rooms).acquire() as connection:
         rows = await read_triggers(connection, rooms.workspace_id, found["id"])
@@ -133,7 +135,7 @@ async def _webhook(rooms: Rooms, found: Mapping[str, Any], slug: str | None) -> 
     if slug is None and len(hooks) == 1:
         return next(iter(hooks.values()))
     if not hooks:
-        raise Clash(
+        raise Conflict(
             f"{found['name'][:60]!r} has no webhook.",
             code="not_a_webhook",
             suggestion="Add a trigger of the type webhook to its definition and save it.",
@@ -142,13 +144,13 @@ async def _webhook(rooms: Rooms, found: Mapping[str, Any], slug: str | None) -> 
         return hooks[slug]
     known = ", ".join(hooks)
     if slug is None:
-        raise Clash(
+        raise Conflict(
             f"{found['name'][:60]!r} has {len(hooks)} webhooks.",
             code="several_webhooks",
             suggestion=f"Say which one: {known}.",
         )
-    raise Missing(
+    raise NotFound(
         f"{found['name'][:60]!r} has no webhook called {slug[:60]!r}.",
         code="no_trigger",
-        suggestion=did_you_mean(slug, hooks) or f"It has {known}.",
+        suggestion=suggest_nearest(slug, hooks) or f"It has {known}.",
     )

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns
 from mainspring.surfaces.cli.words import date_time
-from mainspring.triggers.size import Group, Size, own_disk, read_size
+from mainspring.triggers.size import StorageReport, TableGroup, own_disk, read_size
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
     from mainspring.surfaces.cli.screen import Screen
 
 _UNITS = ("B", "KB", "MB", "GB", "TB")
 _STEP = 1024
 
 
-async def show_size(desk: Desk, screen: Screen) -> int:
+async def show_size(desk: CommandContext, screen: Screen) -> int:
     """The report, by groups of tables, the largest first."""
     settings, limits = desk.settings(), desk.limits()
     async with desk.doors.open(settings) as rooms:
@@ -31,7 +31,7 @@ async def show_size(desk: Desk, screen: Screen) -> int:
     return exits.DONE
 
 
-def _row(group: Group) -> list[str]:
+def _row(group: TableGroup) -> list[str]:
     return [
         group.name,
         in_bytes(group.bytes),
@@ -43,7 +43,7 @@ def _row(group: Group) -> list[str]:
     ]
 
 
-def sentences(found: Size) -> list[str]:
+def sentences(found: StorageReport) -> list[str]:
     """What it comes to."""
     said = [f"The database takes {in_bytes(found.database_bytes)}."]
     pace = found.bytes_per_day

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mainspring.authoring.phrases.answers import Answer, Choice, Reading
-from mainspring.authoring.phrases.reading import read_words
+from mainspring.authoring.phrases.answers import ScheduleAnswer, ScheduleChoice, ScheduleReading
+from mainspring.authoring.phrases.reading import parse_schedules
 from mainspring.authoring.phrases.words import LONGEST
 from mainspring.authoring.phrases.zones import is_zone
 from mainspring.contracts.errors import Finding, Invalid
@@ -24,7 +24,7 @@ def tell_when(screen: Screen, words: str, timezone: str | None) -> int:
         detail = "There is no time zone of this name."
         finding = Finding("/timezone", detail, "unknown_timezone")
         raise Invalid(detail, code="unknown_timezone", findings=[finding])
-    answer = read_words(words, datetime.now(UTC), timezone)
+    answer = parse_schedules(words, datetime.now(UTC), timezone)
     if screen.for_programs:
         screen.answer(answer.as_dict())
     else:
@@ -34,7 +34,7 @@ def tell_when(screen: Screen, words: str, timezone: str | None) -> int:
     return exits.INVALID if unsure else exits.DONE
 
 
-def _lines(answer: Answer) -> Iterator[str]:
+def _lines(answer: ScheduleAnswer) -> Iterator[str]:
     for reading in answer.readings:
         yield from _reading(reading)
     for question in answer.clarifications:
@@ -51,7 +51,7 @@ def _lines(answer: Answer) -> Iterator[str]:
         yield f"Only the first {LONGEST:,} characters were read."
 
 
-def _reading(reading: Reading) -> Iterator[str]:
+def _reading(reading: ScheduleReading) -> Iterator[str]:
     yield reading.sentence[:1].upper() + reading.sentence[1:]
     for cron in reading.crons:
         yield f"  cron      {cron}"
@@ -62,7 +62,7 @@ def _reading(reading: Reading) -> Iterator[str]:
         yield f"  next      {moment:%a %Y-%m-%d %H:%M %Z}"
 
 
-def _choices(choices: Sequence[Choice]) -> Iterator[str]:
+def _choices(choices: Sequence[ScheduleChoice]) -> Iterator[str]:
     for choice in choices:
         yield f"  - {choice.sentence}"
         for cron in choice.crons:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import NotFound
 from mainspring.workspace.people.members import list_members
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ async def member_called(tx: Transaction, workspace_id: UUID, email: str) -> dict
     for row in await list_members(tx, workspace_id):
         if row["email"].lower() == email.strip().lower():
             return row
-    raise Missing(
+    raise NotFound(
         f"There is no member with the email {email[:254]!r}.",
         code="no_member",
         suggestion="`members list` shows them.",

@@ -43,7 +43,7 @@ def date_time(moment: datetime | None) -> str:
     return "" if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
-def zoned(moment: datetime, zone: str | None) -> str:
+def format_in_zone(moment: datetime, zone: str | None) -> str:
     """A moment in the zone that somebody chose for it, with the zone's name; else in UTC."""
     try:
         local = moment.astimezone(ZoneInfo(zone or "UTC"))
@@ -63,11 +63,11 @@ def count(number: int, thing: str, things: str | None = None) -> str:
 
 def hint(*words: object) -> str:
     """A command that can be copied as it stands; a name in it is quoted, and never obeyed."""
-    home = () if (given := given_home(sys.argv[1:])) is None else ("--home", given)
+    home = () if (given := read_home_option(sys.argv[1:])) is None else ("--home", given)
     return clean(" ".join((program(), *(quote(str(word)) for word in (*home, *words)))))
 
 
-def given_home(words: Sequence[str]) -> str | None:
+def read_home_option(words: Sequence[str]) -> str | None:
     """The data folder that was named before the command, so that a hint means the same one."""
     found = None
     rest = iter(words)

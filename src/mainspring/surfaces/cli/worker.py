@@ -11,22 +11,24 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.runs.watch import Moment
+from mainspring.runs.watch import RunEvent
 from mainspring.settings import QUEUES
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.logbook import keep_logbook
-from mainspring.surfaces.cli.settling import settle
+from mainspring.surfaces.cli.settling import tune_gc
 from mainspring.surfaces.cli.supervisor import TOGETHER_SECONDS
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
-    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.desk import CommandContext
     from mainspring.surfaces.cli.screen import Screen
 
 _ENDS = {"succeeded": "succeeded", "waiting": "waiting", "pending": "told", "lost": "told"}
 
 
-async def work(desk: Desk, screen: Screen, *, queues: str | None, slots: int | None) -> int:
+async def work(
+    desk: CommandContext, screen: Screen, *, queues: str | None, slots: int | None
+) -> int:
     """Runs a worker; the first signal lets its steps finish, and a second one ends it at once."""
     settings = _settings(desk.settings(), queues, slots)
     keep_logbook("worker", settings.log)
@@ -34,10 +36,10 @@ async def work(desk: Desk, screen: Screen, *, queues: str | None, slots: int | N
         await rooms.vault.check_opens()
         worker = rooms.hire(lambda moment: _tell(moment, screen))
         loop = asyncio.get_running_loop()
-        stopping = _Stopping(worker.stop)
+        stopping = _StopSignals(worker.stop)
         for sign in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(sign, stopping.asked)
-        settle()
+        tune_gc()
         screen.say(
             f"Working on {', '.join(settings.queues)} with {settings.slots} slots. "
             "Ctrl-C stops it; what cannot be finished is handed back."
@@ -52,7 +54,7 @@ async def work(desk: Desk, screen: Screen, *, queues: str | None, slots: int | N
 
 
 @dataclass(slots=True)
-class _Stopping:
+class _StopSignals:
     """Counts the signals; those that were sent together, to a process and its group, are one."""
 
     stop: Callable[[], None]
@@ -83,7 +85,7 @@ def _settings(settings: Settings, queues: str | None, slots: int | None) -> Sett
     return settings if slots is None else replace(settings, slots=slots)
 
 
-def _tell(moment: Moment, screen: Screen) -> None:
+def _tell(moment: RunEvent, screen: Screen) -> None:
     """One line when a run begins and one when it leaves."""
     if moment.kind in ("run_started", "run_resumed"):
         words = "begins" if moment.kind == "run_started" else "goes on"

@@ -8,19 +8,19 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
+from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.boards import board_id_of
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.visiting import visitor_here
+from mainspring.surfaces.cli.visiting import local_caller
 from mainspring.surfaces.cli.words import count, hint
 from mainspring.workspace.people.members import list_members
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.rooms import ApplicationServices
 
 
 def read_kpi(text: str) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def read_number(text: str, name: str) -> float:
     return int(found) if found.is_integer() and abs(found) < 2**53 else found
 
 
-async def list_workflows(desk: Desk, screen: Screen, status: str | None) -> int:
+async def list_workflows(desk: CommandContext, screen: Screen, status: str | None) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         found = await _all(rooms, status)
     if screen.for_programs:
@@ -89,7 +89,7 @@ async def list_workflows(desk: Desk, screen: Screen, status: str | None) -> int:
     return exits.DONE
 
 
-async def show_workflow(desk: Desk, screen: Screen, named: str) -> int:
+async def show_workflow(desk: CommandContext, screen: Screen, named: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         workflow_id = await _id_of(rooms, named)
         found = await _call(rooms, "get_workflow", workflow_id=workflow_id, standing=True)
@@ -125,7 +125,7 @@ def _score(score: Mapping[str, Any]) -> str:
 
 
 async def create_workflow(
-    desk: Desk, screen: Screen, given: dict[str, Any], board: str | None
+    desk: CommandContext, screen: Screen, given: dict[str, Any], board: str | None
 ) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         if board is not None:
@@ -141,7 +141,7 @@ async def create_workflow(
     return exits.DONE
 
 
-async def set_status(desk: Desk, screen: Screen, named: str, status: str) -> int:
+async def set_status(desk: CommandContext, screen: Screen, named: str, status: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         workflow_id = await _id_of(rooms, named)
         told = await _call(rooms, "set_workflow_status", workflow_id=workflow_id, status=status)
@@ -157,7 +157,7 @@ async def set_status(desk: Desk, screen: Screen, named: str, status: str) -> int
     return exits.DONE
 
 
-async def delete_workflow(desk: Desk, screen: Screen, named: str, *, board: bool) -> int:
+async def delete_workflow(desk: CommandContext, screen: Screen, named: str, *, board: bool) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         workflow_id = await _id_of(rooms, named)
         gone = await _call(rooms, "delete_workflow", workflow_id=workflow_id, delete_board=board)
@@ -173,7 +173,9 @@ async def delete_workflow(desk: Desk, screen: Screen, named: str, *, board: bool
     return exits.DONE
 
 
-async def set_kpi(desk: Desk, screen: Screen, named: str, name: str, current: float) -> int:
+async def set_kpi(
+    desk: CommandContext, screen: Screen, named: str, name: str, current: float
+) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         workflow_id = await _id_of(rooms, named)
         told = await _call(
@@ -191,7 +193,7 @@ def _say_waiting(screen: Screen, told: Mapping[str, Any]) -> None:
         screen.say(f"  {one_line(one['name'], 80)} is not active: {one_line(one['detail'], 300)}")
 
 
-async def _all(rooms: Rooms, status: str | None = None) -> list[dict[str, Any]]:
+async def _all(rooms: ApplicationServices, status: str | None = None) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     more: dict[str, Any] = {} if status is None else {"status": status}
     while True:
@@ -202,7 +204,7 @@ async def _all(rooms: Rooms, status: str | None = None) -> list[dict[str, Any]]:
         more["after"] = page["next"]
 
 
-async def _id_of(rooms: Rooms, named: str) -> str:
+async def _id_of(rooms: ApplicationServices, named: str) -> str:
     """The id of a workflow that is given by it, by its beginning, or by its title."""
     try:
         return str(UUID(named))
@@ -212,13 +214,13 @@ async def _id_of(rooms: Rooms, named: str) -> str:
     found = [one["id"] for one in known if one["title"] == named]
     found = found or [one["id"] for one in known if len(named) > 7 and one["id"].startswith(named)]
     if not found:
-        raise Missing(
+        raise NotFound(
             f"There is no workflow called {named[:200]!r}.",
             code="no_workflow",
             suggestion=f"See what there is: {hint('workflows', 'list')}",
         )
     if len(found) > 1:
-        raise Clash(
+        raise Conflict(
             f"{len(found)} workflows are called {named[:200]!r}: {', '.join(found[:20])}.",
             code="ambiguous_name",
             suggestion="Name the one you mean by its id.",
@@ -226,10 +228,10 @@ async def _id_of(rooms: Rooms, named: str) -> str:
     return str(found[0])
 
 
-async def _call(rooms: Rooms, capability: str, **arguments: Any) -> dict[str, Any]:
+async def _call(rooms: ApplicationServices, capability: str, **arguments: Any) -> dict[str, Any]:
     try:
         answer: dict[str, Any] = await rooms.gate.serve(
-            await visitor_here(rooms), capability, arguments
+            await local_caller(rooms), capability, arguments
         )
     except Problem as problem:
         if problem.code == "no_workflow":

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import KEPT, Json, at_desk, help_alone, make_group
+from mainspring.surfaces.cli.options import KEPT, Json, help_alone, make_group, open_context
 
 Flow = Annotated[str, typer.Argument(metavar="WORKFLOW", help="A workflow's title, or its id.")]
 
 
-class Status(StrEnum):
+class WorkflowStatusOption(StrEnum):
     """What a workflow can be."""
 
     DRAFT = "draft"
@@ -22,7 +22,7 @@ class Status(StrEnum):
     ARCHIVED = "archived"
 
 
-class Template(StrEnum):
+class WorkflowTemplateOption(StrEnum):
     """The automations that a workflow can bring along."""
 
     SCORER = "progress_scorer"
@@ -59,14 +59,14 @@ def add_to(app: typer.Typer) -> None:
 def _list(
     ctx: typer.Context,
     status: Annotated[
-        Status | None, typer.Option(metavar="STATUS", help="Only those that are so.")
+        WorkflowStatusOption | None, typer.Option(metavar="STATUS", help="Only those that are so.")
     ] = None,
     for_programs: Json = False,
 ) -> int:
     """List workflows and how many automations each has."""
     from mainspring.surfaces.cli.workflows import list_workflows
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(list_workflows(desk, screen, None if status is None else status.value))
 
 
@@ -74,7 +74,7 @@ def _show(ctx: typer.Context, workflow: Flow, for_programs: Json = False) -> int
     """Show a workflow: its KPIs against the time, its days, its people, its automations."""
     from mainspring.surfaces.cli.workflows import show_workflow
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(show_workflow(desk, screen, workflow))
 
 
@@ -91,15 +91,15 @@ def _create(
         typer.Option("--deadline", metavar="LABEL=DAY", help="As in Beta=2026-12-31."),
     ] = None,
     templates: Annotated[
-        list[Template] | None,
+        list[WorkflowTemplateOption] | None,
         typer.Option("--template", metavar="NAME", help="An automation to make for it."),
     ] = None,
     board: Annotated[
         str | None, typer.Option(metavar="BOARD", help="A board that is there; else one is made.")
     ] = None,
     status: Annotated[
-        Status, typer.Option(metavar="STATUS", help="draft, active or paused.")
-    ] = Status.DRAFT,
+        WorkflowStatusOption, typer.Option(metavar="STATUS", help="draft, active or paused.")
+    ] = WorkflowStatusOption.DRAFT,
     timezone: Annotated[
         str | None, typer.Option(metavar="ZONE", help="Of the templates' hours; else UTC.")
     ] = None,
@@ -108,7 +108,7 @@ def _create(
     """Create a workflow; as a draft it starts nothing."""
     from mainspring.surfaces.cli.workflows import create_workflow, read_deadline, read_kpi
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     given: dict[str, Any] = {
         "title": title,
         "charter": charter,
@@ -126,14 +126,15 @@ def _status(
     ctx: typer.Context,
     workflow: Flow,
     status: Annotated[
-        Status, typer.Argument(metavar="STATUS", help="draft, active, paused or archived.")
+        WorkflowStatusOption,
+        typer.Argument(metavar="STATUS", help="draft, active, paused or archived."),
     ],
     for_programs: Json = False,
 ) -> int:
     """Set a workflow and all its automations going, or at rest."""
     from mainspring.surfaces.cli.workflows import set_status
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(set_status(desk, screen, workflow, status.value))
 
 
@@ -146,7 +147,7 @@ def _delete(
     """Delete a workflow and archive its automations; its board stays."""
     from mainspring.surfaces.cli.workflows import delete_workflow
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(delete_workflow(desk, screen, workflow, board=board))
 
 
@@ -160,5 +161,5 @@ def _set_kpi(
     """Say what a KPI is now."""
     from mainspring.surfaces.cli.workflows import read_number, set_kpi
 
-    desk, screen = at_desk(ctx, for_programs)
+    desk, screen = open_context(ctx, for_programs)
     return finish(set_kpi(desk, screen, workflow, name, read_number(value, name)))

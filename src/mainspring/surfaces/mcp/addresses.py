@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from mainspring.contracts.errors import Denied
+from mainspring.contracts.errors import PermissionDenied
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,13 +50,13 @@ def check_address(scope: Mapping[str, Any], public_url: str | None) -> None:
     """Refuses a request that names another server, or that another page has sent."""
     local, port = scope.get("server") or (None, None)
     if not _all_known(_values(scope, b"host"), names(local, port, public_url), least=1):
-        raise Denied(
+        raise PermissionDenied(
             "This request names another host than this server's.",
             code="foreign_host",
             suggestion="Use the address it listens on, or set MAINSPRING_PUBLIC_URL to that name.",
         )
     if not _all_known(_values(scope, b"origin"), origins(local, port, public_url), least=0):
-        raise Denied(
+        raise PermissionDenied(
             "This request was sent by a page of another origin.",
             code="foreign_origin",
             suggestion="Call it from a program, or from a page of this server.",

@@ -25,7 +25,7 @@ import anyio.to_thread
 import httpx2
 import orjson
 
-from mainspring.contracts.errors import Unauthenticated, Upstream
+from mainspring.contracts.errors import Unauthenticated, UpstreamError
 
 # How long answers are still awaited when the client sends no more.
 _LAST_SECONDS: Final = 30.0
@@ -72,7 +72,7 @@ async def _check(http: httpx2.AsyncClient, url: str) -> None:
         )
     # An MCP server without a stream of its own refuses GET; anything else is another server.
     if status != HTTPStatus.METHOD_NOT_ALLOWED:
-        raise Upstream(
+        raise UpstreamError(
             _unreachable(url),
             code="unreachable",
             suggestion="See that it is up, and that the address is right.",

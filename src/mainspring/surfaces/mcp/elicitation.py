@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 from uuid import uuid4
 
-from mainspring.contracts.errors import PersonNeeded
+from mainspring.contracts.errors import PersonRequired
 
 METHOD: Final = "elicitation/create"
 COMPLETE: Final = "notifications/elicitation/complete"
@@ -28,7 +28,7 @@ _KEY: Final = "person"
 Serve = Callable[[asyncio.Event], Awaitable[Any]]
 # Has the client open the page of a call that needs a person, and makes the call again; the client
 # waits for so many seconds.
-AskPerson = Callable[[PersonNeeded, Serve, float], Awaitable[Any]]
+AskPerson = Callable[[PersonRequired, Serve, float], Awaitable[Any]]
 # Sends the client a request, and answers what its person did with it: accept, decline or cancel.
 Send = Callable[[dict[str, Any]], Awaitable[str]]
 # Tells the client that the elicitation of this id is done.
@@ -55,7 +55,7 @@ def opens_urls(capabilities: Any) -> bool:
 def ask_by_request(send: Send, complete: Complete) -> AskPerson:
     """For versions in which the server sends requests to the client."""
 
-    async def ask(problem: PersonNeeded, serve: Serve, seconds: float) -> Any:
+    async def ask(problem: PersonRequired, serve: Serve, seconds: float) -> Any:
         dismissed, elicitation_id = asyncio.Event(), str(uuid4())
 
         async def open_page() -> None:
@@ -65,7 +65,7 @@ def ask_by_request(send: Send, complete: Complete) -> AskPerson:
         asking = asyncio.create_task(open_page())
         try:
             value = await serve(dismissed)
-        except PersonNeeded:
+        except PersonRequired:
             # It does not wait for the person; the client still shows the page.
             await asyncio.wait({asking}, timeout=seconds)
             raise
@@ -85,7 +85,7 @@ def ask_by_result(params: Mapping[str, Any]) -> AskPerson | None:
     if not isinstance(meta, Mapping) or not opens_urls(meta.get(_CAPABILITIES)):
         return None
 
-    async def ask(problem: PersonNeeded, serve: Serve, seconds: float) -> Any:
+    async def ask(problem: PersonRequired, serve: Serve, seconds: float) -> Any:
         del serve, seconds
         if _response(params) is None:
             raise InputRequired(_params(problem))
@@ -115,5 +115,5 @@ def _is_pending(value: Any) -> bool:
     return value.get("status") == "pending"
 
 
-def _params(problem: PersonNeeded) -> dict[str, Any]:
+def _params(problem: PersonRequired) -> dict[str, Any]:
     return {"mode": "url", "message": problem.detail, "url": problem.url}

@@ -58,8 +58,8 @@ from mainspring.surfaces.mcp.elicitation import (
 from mainspring.surfaces.mcp.server import (
     METHODS,
     Context,
+    McpToolMethods,
     Report,
-    Tools,
     build_server,
     message_limits,
     progress_token,
@@ -74,9 +74,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from mainspring.contracts.limits import Limits
-    from mainspring.gate.direct import Visitor
-    from mainspring.surfaces.rest.door import Caller
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.gate.direct import CapabilityCaller
+    from mainspring.surfaces.rest.door import AuthenticatedCaller
+    from mainspring.surfaces.rooms import ApplicationServices
 
 _SESSION: Final = "mcp-session-id"
 # Sessions of clients that open pages (URL mode elicitation).
@@ -88,7 +88,7 @@ Emit = Callable[[dict[str, Any]], None]
 _TRANSPORT: Final = TransportContext(kind="streamable-http", can_send_request=False)
 
 
-class _Refused(Exception):
+class _InvalidMessage(Exception):
     """The message is not one of the protocol; the answer says why."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
@@ -99,7 +99,7 @@ class _Refused(Exception):
 
 
 @dataclass(slots=True)
-class _Back:
+class _NoBackChannel:
     """The way back to the client while its message is answered: there is none."""
 
     request_id: RequestId
@@ -122,11 +122,11 @@ class _Back:
         """The same holds for progress."""
 
 
-class Exchange:
+class McpHttpExchange:
     """Answers one request of a known caller, and then the next."""
 
-    def __init__(self, rooms: Rooms) -> None:
-        self._tools = Tools(rooms)
+    def __init__(self, rooms: ApplicationServices) -> None:
+        self._tools = McpToolMethods(rooms)
         # Nobody asks it about tools, so it need not know who is asking.
         self._server = build_server(self._tools, _nobody)
         self._limits = message_limits(rooms.limits, rooms.registry)
@@ -135,11 +135,11 @@ class Exchange:
         # What clients were asked, by member and id of the request.
         self._asked: dict[tuple[UUID, str], asyncio.Future[str]] = {}
 
-    async def answer(self, caller: Caller, request: Request) -> Response:
+    async def answer(self, caller: AuthenticatedCaller, request: Request) -> Response:
         """The answer to whatever came."""
         if request.method != "POST":
             # There is no stream to open and no session to end.
-            return _turned_away(request, 405, "The MCP server is spoken to with POST alone.")
+            return _refuse_request(request, 405, "The MCP server is spoken to with POST alone.")
         if request.scope["query_string"]:
             raise Invalid(
                 "The address of the MCP server takes no query.",
@@ -147,7 +147,9 @@ class Exchange:
                 suggestion="Send the token in the header 'Authorization: Bearer …', never here.",
             )
         if "accept" in request.headers and not check_accept_headers(request)[0]:
-            return _turned_away(request, 406, "The answer is JSON, which 'Accept' does not take.")
+            return _refuse_request(
+                request, 406, "The answer is JSON, which 'Accept' does not take."
+            )
         version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER)
         modern = version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
         message_id: RequestId | None = None
@@ -156,7 +158,7 @@ class Exchange:
             message = await _read(request, self._limits)
             if "id" not in message or "method" not in message:
                 self._note_response(caller, message)
-                return _heard(message, version, modern=modern)
+                return _acknowledge(message, version, modern=modern)
             asked = _request(message)
             message_id = asked.id
             sender = _sender(request, message, version, modern=modern)
@@ -164,16 +166,16 @@ class Exchange:
             if check_accept_headers(request)[1] and (
                 asks or progress_token(asked.params) is not None
             ):
-                return await self._streamed(caller, asked, sender, modern=modern, asks=asks)
+                return await self._answer_as_stream(caller, asked, sender, modern=modern, asks=asks)
             told = {"result": await self._served(caller, asked, sender)}
-        except _Refused as refused:
+        except _InvalidMessage as refused:
             told = {"error": refused.error}
         made = _answered(message_id, told, modern=modern)
         if _begins_session(message, told):
             made.headers[_SESSION] = f"{_OPENS_URLS}{uuid4().hex}"
         return made
 
-    def _note_response(self, caller: Caller, message: Mapping[str, Any]) -> None:
+    def _note_response(self, caller: AuthenticatedCaller, message: Mapping[str, Any]) -> None:
         """What a client says to a request of ours; another process may have sent it."""
         asked = self._asked.get((caller.visitor.actor.id, str(message.get("id"))))
         if asked is not None and not asked.done():
@@ -181,7 +183,7 @@ class Exchange:
             action = result.get("action") if isinstance(result, dict) else None
             asked.set_result(str(action))
 
-    def _asking(self, caller: Caller, emit: Emit) -> AskPerson:
+    def _asking(self, caller: AuthenticatedCaller, emit: Emit) -> AskPerson:
         """How a client is asked in the stream of the answer to its call."""
 
         async def send(params: dict[str, Any]) -> str:
@@ -198,9 +200,9 @@ class Exchange:
 
         return ask_by_request(send, complete)
 
-    async def _streamed(
+    async def _answer_as_stream(
         self,
-        caller: Caller,
+        caller: AuthenticatedCaller,
         asked: JSONRPCRequest,
         sender: InboundModernRoute,
         *,
@@ -242,7 +244,7 @@ class Exchange:
 
     async def _told(
         self,
-        caller: Caller,
+        caller: AuthenticatedCaller,
         asked: JSONRPCRequest,
         sender: InboundModernRoute,
         report: Report | None,
@@ -250,12 +252,12 @@ class Exchange:
     ) -> dict[str, Any]:
         try:
             return {"result": await self._served(caller, asked, sender, report, ask_person)}
-        except _Refused as refused:
+        except _InvalidMessage as refused:
             return {"error": refused.error}
 
     async def _served(
         self,
-        caller: Caller,
+        caller: AuthenticatedCaller,
         asked: JSONRPCRequest,
         sender: InboundModernRoute,
         report: Report | None = None,
@@ -272,7 +274,7 @@ class Exchange:
             )
             return await serve_one(
                 self._server,
-                _Back(asked.id),
+                _NoBackChannel(asked.id),
                 asked.method,
                 asked.params,
                 connection=connection,
@@ -281,7 +283,7 @@ class Exchange:
         except Exception as error:
             # The library's words for its own errors; anything else is logged and not shown.
             told = modern_error_data(error)
-            raise _Refused(told.code, told.message, told.data) from None
+            raise _InvalidMessage(told.code, told.message, told.data) from None
 
 
 def _may_ask(request: Request, method: str) -> bool:
@@ -328,11 +330,11 @@ def _answered(message_id: RequestId | None, told: dict[str, Any], *, modern: boo
     return Response(content, status, media_type="application/json")
 
 
-async def _nobody(ctx: Context) -> Visitor:
+async def _nobody(ctx: Context) -> CapabilityCaller:
     raise AssertionError(f"{ctx.method} was to be answered before")
 
 
-def _turned_away(request: Request, status: int, sentence: str) -> Response:
+def _refuse_request(request: Request, status: int, sentence: str) -> Response:
     made = problem_answer(Invalid(sentence, code="wrong_request"), request.scope, status)
     if status == 405:
         made.headers["Allow"] = "POST"
@@ -345,24 +347,28 @@ async def _read(request: Request, limits: Limits) -> dict[str, Any]:
     except (TooLarge, Unsupported):
         raise
     except Invalid as problem:
-        raise _Refused(PARSE_ERROR, problem.detail, problem.as_dict()) from None
+        raise _InvalidMessage(PARSE_ERROR, problem.detail, problem.as_dict()) from None
     if not isinstance(found, dict):
-        raise _Refused(INVALID_REQUEST, "One message is one JSON object; batches are not taken.")
+        raise _InvalidMessage(
+            INVALID_REQUEST, "One message is one JSON object; batches are not taken."
+        )
     return found
 
 
-def _heard(message: dict[str, Any], version: str | None, *, modern: bool) -> Response:
+def _acknowledge(message: dict[str, Any], version: str | None, *, modern: bool) -> Response:
     """A message that is owed no answer."""
     if "method" in message:
         try:
             JSONRPCNotification.model_validate(message)
         except ValidationError:
-            raise _Refused(INVALID_REQUEST, "This is no notification of JSON-RPC 2.0.") from None
+            raise _InvalidMessage(
+                INVALID_REQUEST, "This is no notification of JSON-RPC 2.0."
+            ) from None
         refusal = unsupported_protocol_version_rejection(version or "") if modern else None
         if refusal is not None:
-            raise _Refused(refusal.code, refusal.message, refusal.data)
+            raise _InvalidMessage(refusal.code, refusal.message, refusal.data)
     elif modern or not message.keys() & {"result", "error"}:
-        raise _Refused(INVALID_REQUEST, "This is no request of JSON-RPC 2.0.")
+        raise _InvalidMessage(INVALID_REQUEST, "This is no request of JSON-RPC 2.0.")
     return Response(status_code=202)
 
 
@@ -370,7 +376,7 @@ def _request(message: dict[str, Any]) -> JSONRPCRequest:
     try:
         return JSONRPCRequest.model_validate(message)
     except ValidationError:
-        raise _Refused(INVALID_REQUEST, "This is no request of JSON-RPC 2.0.") from None
+        raise _InvalidMessage(INVALID_REQUEST, "This is no request of JSON-RPC 2.0.") from None
 
 
 def _sender(
@@ -379,12 +385,12 @@ def _sender(
     """What is to be known about the other side, all of it said by the message."""
     twice = find_duplicated_routing_header(request.headers.items())
     if twice is not None:
-        raise _Refused(HEADER_MISMATCH, f"The header {twice} comes more than once.")
+        raise _InvalidMessage(HEADER_MISMATCH, f"The header {twice} comes more than once.")
     if not modern:
         return InboundModernRoute(version or DEFAULT_NEGOTIATED_VERSION, None, None)
     # Space around a header's value is no part of it, and the parser leaves it there.
     headers = {name: value.strip(" \t") for name, value in request.headers.items()}
     found = classify_inbound_request(message, headers=headers)
     if isinstance(found, InboundLadderRejection):
-        raise _Refused(found.code, found.message, found.data)
+        raise _InvalidMessage(found.code, found.message, found.data)
     return found

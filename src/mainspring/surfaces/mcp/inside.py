@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starlette.types import Message
 
     from mainspring.surfaces.mcp.mount import McpMount
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
 _HOST: Final = b"127.0.0.1"
 # What a client may say about its message; everything else about the way here is ours to say.
@@ -26,10 +26,10 @@ _TAKEN: Final = frozenset(
 )
 
 
-class InsideMcp:
+class InProcessMcp:
     """Answers messages that did not come over the network."""
 
-    def __init__(self, rooms: Rooms) -> None:
+    def __init__(self, rooms: ApplicationServices) -> None:
         self._rooms = rooms
         self._mount: McpMount | None = None
 
@@ -49,7 +49,7 @@ class InsideMcp:
             "client": ("127.0.0.1", 0),
             "server": ("127.0.0.1", 80),
         }
-        told = _Told()
+        told = _ResponseCollector()
         arriving: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive() -> Message:
@@ -66,13 +66,13 @@ class InsideMcp:
         return self._mount
 
 
-def _mount(rooms: Rooms) -> McpMount:
+def _mount(rooms: ApplicationServices) -> McpMount:
     from mainspring.surfaces.mcp.mount import McpMount
 
     return McpMount(rooms)
 
 
-class _Told:
+class _ResponseCollector:
     """Gathers one answer."""
 
     def __init__(self) -> None:

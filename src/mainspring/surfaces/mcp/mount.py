@@ -18,34 +18,34 @@ from starlette.responses import Response
 
 from mainspring.contracts.errors import Invalid, Problem, Unauthenticated
 from mainspring.surfaces.mcp.addresses import PATH, check_address
-from mainspring.surfaces.rest.door import Caller, caller_of, note_use
+from mainspring.surfaces.rest.door import AuthenticatedCaller, caller_of, note_use
 from mainspring.surfaces.rest.own_name import RESOURCE_PATH, own_name
 from mainspring.surfaces.rest.problems import problem_answer
-from mainspring.workspace.holders import Holders
+from mainspring.workspace.holders import TokenHolderLookup
 from mainspring.workspace.oauth.scopes import LEAST
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from mainspring.settings import Settings
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.surfaces.rooms import ApplicationServices
 
-__all__ = ["PATH", "Answering", "McpMount"]
+__all__ = ["PATH", "McpMount", "McpResponder"]
 
 
-class Answering(Protocol):
+class McpResponder(Protocol):
     """What answers once the library is there."""
 
-    async def answer(self, caller: Caller, request: Request) -> Response: ...
+    async def answer(self, caller: AuthenticatedCaller, request: Request) -> Response: ...
 
 
 class McpMount:
     """An ASGI application for one path."""
 
-    def __init__(self, rooms: Rooms) -> None:
+    def __init__(self, rooms: ApplicationServices) -> None:
         self._rooms = rooms
-        self._holders = Holders(rooms.database)
-        self._exchange: Answering | None = None
+        self._holders = TokenHolderLookup(rooms.database)
+        self._exchange: McpResponder | None = None
         self._one_at_a_time = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,21 +74,21 @@ class McpMount:
                 holders=self._holders,
             )
         except Unauthenticated as problem:
-            return _who_are_you(problem, request, self._rooms.settings, shown=bool(shown))
+            return _unauthorized_response(problem, request, self._rooms.settings, shown=bool(shown))
         exchange = self._exchange or await self._load()
         made = await exchange.answer(caller, request)
         # Once the answer is out: nobody waits for this.
         made.background = BackgroundTask(note_use, self._rooms.database, caller)
         return made
 
-    async def _load(self) -> Answering:
+    async def _load(self) -> McpResponder:
         async with self._one_at_a_time:
             if self._exchange is None:
                 self._exchange = await asyncio.to_thread(_load, self._rooms)
         return self._exchange
 
 
-def _who_are_you(
+def _unauthorized_response(
     problem: Problem, request: Request, settings: Settings, *, shown: bool
 ) -> Response:
     """A refusal that also says where a client can ask for a token (RFC 9728), and for which."""
@@ -101,6 +101,6 @@ def _who_are_you(
     return made
 
 
-def _load(rooms: Rooms) -> Answering:
-    made: Answering = importlib.import_module("mainspring.surfaces.mcp.exchange").Exchange(rooms)
+def _load(rooms: ApplicationServices) -> McpResponder:
+    made: McpResponder = importlib.import_module("mainspring.surfaces.mcp.exchange").McpHttpExchange(rooms)
     return made

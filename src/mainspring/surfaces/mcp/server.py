@@ -30,7 +30,7 @@ from pydantic import ValidationError
 
 from mainspring import __version__
 from mainspring.contracts.context import ClientWait
-from mainspring.contracts.errors import Fault, Problem
+from mainspring.contracts.errors import InternalError, Problem
 from mainspring.surfaces.mcp.elicitation import (
     URL_VERSION,
     AskPerson,
@@ -39,18 +39,18 @@ from mainspring.surfaces.mcp.elicitation import (
     ask_by_result,
     has_opened,
 )
-from mainspring.surfaces.mcp.toolbox import Toolbox
+from mainspring.surfaces.mcp.toolbox import McpToolbox
 from mainspring.workspace.people.workspaces import name_if_several
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.gate.direct import Visitor
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.gate.direct import CapabilityCaller
+    from mainspring.surfaces.rooms import ApplicationServices
 
 Context = ServerRequestContext[Any, Any]
 # Says who sent a message: by what it came with, or always the same.
-Who = Callable[[Context], Awaitable["Visitor"]]
+Who = Callable[[Context], Awaitable["CapabilityCaller"]]
 
 # Sends progress: the seconds since the call came, and a sentence.
 Report = Callable[[float, str], Awaitable[None]]
@@ -74,19 +74,24 @@ _AROUND: Final = 65_536
 _LEVELS_AROUND: Final = 2
 
 
-class Tools:
+class McpToolMethods:
     """Answers the two methods about tools, in the words of any version."""
 
-    def __init__(self, rooms: Rooms, has_page: Callable[[], bool] = lambda: True) -> None:
+    def __init__(
+        self, rooms: ApplicationServices, has_page: Callable[[], bool] = lambda: True
+    ) -> None:
         self._has_page = has_page
-        self._toolbox = Toolbox(
-            rooms.gate, _spelled, rooms.settings.address, partial(name_if_several, rooms.database)
+        self._toolbox = McpToolbox(
+            rooms.gate,
+            _serialize_tool,
+            rooms.settings.address,
+            partial(name_if_several, rooms.database),
         )
         self._stamp = {SERVER_INFO_META_KEY: {"name": NAME, "title": TITLE, "version": __version__}}
 
     async def answer(
         self,
-        visitor: Visitor,
+        visitor: CapabilityCaller,
         method: str,
         version: str,
         params: Mapping[str, Any] | None,
@@ -109,7 +114,7 @@ class Tools:
                 arguments = given.get("arguments") or {}
                 opened = is_modern and has_opened(given)
                 made = await self._toolbox.call(
-                    _waited_for(visitor, report, opened=opened),
+                    _with_client_wait(visitor, report, opened=opened),
                     given["name"],
                     arguments,
                     structured=is_modern,
@@ -118,7 +123,7 @@ class Tools:
         except InputRequired as needed:
             return {**needed.result, "_meta": dict(self._stamp)}
         except Problem as problem:
-            code = INTERNAL_ERROR if isinstance(problem, Fault) else INVALID_PARAMS
+            code = INTERNAL_ERROR if isinstance(problem, InternalError) else INVALID_PARAMS
             raise MCPError(code, problem.detail, problem.as_dict()) from None
         if is_modern:
             made |= {"resultType": "complete", "_meta": dict(self._stamp)}
@@ -128,7 +133,9 @@ class Tools:
         """No client is asked to open a page that no server shows."""
         return ask_person if ask_person is not None and self._has_page() else None
 
-    async def _list(self, visitor: Visitor, version: str, cursor: str | None) -> dict[str, Any]:
+    async def _list(
+        self, visitor: CapabilityCaller, version: str, cursor: str | None
+    ) -> dict[str, Any]:
         tools, following = await self._toolbox.page(visitor, version, cursor)
         made: dict[str, Any] = {"tools": tools}
         if following is not None:
@@ -138,7 +145,9 @@ class Tools:
         return made
 
 
-def _waited_for(visitor: Visitor, report: Report | None, *, opened: bool) -> Visitor:
+def _with_client_wait(
+    visitor: CapabilityCaller, report: Report | None, *, opened: bool
+) -> CapabilityCaller:
     """The visitor as one who waits as long as MCP clients do; a run waits as long as it takes.
 
     ``opened``: the client has opened the page where a person answers.
@@ -176,7 +185,7 @@ def message_limits(limits: Limits, vocabulary: Vocabulary) -> Limits:
     return replace(limits, json_bytes=most, json_depth=limits.json_depth + _LEVELS_AROUND)
 
 
-def build_server(tools: Tools, who: Who) -> Server[Any]:
+def build_server(tools: McpToolMethods, who: Who) -> Server[Any]:
     """The library's server with these tools; ``who`` is asked for each message about them."""
 
     async def answer(ctx: Context, call_next: CallNext) -> HandlerResult:
@@ -226,13 +235,13 @@ def _asking(ctx: Context) -> AskPerson | None:
     return ask_by_request(send, complete)
 
 
-def _spelled(version: str, tool: dict[str, Any]) -> dict[str, Any]:
+def _serialize_tool(version: str, tool: dict[str, Any]) -> dict[str, Any]:
     """A tool as this version of the protocol writes it; a wrong one is a mistake of ours."""
     whole = {"tools": [tool], "ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
     try:
         made: dict[str, Any] = serialize_server_result("tools/list", version, whole)["tools"][0]
     except ValidationError:
-        raise Fault(f"The tool {tool['name']} does not fit the protocol.") from None
+        raise InternalError(f"The tool {tool['name']} does not fit the protocol.") from None
     return made
 
 

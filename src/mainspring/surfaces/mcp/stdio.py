@@ -31,16 +31,16 @@ from pydantic import ValidationError
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_text import read_json
-from mainspring.surfaces.mcp.server import Context, Tools, build_server, message_limits
+from mainspring.surfaces.mcp.server import Context, McpToolMethods, build_server, message_limits
 
 if TYPE_CHECKING:
-    from mainspring.gate.direct import Visitor
-    from mainspring.surfaces.rooms import Rooms
+    from mainspring.gate.direct import CapabilityCaller
+    from mainspring.surfaces.rooms import ApplicationServices
 
 
 async def serve_stdio(
-    rooms: Rooms,
-    visitor: Callable[[], Awaitable[Visitor]],
+    rooms: ApplicationServices,
+    visitor: Callable[[], Awaitable[CapabilityCaller]],
     *,
     has_page: Callable[[], bool] = lambda: True,
 ) -> None:
@@ -49,7 +49,7 @@ async def serve_stdio(
     ``has_page`` tells whether a server is up that shows the page where people answer.
     """
 
-    async def who(ctx: Context) -> Visitor:
+    async def who(ctx: Context) -> CapabilityCaller:
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         if not modern and ctx.session.client_params is None:
             raise MCPError(INVALID_REQUEST, "The first request of a session is initialize.")
@@ -58,9 +58,9 @@ async def serve_stdio(
         except Problem as problem:
             raise MCPError(INVALID_REQUEST, problem.detail, problem.as_dict()) from None
 
-    server = build_server(Tools(rooms, has_page), who)
+    server = build_server(McpToolMethods(rooms, has_page), who)
     with _own_stdin() as stdin:
-        lines = _Lines(anyio.wrap_file(stdin), message_limits(rooms.limits, rooms.registry))
+        lines = _MessageLines(anyio.wrap_file(stdin), message_limits(rooms.limits, rooms.registry))
         # The library does no more with its input than to go through its lines.
         read_from = cast("anyio.AsyncFile[str]", lines)
         async with stdio_server(stdin=read_from) as (incoming, outgoing):
@@ -68,7 +68,7 @@ async def serve_stdio(
             await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-class _Lines:
+class _MessageLines:
     """The lines of stdin that are messages; every other one is answered here."""
 
     def __init__(self, source: anyio.AsyncFile[bytes], limits: Limits) -> None:

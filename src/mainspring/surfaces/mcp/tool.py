@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mainspring.contracts.capability import Capability, Effect
-from mainspring.definition.json_schema.published import flat, published
+from mainspring.definition.json_schema.published import flatten_schema, publish_schema
 
 PAGE: Final = 200
 
@@ -29,7 +29,7 @@ _OTHERWISE: Final[Mapping[str, Any]] = {
 
 def describe(name: str, capability: Capability, input_schema: Mapping[str, Any]) -> dict[str, Any]:
     """A tool of the protocol; ``input_schema`` is the capability's own, or one with pins."""
-    schema, rule = flat(input_schema)
+    schema, rule = flatten_schema(input_schema)
     known_as = "" if name == capability.id else f"In an automation it is named {capability.id}."
     return {
         "name": name,
@@ -61,7 +61,7 @@ def wraps(capability: Capability) -> bool:
 
 
 def _output(capability: Capability) -> dict[str, Any]:
-    declared: dict[str, Any] = published(capability.output_schema)
+    declared: dict[str, Any] = publish_schema(capability.output_schema)
     if wraps(capability):
         declared = _around(declared, lambda inner: {"properties": {"result": inner}})
         declared["required"] = ["result"]

@@ -14,14 +14,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import (
-    ConsentNeeded,
+    ConsentRequired,
     Finding,
     Invalid,
-    Missing,
-    PersonNeeded,
+    NotFound,
+    PersonRequired,
     Problem,
 )
-from mainspring.definition.tool_names import aliases
+from mainspring.definition.tool_names import map_tool_aliases
 from mainspring.surfaces.mcp.results import failure_of, result_of
 from mainspring.surfaces.mcp.tool import PAGE, describe, wraps
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from mainspring.contracts.capability import Capability
     from mainspring.contracts.context import Actor
     from mainspring.gate.call import Gate
-    from mainspring.gate.direct import Visitor
-    from mainspring.gate.pinned import Offer
+    from mainspring.gate.direct import CapabilityCaller
+    from mainspring.gate.pinned import CapabilityOffer
     from mainspring.surfaces.mcp.elicitation import AskPerson
 
 # Brings a tool into the form of one version of the protocol.
@@ -42,7 +42,7 @@ Spelling = Callable[[str, dict[str, Any]], dict[str, Any]]
 NameWorkspace = Callable[["Actor"], Awaitable["tuple[UUID, str] | None"]]
 
 
-class Toolbox:
+class McpToolbox:
     """Lists and calls, for any caller and any version of the protocol."""
 
     def __init__(
@@ -59,11 +59,13 @@ class Toolbox:
         self._made: dict[tuple[str, str], tuple[Capability, dict[str, Any]]] = {}
 
     async def page(
-        self, visitor: Visitor, version: str, cursor: str | None
+        self, visitor: CapabilityCaller, version: str, cursor: str | None
     ) -> tuple[list[dict[str, Any]], str | None]:
         """The tools after the cursor, and the cursor of the next page if there is one."""
         space = visitor.actor.workspace_id
-        alias_of = {known: alias for alias, known in aliases(await self._gate.names(space)).items()}
+        alias_of = {
+            known: alias for alias, known in map_tool_aliases(await self._gate.names(space)).items()
+        }
         offers = sorted(
             (
                 (alias_of.get(offer.capability.id, offer.capability.id), offer)
@@ -79,7 +81,7 @@ class Toolbox:
 
     async def call(
         self,
-        visitor: Visitor,
+        visitor: CapabilityCaller,
         name: str,
         arguments: Mapping[str, Any],
         *,
@@ -94,14 +96,14 @@ class Toolbox:
         space = visitor.actor.workspace_id
         capability, found = name, await self._gate.find(space, name)
         if found is None:
-            capability = aliases(await self._gate.names(space)).get(name, name)
+            capability = map_tool_aliases(await self._gate.names(space)).get(name, name)
             found = await self._gate.find(space, capability)
         try:
             value = await self._served(visitor, capability, arguments, ask_person)
         except Problem as problem:
             if found is None or not visitor.sees(found):
                 raise unknown_tool(name) from None
-            if isinstance(problem, ConsentNeeded):
+            if isinstance(problem, ConsentRequired):
                 problem.locate(self._address)
             return failure_of(problem, structured=structured)
         # A tool that has come only while it was called is asked for anew.
@@ -110,7 +112,7 @@ class Toolbox:
 
     async def _served(
         self,
-        visitor: Visitor,
+        visitor: CapabilityCaller,
         capability: str,
         arguments: Mapping[str, Any],
         ask_person: AskPerson | None,
@@ -121,7 +123,7 @@ class Toolbox:
             visitor = replace(visitor, client_wait=wait)
         try:
             return await self._gate.serve(visitor, capability, arguments)
-        except PersonNeeded as problem:
+        except PersonRequired as problem:
             if self._workspace is not None:
                 problem.name_workspace(await self._workspace(visitor.actor))
             if ask_person is None or wait is None:
@@ -134,7 +136,7 @@ class Toolbox:
 
             return await ask_person(problem, again, wait.seconds)
 
-    def _tool(self, name: str, offer: Offer, version: str) -> dict[str, Any]:
+    def _tool(self, name: str, offer: CapabilityOffer, version: str) -> dict[str, Any]:
         capability = offer.capability
         if offer.input_schema is not capability.input_schema:
             return self._spell(version, describe(name, capability, offer.input_schema))
@@ -146,9 +148,9 @@ class Toolbox:
         return made
 
 
-def unknown_tool(name: str) -> Missing:
+def unknown_tool(name: str) -> NotFound:
     """The same for what does not exist and for what this caller may not know of."""
-    return Missing(
+    return NotFound(
         f"There is no tool called {name[:100]!r}.",
         code="unknown_tool",
         suggestion="Ask for tools/list to see what you may call.",
@@ -168,5 +170,5 @@ def _read_cursor(cursor: str) -> str:
         raise Invalid(detail, findings=[Finding("/cursor", detail, "cursor")]) from None
 
 
-def _name(named: tuple[str, Offer]) -> str:
+def _name(named: tuple[str, CapabilityOffer]) -> str:
     return named[0]

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from mainspring.contracts.errors import for_log
+from mainspring.contracts.errors import describe_for_log
 
 BACKLOG: Final = 4096
 _AT_ONCE: Final = 64
@@ -21,7 +21,7 @@ _PAUSE_SECONDS: Final = 0.1
 log = logging.getLogger(__name__)
 
 
-class Bound(Protocol):
+class ListeningSocket(Protocol):
     """A socket, as far as this room minds: it takes in, and opens nothing."""
 
     def fileno(self) -> int: ...
@@ -31,10 +31,10 @@ class Bound(Protocol):
     def close(self) -> None: ...
 
 
-class Door:
+class SocketAcceptor:
     """A bound socket that is listened to until it is closed."""
 
-    def __init__(self, bound: Bound, protocol: Callable[[], asyncio.Protocol]) -> None:
+    def __init__(self, bound: ListeningSocket, protocol: Callable[[], asyncio.Protocol]) -> None:
         self._bound = bound
         self._protocol = protocol
         self._loop = asyncio.get_running_loop()
@@ -60,7 +60,7 @@ class Door:
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
-                log.warning("No connection can be taken in for now: %s", for_log(error))
+                log.warning("No connection can be taken in for now: %s", describe_for_log(error))
                 self._loop.remove_reader(self._bound.fileno())
                 self._loop.call_later(_PAUSE_SECONDS, self._open)
                 return

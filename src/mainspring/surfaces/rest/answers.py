@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
 
-class Answer(JSONResponse):
+class JsonAnswer(JSONResponse):
     """JSON, written once and as it is."""
 
     def render(self, content: Any) -> bytes:

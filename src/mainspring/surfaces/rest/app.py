@@ -18,19 +18,19 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from mainspring import __version__
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import InternalError
 from mainspring.surfaces.rest.answers import as_json
-from mainspring.surfaces.rest.beside import Beside
-from mainspring.surfaces.rest.browser import Browsers
-from mainspring.surfaces.rest.door import Door
+from mainspring.surfaces.rest.beside import MountMiddleware
+from mainspring.surfaces.rest.browser import BrowserSessionPolicy
+from mainspring.surfaces.rest.door import AuthMiddleware
 from mainspring.surfaces.rest.ground import PREFIX, router
-from mainspring.surfaces.rest.lost import Lost
+from mainspring.surfaces.rest.lost import NotFoundPageMiddleware
 from mainspring.surfaces.rest.marks import is_marked, is_public, public
 from mainspring.surfaces.rest.oauth import oauth
 from mainspring.surfaces.rest.openapi import describe
 from mainspring.surfaces.rest.pages import pages
 from mainspring.surfaces.rest.problems import handle_problems
-from mainspring.surfaces.rest.request_tally import RequestTally
+from mainspring.surfaces.rest.request_tally import RequestMetrics
 from mainspring.surfaces.rest.routes import (
     account,
     administration,
@@ -73,9 +73,9 @@ from mainspring.surfaces.rest.routes import (
 )
 from mainspring.surfaces.rest.routes import pages as page_routes
 from mainspring.surfaces.rest.sdks import sdks
-from mainspring.surfaces.rest.shell import Shell
-from mainspring.surfaces.rest.traced import Traced
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rest.shell import ErrorBoundaryMiddleware
+from mainspring.surfaces.rest.traced import TracingMiddleware
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.surfaces.web.files import BUILT, read_page
 
 # Routes are tried in this order, so the one that is called most stands first.
@@ -125,7 +125,7 @@ Closing = Callable[[], Awaitable[None]]
 
 
 def build_api(
-    rooms: Rooms,
+    rooms: ApplicationServices,
     *,
     on_close: Sequence[Closing] = (),
     more: Sequence[APIRouter] = (),
@@ -153,7 +153,7 @@ def build_api(
     app.state.home = rooms.settings.home
     app.state.address = rooms.settings.address
     app.state.closing = asyncio.Event()
-    app.state.requests = RequestTally()
+    app.state.requests = RequestMetrics()
     for made in (*routers, _description(app)):
         _check(made)
         app.router.routes.extend(made.routes)
@@ -164,17 +164,17 @@ def build_api(
     app.router.routes.extend(oauth(rooms).routes)
     handle_problems(app)
     app.add_middleware(
-        Door,
+        AuthMiddleware,
         database=rooms.database,
-        browsers=Browsers(rooms.settings.address),
+        browsers=BrowserSessionPolicy(rooms.settings.address),
         routes=list(iter_route_contexts(app.router.routes)),
     )
-    app.add_middleware(Beside, surfaces=beside)
-    app.add_middleware(Lost, page=page)
-    app.add_middleware(Shell, tally=app.state.requests)
+    app.add_middleware(MountMiddleware, surfaces=beside)
+    app.add_middleware(NotFoundPageMiddleware, page=page)
+    app.add_middleware(ErrorBoundaryMiddleware, tally=app.state.requests)
     told = None if rooms.telemetry is None else rooms.telemetry.opened()
     if told is not None:
-        app.add_middleware(Traced, telemetry=told)
+        app.add_middleware(TracingMiddleware, telemetry=told)
     return app
 
 
@@ -183,11 +183,11 @@ def _check(made: APIRouter) -> None:
     for route in made.routes:
         path = getattr(route, "path", "")
         if not path.startswith(PREFIX + "/"):
-            raise Fault(f"The route {path!r} does not begin with {PREFIX}.")
+            raise InternalError(f"The route {path!r} does not begin with {PREFIX}.")
         if not isinstance(route, APIRoute) and not is_public(getattr(route, "endpoint", None)):
-            raise Fault(f"The route {path!r} is neither public nor made by ground.router.")
+            raise InternalError(f"The route {path!r} is neither public nor made by ground.router.")
         if not is_marked(getattr(route, "endpoint", None)):
-            raise Fault(f"The route {path!r} does not say who may use it.")
+            raise InternalError(f"The route {path!r} does not say who may use it.")
 
 
 def _lifespan(

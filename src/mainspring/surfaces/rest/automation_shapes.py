@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mainspring.contracts.limits import Limits
 from mainspring.definition.model import TriggerType
-from mainspring.definition.secret_use import secret_uses
+from mainspring.definition.secret_use import find_secret_uses
 
 AutomationState = Literal["active", "paused", "archived"]
 
@@ -165,9 +165,11 @@ class AutomationDetail(AutomationSummary):
     triggers: list[TriggerSummary]
 
 
-def secrets_shown(document: Mapping[str, Any], limits: Limits) -> list[dict[str, str]]:
+def describe_secret_uses(document: Mapping[str, Any], limits: Limits) -> list[dict[str, str]]:
     """The secrets of a definition by name, as its reader is told of them."""
-    uses = {(one.secret, one.action, one.part, one.site) for one in secret_uses(document, limits)}
+    uses = {
+        (one.secret, one.action, one.part, one.site) for one in find_secret_uses(document, limits)
+    }
     return [dict(zip(SecretUseShape.model_fields, use, strict=True)) for use in sorted(uses)]
 
 

@@ -21,7 +21,7 @@ class SurfaceRoute:
     path: str
 
 
-class Beside:
+class MountMiddleware:
     """Hands a request to the surface at its path, and all others on."""
 
     def __init__(self, app: ASGIApp, *, surfaces: Mapping[str, ASGIApp]) -> None:

@@ -70,13 +70,13 @@ async def read_bytes(request: Request, most: int) -> bytes:
         raise _too_large(most)
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            return await _arrived(request, most)
+            return await _read_raw_body(request, most)
     except TimeoutError:
         # Whoever sends a byte a minute must not keep the connection.
         raise HTTPException(408, headers={"Connection": "close"}) from None
 
 
-async def _arrived(request: Request, most: int) -> bytes:
+async def _read_raw_body(request: Request, most: int) -> bytes:
     pieces, size = [], 0
     async for piece in request.stream():
         size += len(piece)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from mainspring.contracts.errors import Denied
+from mainspring.contracts.errors import PermissionDenied
 from mainspring.workspace.people.sessions import LIFETIME, is_csrf_token
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _OWN: Final = frozenset({"same-origin", "none"})
 
 
 @dataclass(frozen=True, slots=True)
-class Browsers:
+class BrowserSessionPolicy:
     """Cookies and pages of a server that is reached at this address."""
 
     address: str
@@ -71,7 +71,7 @@ class Browsers:
         """Refuses a change that no page of ours asked for."""
         self.check_page(headers)
         if not is_csrf_token(plain, headers.get(CSRF_HEADER, "")):
-            raise Denied(
+            raise PermissionDenied(
                 f"A change by a browser needs the header {CSRF_HEADER}.",
                 code="csrf",
                 suggestion="Its value is the csrf_token of GET /api/v1/session.",
@@ -98,8 +98,8 @@ class Browsers:
         )
 
 
-def foreign() -> Denied:
-    return Denied(
+def foreign() -> PermissionDenied:
+    return PermissionDenied(
         "A page of another site may not ask for this.",
         code="foreign_page",
         suggestion="If it is the server's own address, set MAINSPRING_PUBLIC_URL to it.",

@@ -27,41 +27,41 @@ from starlette.routing import compile_path
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import (
-    Clash,
-    Denied,
-    Fault,
+    Conflict,
     Finding,
+    InternalError,
     Invalid,
-    Missing,
+    NotFound,
+    PermissionDenied,
     Problem,
     Unauthenticated,
 )
-from mainspring.contracts.roles import Permission, role_too_small
-from mainspring.contracts.whereabouts import within_workspace
-from mainspring.gate.direct import Visitor
+from mainspring.contracts.roles import Permission, role_too_small_error
+from mainspring.contracts.whereabouts import enter_workspace
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.run_tokens import dead_token, find_pass, is_run_token
-from mainspring.store.audit import Entry, entry_by
-from mainspring.store.walls import Walled
-from mainspring.surfaces.rest.browser import Browsers
+from mainspring.store.audit import AuditRecord, build_audit_record
+from mainspring.store.walls import WorkspaceDatabase
+from mainspring.surfaces.rest.browser import BrowserSessionPolicy
 from mainspring.surfaces.rest.marks import (
-    faced,
+    get_route_capability,
+    get_route_permission,
     is_anywhere,
     is_for_anyone_known,
     is_open_to_runs,
     is_public,
-    needed,
 )
 from mainspring.surfaces.rest.problems import send_problem
 from mainspring.surfaces.rest.read_ahead import read_ahead
-from mainspring.workspace.holders import Holders, find_holder
+from mainspring.workspace.holders import TokenHolderLookup, find_holder
 from mainspring.workspace.people.sessions import (
-    csrf_token,
+    build_csrf_token,
     find_session,
     is_terminal_session,
     touch_session,
 )
-from mainspring.workspace.people.terminals import CONFIRMED_HEADER, confirmation_of
-from mainspring.workspace.tokens import is_token, token_hash, touch_token
+from mainspring.workspace.people.terminals import CONFIRMED_HEADER, compute_call_digest
+from mainspring.workspace.tokens import hash_token, is_token, record_token_use
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -81,11 +81,11 @@ _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(slots=True)
-class Caller:
+class AuthenticatedCaller:
     """Whoever sent this request, by what they showed."""
 
-    visitor: Visitor
-    database: Walled
+    visitor: CapabilityCaller
+    database: WorkspaceDatabase
     # Added to the entry that the audit log gets for this request.
     detail: dict[str, Any] = field(default_factory=dict)
     # What it was done to, where the path does not say.
@@ -102,7 +102,7 @@ class Caller:
     # Whether it should be written down that the token or the session was used.
     stale: bool = False
     # Asks once more who shows this; raises when it is nobody any longer.
-    again: Callable[[], Awaitable[Caller]] | None = None
+    again: Callable[[], Awaitable[AuthenticatedCaller]] | None = None
 
     @property
     def actor(self) -> Actor:
@@ -117,30 +117,30 @@ class Caller:
         return self.visitor.actor.id
 
 
-async def signed_in(request: Request) -> Caller:
+async def get_caller(request: Request) -> AuthenticatedCaller:
     """The caller, for a route that asks for it; nobody comes this far without a token."""
     caller = request.scope.get("state", {}).get(_CALLER)
-    if not isinstance(caller, Caller):
+    if not isinstance(caller, AuthenticatedCaller):
         raise unknown_caller()
     return caller
 
 
-SignedIn = Annotated[Caller, Depends(signed_in)]
+SignedIn = Annotated[AuthenticatedCaller, Depends(get_caller)]
 
 
-async def admitted(request: Request) -> None:
+async def check_admitted(request: Request) -> None:
     """The second lock, on each route: public, or a known caller whose role is enough."""
     endpoint = request.scope.get("endpoint")
     if is_public(endpoint):
         return
-    caller = await signed_in(request)
+    caller = await get_caller(request)
     if caller.visitor.held is not None and not is_open_to_runs(endpoint):
         raise unknown_caller()
-    if faced(endpoint) is not None or is_for_anyone_known(endpoint):
+    if get_route_capability(endpoint) is not None or is_for_anyone_known(endpoint):
         return
     try:
-        check_role(caller, needed(endpoint))
-    except Denied as refusal:
+        check_role(caller, get_route_permission(endpoint))
+    except PermissionDenied as refusal:
         await _tell_refusal(caller, request, refusal)
         raise
     if request.method not in _READING:
@@ -149,7 +149,7 @@ async def admitted(request: Request) -> None:
         )
 
 
-async def check_again(caller: Caller, permission: Permission) -> Caller:
+async def check_again(caller: AuthenticatedCaller, permission: Permission) -> AuthenticatedCaller:
     """For an answer that takes long: whoever began it, if they may still have the rest."""
     if caller.again is None:
         return caller
@@ -163,32 +163,36 @@ async def check_again(caller: Caller, permission: Permission) -> Caller:
     return now
 
 
-def check_role(caller: Caller, permission: Permission | None) -> None:
+def check_role(caller: AuthenticatedCaller, permission: Permission | None) -> None:
     """Refuses a caller whose role, or whose token, is not made for this route."""
     if permission is None:
-        raise Fault("A route says nothing about who may use it.")
+        raise InternalError("A route says nothing about who may use it.")
     if caller.visitor.capabilities is not None and permission is not Permission.ACCOUNT:
-        raise Denied(
+        raise PermissionDenied(
             "This token may call the capabilities it names, and nothing else.",
             code="token_limited",
             suggestion="Call them at /api/v1/capabilities/{id} or over MCP.",
         )
     role = caller.actor.role
     if role is None or not role.may(permission):
-        raise role_too_small(role, permission)
+        raise role_too_small_error(role, permission)
 
 
-async def _tell_refusal(caller: Caller, request: Request, refusal: Denied) -> None:
+async def _tell_refusal(
+    caller: AuthenticatedCaller, request: Request, refusal: PermissionDenied
+) -> None:
     route = getattr(request.scope.get("route"), "name", "unknown")
-    entry = entry_by(caller.actor, DENIED, route, {"code": refusal.code})
+    entry = build_audit_record(caller.actor, DENIED, route, {"code": refusal.code})
     await replace(caller.database, tell=lambda: [entry]).note()
 
 
-def _entry(caller: Caller, request: Request) -> Entry:
+def _entry(caller: AuthenticatedCaller, request: Request) -> AuditRecord:
     """What the audit log is told of a request that changed something."""
     route = request.scope.get("route")
     subject = "/".join(str(value) for value in request.path_params.values()) or caller.subject
-    return entry_by(caller.actor, getattr(route, "name", "unknown"), subject, caller.detail)
+    return build_audit_record(
+        caller.actor, getattr(route, "name", "unknown"), subject, caller.detail
+    )
 
 
 def unknown_caller() -> Unauthenticated:
@@ -199,23 +203,25 @@ def unknown_caller() -> Unauthenticated:
     )
 
 
-def other_workspace() -> Clash:
-    return Clash(
+def other_workspace() -> Conflict:
+    return Conflict(
         "Your session looks at another workspace than the page that asks.",
         code="other_workspace",
         suggestion="Load the page again; it then shows the workspace of the session.",
     )
 
 
-def _elsewhere() -> Denied:
-    return Denied(
+def _elsewhere() -> PermissionDenied:
+    return PermissionDenied(
         "This token was given to a client of the MCP server, and works there alone.",
         code="token_for_mcp",
         suggestion=f"Use it at {_MCP}, or make a token for programs.",
     )
 
 
-async def reader_of(database: Database, browsers: Browsers, headers: Headers) -> Caller:
+async def reader_of(
+    database: Database, browsers: BrowserSessionPolicy, headers: Headers
+) -> AuthenticatedCaller:
     """Who asks to read on a route that is public: by a token, or by a browser's session."""
     plain = None if "authorization" in headers else browsers.shown(headers)
     return await (caller_of(database, headers) if plain is None else person_of(database, plain))
@@ -229,8 +235,8 @@ async def caller_of(
     clients: bool = False,
     approves: bool = False,
     terminals: bool = False,
-    holders: Holders | None = None,
-) -> Caller:
+    holders: TokenHolderLookup | None = None,
+) -> AuthenticatedCaller:
     """Who shows the token in these headers; that of a run or a client only where one is taken.
 
     The permission ``approve`` of a token counts only with ``approves``, and the session of a
@@ -244,7 +250,7 @@ async def caller_of(
         return await _run_behind(database, plain, runs=runs)
     if is_terminal_session(plain):
         return await _terminal_behind(database, plain, taken=terminals)
-    digest = token_hash(plain)
+    digest = hash_token(plain)
     found = await (holders.find(digest) if holders else find_holder(database, digest))
     if found is None:
         raise unknown_caller()
@@ -260,15 +266,15 @@ async def caller_of(
         found.administrator,
         approves=granted,
     )
-    return Caller(
-        Visitor(actor, found.capabilities),
-        Walled(database, found.workspace_id),
+    return AuthenticatedCaller(
+        CapabilityCaller(actor, found.capabilities),
+        WorkspaceDatabase(database, found.workspace_id),
         ends=found.expires_at,
         stale=found.stale,
     )
 
 
-async def person_of(database: Database, plain: str) -> Caller:
+async def person_of(database: Database, plain: str) -> AuthenticatedCaller:
     """Who is signed in with what a browser shows."""
     found = await find_session(database, plain)
     if found is None:
@@ -276,16 +282,16 @@ async def person_of(database: Database, plain: str) -> Caller:
     actor = Actor(
         found.workspace_id, "member", found.user_id, None, found.role, found.administrator
     )
-    return Caller(
-        Visitor(actor),
-        Walled(database, found.workspace_id),
+    return AuthenticatedCaller(
+        CapabilityCaller(actor),
+        WorkspaceDatabase(database, found.workspace_id),
         session_id=found.id,
-        csrf=csrf_token(plain),
+        csrf=build_csrf_token(plain),
         stale=found.stale,
     )
 
 
-async def _terminal_behind(database: Database, plain: str, *, taken: bool) -> Caller:
+async def _terminal_behind(database: Database, plain: str, *, taken: bool) -> AuthenticatedCaller:
     """A program of somebody who has signed in at a terminal, until the call is confirmed."""
     found = await find_session(database, plain, kind="terminal") if taken else None
     if found is None:
@@ -299,22 +305,25 @@ async def _terminal_behind(database: Database, plain: str, *, taken: bool) -> Ca
         found.administrator,
         by_program=True,
     )
-    return Caller(
-        Visitor(actor),
-        Walled(database, found.workspace_id),
+    return AuthenticatedCaller(
+        CapabilityCaller(actor),
+        WorkspaceDatabase(database, found.workspace_id),
         terminal_id=found.id,
         stale=found.stale,
     )
 
 
-async def _run_behind(database: Database, plain: str, *, runs: bool) -> Caller:
+async def _run_behind(database: Database, plain: str, *, runs: bool) -> AuthenticatedCaller:
     held = await find_pass(database, plain) if runs else None
     if held is None:
         raise dead_token() if runs else unknown_caller()
-    return Caller(Visitor(held.actor, held=held), Walled(database, held.actor.workspace_id))
+    return AuthenticatedCaller(
+        CapabilityCaller(held.actor, held=held),
+        WorkspaceDatabase(database, held.actor.workspace_id),
+    )
 
 
-class Door:
+class AuthMiddleware:
     """Lets a request through to a public route, or with a caller; refuses all others."""
 
     def __init__(
@@ -322,12 +331,12 @@ class Door:
         app: ASGIApp,
         *,
         database: Database,
-        browsers: Browsers,
+        browsers: BrowserSessionPolicy,
         routes: Iterable[RouteContext],
     ) -> None:
         self._app = app
         self._database = database
-        self._holders = Holders(database)
+        self._holders = TokenHolderLookup(database)
         self._browsers = browsers
         listed = list(routes)
         self._open = _marked(listed, is_public)
@@ -352,13 +361,13 @@ class Door:
     async def _write_down(self, scope: Scope) -> None:
         """That a token or a session is in use, once its answer is out: nobody waits for it."""
         caller = scope.get("state", {}).get(_CALLER)
-        if isinstance(caller, Caller):
+        if isinstance(caller, AuthenticatedCaller):
             await note_use(self._database, caller)
 
     async def _confirmed(self, scope: Scope, receive: Receive) -> Receive:
         """A call under `mainspring login` is a person's if they were asked about just this call."""
         caller = scope.get("state", {}).get(_CALLER)
-        if not isinstance(caller, Caller) or caller.terminal_id is None:
+        if not isinstance(caller, AuthenticatedCaller) or caller.terminal_id is None:
             return receive
         shown = Headers(scope=scope).get(CONFIRMED_HEADER)
         if shown is None:
@@ -366,8 +375,8 @@ class Door:
         body, receive = await read_ahead(receive)
         query = scope["query_string"].decode("latin-1")
         target = scope["path"] + (f"?{query}" if query else "")
-        if not hmac.compare_digest(shown, confirmation_of(scope["method"], target, body)):
-            raise Denied("What was confirmed is another call.", code="not_confirmed")
+        if not hmac.compare_digest(shown, compute_call_digest(scope["method"], target, body)):
+            raise PermissionDenied("What was confirmed is another call.", code="not_confirmed")
         actor = replace(caller.actor, by_program=False)
         caller.visitor = replace(caller.visitor, actor=actor)
         return receive
@@ -376,17 +385,17 @@ class Door:
         if not _among(self._open, scope):
             caller = await self._caller(scope)
             scope.setdefault("state", {})[_CALLER] = caller
-            within_workspace(caller.workspace_id)
+            enter_workspace(caller.workspace_id)
         # No name that is kept here holds this character, and the database refuses it.
         if "\x00" in scope["path"]:
-            raise Missing("There is nothing at this address.", code="no_route")
+            raise NotFound("There is nothing at this address.", code="no_route")
         if b"%00" in scope["query_string"]:
             raise Invalid(
                 "The query holds a NUL character.",
                 findings=[Finding("/query", "NUL characters are not taken.", "nul")],
             )
 
-    async def _caller(self, scope: Scope) -> Caller:
+    async def _caller(self, scope: Scope) -> AuthenticatedCaller:
         headers = Headers(scope=scope)
         plain = None if "authorization" in headers else self._browsers.shown(headers)
         if plain is None:
@@ -406,12 +415,12 @@ class Door:
         if plain is not None and scope["method"] not in _READING:
             self._browsers.check_change(headers, plain)
         if plain is not None and not _among(self._anywhere, scope):
-            _check_shown(scope, headers, caller)
+            _check_shown_workspace(scope, headers, caller)
         caller.again = again
         return caller
 
 
-def _check_shown(scope: Scope, headers: Headers, caller: Caller) -> None:
+def _check_shown_workspace(scope: Scope, headers: Headers, caller: AuthenticatedCaller) -> None:
     """Refuses a page that shows another workspace: all windows of a browser share one session."""
     shown = headers.getlist(WORKSPACE_HEADER)
     if scope["path"] == _STREAM:
@@ -421,7 +430,7 @@ def _check_shown(scope: Scope, headers: Headers, caller: Caller) -> None:
         raise other_workspace()
 
 
-async def note_use(database: Database, caller: Caller) -> None:
+async def note_use(database: Database, caller: AuthenticatedCaller) -> None:
     """Writes down that a token or a session is in use, where that was not done just now."""
     if not caller.stale:
         return
@@ -429,12 +438,12 @@ async def note_use(database: Database, caller: Caller) -> None:
         await _touch(database, caller)
 
 
-async def _touch(database: Database, caller: Caller) -> None:
+async def _touch(database: Database, caller: AuthenticatedCaller) -> None:
     session_id = caller.session_id or caller.terminal_id
     if session_id is not None:
         await touch_session(database, session_id)
     elif caller.actor.token_id is not None:
-        await touch_token(database, caller.workspace_id, caller.actor.token_id)
+        await record_token_use(database, caller.workspace_id, caller.actor.token_id)
 
 
 def _marked(
@@ -457,8 +466,8 @@ def _bearer(shown: list[str]) -> str | None:
         return None
     scheme, _, token = shown[0].partition(" ")
     token = token.strip(" ")
-    return token if scheme.lower() == "bearer" and _known_form(token) else None
+    return token if scheme.lower() == "bearer" and _is_known_token_form(token) else None
 
 
-def _known_form(token: str) -> bool:
+def _is_known_token_form(token: str) -> bool:
     return is_token(token) or is_run_token(token) or is_terminal_session(token)

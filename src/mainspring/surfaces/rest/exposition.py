@@ -18,7 +18,7 @@ _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class MetricSample:
     """One number, by its labels; a histogram's samples have an ending to their name."""
 
     value: float
@@ -27,12 +27,12 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class MetricFamily:
     """Samples of one name."""
 
     name: str
     sentence: str
-    samples: Sequence[Sample]
+    samples: Sequence[MetricSample]
     kind: Kind = "gauge"
 
     def lines(self) -> Iterator[str]:
@@ -43,33 +43,34 @@ class Family:
             yield f"{name} {_number(sample.value)}"
 
 
-def gauge(name: str, sentence: str, value: float) -> Family:
+def gauge(name: str, sentence: str, value: float) -> MetricFamily:
     """A family of one number that goes up and down."""
-    return Family(name, sentence, (Sample(value),))
+    return MetricFamily(name, sentence, (MetricSample(value),))
 
 
 def by_label(
     name: str, sentence: str, label: str, values: Mapping[str, float], kind: Kind = "gauge"
-) -> Family:
+) -> MetricFamily:
     """A family with one label, a sample for each of its values."""
-    samples = tuple(Sample(value, {label: shown}) for shown, value in values.items())
-    return Family(name, sentence, samples, kind)
+    samples = tuple(MetricSample(value, {label: shown}) for shown, value in values.items())
+    return MetricFamily(name, sentence, samples, kind)
 
 
 def histogram(
     name: str, sentence: str, bounds: Sequence[float], counts: Sequence[float], total: float
-) -> Family:
+) -> MetricFamily:
     """A family of how often a value was within each bound; the last count is of those above all."""
     within = accumulate(counts)
     named = [*(str(bound) for bound in bounds), "+Inf"]
     samples = [
-        Sample(count, {"le": bound}, "_bucket") for bound, count in zip(named, within, strict=True)
+        MetricSample(count, {"le": bound}, "_bucket")
+        for bound, count in zip(named, within, strict=True)
     ]
-    samples += [Sample(total, ending="_sum"), Sample(sum(counts), ending="_count")]
-    return Family(name, sentence, samples, "histogram")
+    samples += [MetricSample(total, ending="_sum"), MetricSample(sum(counts), ending="_count")]
+    return MetricFamily(name, sentence, samples, "histogram")
 
 
-def written(families: Iterable[Family]) -> str:
+def format_exposition(families: Iterable[MetricFamily]) -> str:
     """The whole page; a family without samples is left out."""
     lines = [line for family in families if family.samples for line in family.lines()]
     return "\n".join(lines) + "\n"

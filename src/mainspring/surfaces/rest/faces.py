@@ -15,17 +15,17 @@ import orjson
 from fastapi import APIRouter, Request
 
 from mainspring.contracts.capability import Capability
-from mainspring.contracts.errors import Fault, Finding, Invalid
-from mainspring.definition.json_schema.published import flat
-from mainspring.definition.pointers import under
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.contracts.errors import Finding, InternalError, Invalid
+from mainspring.definition.json_schema.published import flatten_schema
+from mainspring.definition.pointers import join_pointer
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import limits_for, read_json_body, takes_schema
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.marks import face_of
 from mainspring.surfaces.rest.optional_bodies import read_arguments
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.queries import knows_query
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 # How a call of a capability may end, whichever it is: its time may be over, and so may the time
 # or the patience of somebody outside whom it has to ask.
@@ -34,7 +34,7 @@ _QUERIED: Final = frozenset({"GET", "DELETE"})
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class CapabilityRoute:
     """One route that calls one capability."""
 
     method: str
@@ -50,12 +50,14 @@ class Face:
     name: str | None = None
 
 
-def add_faces(made: APIRouter, rooms: Rooms, faces: Iterable[Face]) -> None:
+def add_faces(
+    made: APIRouter, rooms: ApplicationServices, faces: Iterable[CapabilityRoute]
+) -> None:
     """Adds each face as a route."""
     for face in faces:
         capability = rooms.registry.capabilities[face.capability]
         queried = face.method in _QUERIED
-        asked = _asked(face, capability)
+        asked = _open_arguments_schema(face, capability)
         endpoint = _endpoint(rooms, face, capability, asked, queried=queried)
         made.add_api_route(
             face.path,
@@ -76,12 +78,17 @@ def add_faces(made: APIRouter, rooms: Rooms, faces: Iterable[Face]) -> None:
 
 
 def _endpoint(
-    rooms: Rooms, face: Face, capability: Capability, asked: Mapping[str, Any], *, queried: bool
-) -> Callable[..., Awaitable[Answer]]:
+    rooms: ApplicationServices,
+    face: CapabilityRoute,
+    capability: Capability,
+    asked: Mapping[str, Any],
+    *,
+    queried: bool,
+) -> Callable[..., Awaitable[JsonAnswer]]:
     # Where nothing must be said, saying nothing is enough.
     read = read_json_body if _required(capability, asked) else read_arguments
 
-    async def call(request: Request, caller: SignedIn) -> Answer:
+    async def call(request: Request, caller: SignedIn) -> JsonAnswer:
         if queried:
             arguments = _from_query(request, asked)
         else:
@@ -91,7 +98,7 @@ def _endpoint(
             arguments[(face.named or {}).get(name, name)] = value
         arguments |= face.fixed or {}
         value = await rooms.gate.direct(caller.visitor, capability.id, arguments)
-        return Answer(value, status_code=face.status_code)
+        return JsonAnswer(value, status_code=face.status_code)
 
     return call
 
@@ -103,7 +110,7 @@ def _from_body(request: Request, body: Any) -> dict[str, Any]:
     if held:
         name = min(held)
         detail = f"{name} stands in the path; it may not stand in the body too."
-        raise Invalid(detail, findings=[Finding(under("", name), detail, "in_path")])
+        raise Invalid(detail, findings=[Finding(join_pointer("", name), detail, "in_path")])
     return body
 
 
@@ -129,14 +136,14 @@ def _read(schema: Mapping[str, Any], values: list[str]) -> Any:
     return values[0]
 
 
-def _asked(face: Face, capability: Capability) -> dict[str, Any]:
+def _open_arguments_schema(face: CapabilityRoute, capability: Capability) -> dict[str, Any]:
     """The arguments that neither the path nor the route itself gives."""
     given = {*(face.named or {}).values(), *(face.fixed or {}), *_path_names(face)}
     properties: Mapping[str, Any] = capability.input_schema.get("properties", {})
     return {name: schema for name, schema in properties.items() if name not in given}
 
 
-def _path_names(face: Face) -> list[str]:
+def _path_names(face: CapabilityRoute) -> list[str]:
     named = face.named or {}
     pieces = [piece for piece in face.path.split("/") if piece.startswith("{")]
     return [named.get(name, name) for name in (piece[1:-1].partition(":")[0] for piece in pieces)]
@@ -146,7 +153,9 @@ def _lists(asked: Mapping[str, Any]) -> dict[str, bool]:
     return {name: schema.get("type") == "array" for name, schema in asked.items()}
 
 
-def _described(face: Face, capability: Capability, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _described(
+    face: CapabilityRoute, capability: Capability, asked: Mapping[str, Any]
+) -> dict[str, Any]:
     properties = capability.input_schema.get("properties", {})
     shown = [piece[1:-1].partition(":")[0] for piece in face.path.split("/") if piece[:1] == "{"]
     parameters = [
@@ -166,7 +175,7 @@ def _described(face: Face, capability: Capability, asked: Mapping[str, Any]) -> 
         ]
         return {"parameters": parameters}
     # Generators of clients make one class of a body, with the fields that it has at its top.
-    whole, _ = flat(_plain(capability.input_schema))
+    whole, _ = flatten_schema(_plain(capability.input_schema))
     fields = {name: schema for name, schema in whole["properties"].items() if name in asked}
     schema = {**whole, "properties": fields, "required": required}
     schema.pop("examples", None)
@@ -180,5 +189,5 @@ def _required(capability: Capability, asked: Mapping[str, Any]) -> list[str]:
 
 def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
     if schema.get("type") != "object":
-        raise Fault("A capability with a face takes and answers objects.")
+        raise InternalError("A capability with a face takes and answers objects.")
     return {key: value for key, value in schema.items() if key not in ("$schema", "$id")}

@@ -7,9 +7,9 @@ from typing import Final
 from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
 
-from mainspring.surfaces.rest.answers import Answer
-from mainspring.surfaces.rest.door import admitted
-from mainspring.surfaces.rest.queries import known_query
+from mainspring.surfaces.rest.answers import JsonAnswer
+from mainspring.surfaces.rest.door import check_admitted
+from mainspring.surfaces.rest.queries import check_known_query
 
 PREFIX: Final = "/api/v1"
 
@@ -23,8 +23,8 @@ def router(tag: str) -> APIRouter:
     return APIRouter(
         prefix=PREFIX,
         tags=[tag],
-        dependencies=[Depends(admitted), Depends(known_query)],
-        default_response_class=Answer,
+        dependencies=[Depends(check_admitted), Depends(check_known_query)],
+        default_response_class=JsonAnswer,
         generate_unique_id_function=_operation_id,
     )
 

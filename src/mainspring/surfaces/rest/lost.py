@@ -15,22 +15,22 @@ from mainspring.surfaces.rest.pages import document
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from mainspring.surfaces.web.files import Page
+    from mainspring.surfaces.web.files import WebPage
 
 # Where programs ask, whatever they say that they would like to read.
 _PROGRAMS: Final = ("/api/", "/mcp", "/oauth/", "/sdks/", "/assets/", "/.well-known/")
 _NOTHING_HERE: Final = frozenset({401, 404})
 
 
-class Lost:
+class NotFoundPageMiddleware:
     """Answers with the page where the answer would be that there is nothing."""
 
-    def __init__(self, app: ASGIApp, page: Page) -> None:
+    def __init__(self, app: ASGIApp, page: WebPage) -> None:
         self._app = app
         self._page = page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not _is_visit(scope):
+        if not _is_page_request(scope):
             await self._app(scope, receive, send)
             return
         nothing = False
@@ -47,7 +47,7 @@ class Lost:
             await document(self._page, 404)(scope, receive, send)
 
 
-def _is_visit(scope: Scope) -> bool:
+def _is_page_request(scope: Scope) -> bool:
     if scope["type"] != "http" or scope["method"] != "GET":
         return False
     asked = Headers(scope=scope).get("accept", "")

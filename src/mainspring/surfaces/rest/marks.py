@@ -70,25 +70,25 @@ def is_open_to_runs(endpoint: Callable[..., Any] | None) -> bool:
     return getattr(endpoint, _RUNS, False)
 
 
-def faced(endpoint: Callable[..., Any] | None) -> Capability | None:
+def get_route_capability(endpoint: Callable[..., Any] | None) -> Capability | None:
     """The capability that a route is a face of, if it is one."""
     found = getattr(endpoint, _FACE, None)
     return found if isinstance(found, Capability) else None
 
 
-def needed(endpoint: Callable[..., Any] | None) -> Permission | None:
+def get_route_permission(endpoint: Callable[..., Any] | None) -> Permission | None:
     """What a route needs; None for one that says nothing."""
     found = getattr(endpoint, _NEEDS, None)
     return found if isinstance(found, Permission) else None
 
 
-def asked_of(endpoint: Callable[..., Any] | None) -> str | None:
+def describe_route_permission(endpoint: Callable[..., Any] | None) -> str | None:
     """The permission that a route or its capability needs, in one word; None: none at all."""
-    capability = faced(endpoint)
+    capability = get_route_capability(endpoint)
     if capability is not None:
         for_few = capability.annotations.audience is Audience.ADMINISTRATORS
         return "administrator" if for_few else capability.permission.value
-    permission = needed(endpoint)
+    permission = get_route_permission(endpoint)
     return None if permission is None else permission.value
 
 
@@ -96,8 +96,8 @@ def is_marked(endpoint: Callable[..., Any] | None) -> bool:
     """Whether a route says who may use it, in one of the ways there are."""
     return (
         is_public(endpoint)
-        or faced(endpoint) is not None
-        or needed(endpoint) is not None
+        or get_route_capability(endpoint) is not None
+        or get_route_permission(endpoint) is not None
         or is_for_anyone_known(endpoint)
     )
 

@@ -17,17 +17,23 @@ from typing import Final
 
 from mainspring import __version__
 from mainspring.runs.fleet import MEANINGS, QueueSignals
-from mainspring.runs.health import Vitals
-from mainspring.runs.numbers import BOUNDS, HouseNumbers, Lasted
+from mainspring.runs.health import HealthSignals
+from mainspring.runs.numbers import BOUNDS, DurationHistogram, InstallationMetrics
 from mainspring.runs.rows import FINAL
 from mainspring.store.database import PoolUse
-from mainspring.surfaces.rest.exposition import Family, Sample, by_label, gauge, histogram
+from mainspring.surfaces.rest.exposition import (
+    MetricFamily,
+    MetricSample,
+    by_label,
+    gauge,
+    histogram,
+)
 
 _STATUSES: Final = ("pending", "running", "waiting", *sorted(FINAL))
 _STARTED: Final = time.time()
 
 
-def of_runs(recent: Mapping[str, int], ended: Mapping[str, float]) -> Iterator[Family]:
+def of_runs(recent: Mapping[str, int], ended: Mapping[str, float]) -> Iterator[MetricFamily]:
     """Runs of the caller's workspace; for an administrator those that ended in any."""
     shown = {status: float(recent.get(status, 0)) for status in _STATUSES}
     yield by_label("mainspring_runs", "Runs made in the last hour, by status.", "status", shown)
@@ -40,7 +46,9 @@ def of_runs(recent: Mapping[str, int], ended: Mapping[str, float]) -> Iterator[F
     )
 
 
-def of_work(runs: Lasted, steps: Lasted, spent: Mapping[str, float]) -> Iterator[Family]:
+def of_work(
+    runs: DurationHistogram, steps: DurationHistogram, spent: Mapping[str, float]
+) -> Iterator[MetricFamily]:
     """How long runs and their steps took, and what was spent; of whom, as for ended runs."""
     for name, sentence, lasted in (
         ("run", "How long runs took that have ended since this process was first asked.", runs),
@@ -54,7 +62,9 @@ def of_work(runs: Lasted, steps: Lasted, spent: Mapping[str, float]) -> Iterator
     )
 
 
-def of_house(vitals: Vitals, queues: Sequence[QueueSignals], seconds: float) -> Iterator[Family]:
+def installation_families(
+    vitals: HealthSignals, queues: Sequence[QueueSignals], seconds: float
+) -> Iterator[MetricFamily]:
     """Whether the house keeps up."""
     backlog = max(vitals.event_seconds or 0.0, vitals.unheard_seconds or 0.0)
     due = sum(one.due_runs for one in queues)
@@ -74,13 +84,13 @@ def of_house(vitals: Vitals, queues: Sequence[QueueSignals], seconds: float) -> 
     yield by_label("mainspring_info", "Which version answered.", "version", {__version__: 1})
 
 
-def _of_queues(queues: Sequence[QueueSignals]) -> Iterator[Family]:
+def _of_queues(queues: Sequence[QueueSignals]) -> Iterator[MetricFamily]:
     for name, meaning in MEANINGS.items():
         values = {one.queue: float(getattr(one, name)) for one in queues}
         yield by_label(f"mainspring_queue_{name}", meaning, "queue", values)
 
 
-def of_machine(found: HouseNumbers, pool: PoolUse, home: Path) -> Iterator[Family]:
+def of_machine(found: InstallationMetrics, pool: PoolUse, home: Path) -> Iterator[MetricFamily]:
     """What the machine and the database carry."""
     rows = (
         ("drafts_waiting", "Drafts that wait for a person.", found.drafts),
@@ -112,7 +122,7 @@ def of_machine(found: HouseNumbers, pool: PoolUse, home: Path) -> Iterator[Famil
     yield from _process()
 
 
-def _disk(home: Path) -> Iterator[Family]:
+def _disk(home: Path) -> Iterator[MetricFamily]:
     """How full the disk of the data folder is; nothing where there is no such folder."""
     try:
         found = shutil.disk_usage(home)
@@ -122,13 +132,13 @@ def _disk(home: Path) -> Iterator[Family]:
     yield gauge("mainspring_disk_free_bytes", "How much of it is free.", found.free)
 
 
-def _process() -> Iterator[Family]:
+def _process() -> Iterator[MetricFamily]:
     """This process, by the names that every exporter uses."""
     used = resource.getrusage(resource.RUSAGE_SELF)
-    yield Family(
+    yield MetricFamily(
         "process_cpu_seconds_total",
         "Processor time of this process.",
-        (Sample(round(used.ru_utime + used.ru_stime, 3)),),
+        (MetricSample(round(used.ru_utime + used.ru_stime, 3)),),
         "counter",
     )
     yield gauge("process_resident_memory_bytes", "Memory of this process.", _memory(used))

@@ -17,20 +17,20 @@ from starlette.responses import RedirectResponse, Response
 
 from mainspring.contracts.errors import Problem
 from mainspring.definition.json_text import read_json
-from mainspring.store.buckets import Bucket, pour
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.store.buckets import LeakyBucket, fill_bucket
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import check_content_type, limits_of, read_bytes
-from mainspring.surfaces.rest.door import admitted
+from mainspring.surfaces.rest.door import check_admitted
 from mainspring.surfaces.rest.marks import public
-from mainspring.surfaces.rest.oauth_forms import Form, read_form, read_query, showing
+from mainspring.surfaces.rest.oauth_forms import OAuthForm, read_form, read_query, showing
 from mainspring.surfaces.rest.own_name import ISSUER_PATH, RESOURCE_PATH, own_name, resources
 from mainspring.surfaces.rest.returning import page
 from mainspring.surfaces.rest.routes.session import caller_address
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.workspace.oauth.clients import (
     GRANT_TYPES,
     METHODS,
-    Client,
+    RegisteredClient,
     as_registered,
     find_client,
     is_authentic,
@@ -38,20 +38,26 @@ from mainspring.workspace.oauth.clients import (
     register,
 )
 from mainspring.workspace.oauth.consents import is_trusted
-from mainspring.workspace.oauth.exchange import Given, Shown, exchange_code, give_up, renew
-from mainspring.workspace.oauth.redirects import is_registered, with_answer
-from mainspring.workspace.oauth.refusals import Refusal
+from mainspring.workspace.oauth.exchange import (
+    AuthorizationCodeGrant,
+    IssuedTokens,
+    exchange_code,
+    give_up,
+    refresh_tokens,
+)
+from mainspring.workspace.oauth.redirects import add_query, is_registered
+from mainspring.workspace.oauth.refusals import OAuthError
 from mainspring.workspace.oauth.requests import check_resource, keep_request, read_asked
-from mainspring.workspace.oauth.scopes import ROLES, within_registration
-from mainspring.workspace.people.signing_in import address_key
+from mainspring.workspace.oauth.scopes import ROLES, limit_to_registration
+from mainspring.workspace.people.signing_in import build_address_key
 
 # From one address: twenty registrations at once, and then one in a minute.
-REGISTRATIONS: Final = Bucket(20, 1 / 60)
+REGISTRATIONS: Final = LeakyBucket(20, 1 / 60)
 # A person is sent here again and again only by mistake.
-REQUESTS: Final = Bucket(120, 1)
+REQUESTS: Final = LeakyBucket(120, 1)
 REGISTRATION_BYTES: Final = 16_384
 # Of all of them together the audit log is told so many; strangers cannot fill it.
-TOLD_REGISTRATIONS: Final = Bucket(100, 1 / 60)
+TOLD_REGISTRATIONS: Final = LeakyBucket(100, 1 / 60)
 CONSENT_PATH: Final = "/oauth/consent"
 _ASK_MAKER: Final = "Begin again in the program that you want to connect, or ask those who make it."
 _MCP: Final = "/mcp"
@@ -60,9 +66,9 @@ _FORM_BYTES: Final = 16_384
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def oauth(rooms: Rooms) -> APIRouter:
+def oauth(rooms: ApplicationServices) -> APIRouter:
     """Public routes, none of which knows who is signed in."""
-    made = APIRouter(dependencies=[Depends(admitted)], include_in_schema=False)
+    made = APIRouter(dependencies=[Depends(check_admitted)], include_in_schema=False)
     _add_metadata(made, rooms)
     _add_registering(made, rooms)
     _add_asking(made, rooms)
@@ -70,11 +76,11 @@ def oauth(rooms: Rooms) -> APIRouter:
     return made
 
 
-def _add_metadata(made: APIRouter, rooms: Rooms) -> None:
+def _add_metadata(made: APIRouter, rooms: ApplicationServices) -> None:
     @public
-    async def read_issuer(request: Request) -> Answer:
+    async def read_issuer(request: Request) -> JsonAnswer:
         name = own_name(request, rooms.settings)
-        return Answer(
+        return JsonAnswer(
             {
                 "issuer": name,
                 "authorization_endpoint": f"{name}/oauth/authorize",
@@ -93,9 +99,9 @@ def _add_metadata(made: APIRouter, rooms: Rooms) -> None:
         )
 
     @public
-    async def read_resource(request: Request) -> Answer:
+    async def read_resource(request: Request) -> JsonAnswer:
         name = own_name(request, rooms.settings)
-        return Answer(
+        return JsonAnswer(
             {
                 "resource": f"{name}{_MCP}",
                 "resource_name": "Mainspring",
@@ -112,7 +118,7 @@ def _add_metadata(made: APIRouter, rooms: Rooms) -> None:
         made.get(path)(read_resource)
 
 
-def _add_registering(made: APIRouter, rooms: Rooms) -> None:
+def _add_registering(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.post("/oauth/register")
     @public
     async def register_client(request: Request) -> Response:
@@ -122,61 +128,61 @@ def _add_registering(made: APIRouter, rooms: Rooms) -> None:
             described = read_description(read_json(raw, limits_of(request)))
             await _count(rooms, request, "register", REGISTRATIONS)
             async with rooms.database.transaction() as tx:
-                room = await pour(tx, "oauth/registrations told", TOLD_REGISTRATIONS) is None
+                room = await fill_bucket(tx, "oauth/registrations told", TOLD_REGISTRATIONS) is None
                 client, secret = await register(tx, described, told=room)
-            return Answer(as_registered(client, secret), status_code=201)
+            return JsonAnswer(as_registered(client, secret), status_code=201)
 
-        return await _in_their_words(answer, "invalid_client_metadata")
+        return await _oauth_error_response(answer, "invalid_client_metadata")
 
 
-def _add_asking(made: APIRouter, rooms: Rooms) -> None:
+def _add_asking(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get("/oauth/authorize")
     @public
     async def authorize(request: Request) -> Response:
         given, twice = read_query(request)
         client = await find_client(rooms.database, given.get("client_id"))
         if client is None:
-            return _told(
+            return _error_page(
                 "No client is known by the name in this link.",
                 "Remove the connection from the program that sent you here, and add it again.",
             )
         uri = given.get("redirect_uri") or ""
         if not is_registered(uri, client.redirect_uris):
-            return _told(
+            return _error_page(
                 "The address to which you would be sent back is not one that this client named.",
                 "Do not go on. Begin again in the program that you want to connect.",
             )
         issuer = own_name(request, rooms.settings)
         try:
             if twice:
-                raise Refusal("invalid_request", "A parameter is there twice, or is too long.")
+                raise OAuthError("invalid_request", "A parameter is there twice, or is too long.")
             asked = read_asked(given, resources(request, rooms.settings))
-            asked = replace(asked, role=within_registration(asked.role, client.most))
+            asked = replace(asked, role=limit_to_registration(asked.role, client.most))
             await _count(rooms, request, "authorize", REQUESTS)
-        except Refusal as refusal:
+        except OAuthError as refusal:
             # A client that nobody has agreed to could be made to send people anywhere.
             if not await is_trusted(rooms.database, client.id):
-                return _told(refusal.description, _ASK_MAKER, refusal.status)
+                return _error_page(refusal.description, _ASK_MAKER, refusal.status)
             more = {"state": given.get("state"), "iss": issuer}
-            return RedirectResponse(with_answer(uri, {**refusal.as_dict(), **more}), 303)
+            return RedirectResponse(add_query(uri, {**refusal.as_dict(), **more}), 303)
         async with rooms.database.transaction() as tx:
             plain = await keep_request(tx, client.id, uri, asked, issuer)
         return RedirectResponse(f"{CONSENT_PATH}/{plain}", 303)
 
 
-def _add_tokens(made: APIRouter, rooms: Rooms) -> None:
+def _add_tokens(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.post("/oauth/token")
     @public
     async def give_token(request: Request) -> Response:
         async def answer() -> Response:
             form, client = await _from_client(rooms, request)
             check_resource(form.get("resource"), resources(request, rooms.settings))
-            given = await _exchanged(rooms, client, form)
-            if isinstance(given, Refusal):
-                raise Refusal(given.error, given.description)
-            return Answer(given.as_dict(), headers={"Pragma": "no-cache"})
+            given = await _exchange_grant(rooms, client, form)
+            if isinstance(given, OAuthError):
+                raise OAuthError(given.error, given.description)
+            return JsonAnswer(given.as_dict(), headers={"Pragma": "no-cache"})
 
-        return await _in_their_words(answer)
+        return await _oauth_error_response(answer)
 
     @made.post("/oauth/revoke")
     @public
@@ -186,51 +192,59 @@ def _add_tokens(made: APIRouter, rooms: Rooms) -> None:
             await give_up(rooms.database, client, form.need("token"))
             return Response(status_code=200)
 
-        return await _in_their_words(answer)
+        return await _oauth_error_response(answer)
 
 
-async def _exchanged(rooms: Rooms, client: Client, form: Form) -> Given | Refusal:
+async def _exchange_grant(
+    rooms: ApplicationServices, client: RegisteredClient, form: OAuthForm
+) -> IssuedTokens | OAuthError:
     kind, now = form.need("grant_type"), rooms.clock.now()
     if kind == "authorization_code":
-        shown = Shown(form.need("code"), form.get("redirect_uri"), form.need("code_verifier"))
+        shown = AuthorizationCodeGrant(
+            form.need("code"), form.get("redirect_uri"), form.need("code_verifier")
+        )
         return await exchange_code(rooms.database, client, shown, now)
     if kind == "refresh_token":
-        return await renew(rooms.database, client, form.need("refresh_token"), now)
-    return Refusal("unsupported_grant_type", f"grant_type is one of {', '.join(GRANT_TYPES)}.")
+        return await refresh_tokens(rooms.database, client, form.need("refresh_token"), now)
+    return OAuthError("unsupported_grant_type", f"grant_type is one of {', '.join(GRANT_TYPES)}.")
 
 
-async def _from_client(rooms: Rooms, request: Request) -> tuple[Form, Client]:
+async def _from_client(
+    rooms: ApplicationServices, request: Request
+) -> tuple[OAuthForm, RegisteredClient]:
     """What a client sent, once it is known to be the one that it says."""
     form = await read_form(request, _FORM_BYTES)
     shown = showing(request, form)
     client = await find_client(rooms.database, shown.client_id)
     if client is None or not is_authentic(client, shown.method, shown.secret):
-        raise Refusal("invalid_client", "This client is not known, or did not show who it is.")
+        raise OAuthError("invalid_client", "This client is not known, or did not show who it is.")
     return form, client
 
 
-async def _count(rooms: Rooms, request: Request, what: str, bucket: Bucket) -> None:
-    where = address_key(caller_address(request, rooms.settings.proxies or 0))
-    if await pour(rooms.database, f"oauth/{what}/{where}", bucket) is not None:
-        raise Refusal("temporarily_unavailable", "There were too many of these. Wait a moment.")
+async def _count(
+    rooms: ApplicationServices, request: Request, what: str, bucket: LeakyBucket
+) -> None:
+    where = build_address_key(caller_address(request, rooms.settings.proxies or 0))
+    if await fill_bucket(rooms.database, f"oauth/{what}/{where}", bucket) is not None:
+        raise OAuthError("temporarily_unavailable", "There were too many of these. Wait a moment.")
 
 
-async def _in_their_words(
+async def _oauth_error_response(
     answer: Callable[[], Awaitable[Response]], error: str = "invalid_request"
 ) -> Response:
     """The answer, or what went wrong in the form that clients read (RFC 6749, 5.2)."""
     try:
         return await answer()
-    except Refusal as refusal:
+    except OAuthError as refusal:
         headers = {"WWW-Authenticate": 'Basic realm="Mainspring"'} if refusal.status == 401 else {}
-        return Answer(refusal.as_dict(), status_code=refusal.status, headers=headers)
+        return JsonAnswer(refusal.as_dict(), status_code=refusal.status, headers=headers)
     except Problem as problem:
         if problem.status >= 500:
             raise
         status = problem.status if problem.status in (413, 415) else 400
-        return Answer({"error": error, "error_description": problem.detail}, status_code=status)
+        return JsonAnswer({"error": error, "error_description": problem.detail}, status_code=status)
 
 
-def _told(detail: str, suggestion: str, status: int = 400) -> Response:
+def _error_page(detail: str, suggestion: str, status: int = 400) -> Response:
     """For the person: whoever is not known, or would be sent astray, is sent nowhere."""
     return page("This client cannot connect", detail, suggestion, status)

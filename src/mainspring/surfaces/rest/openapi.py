@@ -13,10 +13,10 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from mainspring.contracts.errors import Fault
-from mainspring.definition.json_schema.published import opened
-from mainspring.surfaces.rest.marks import asked_of, is_public
-from mainspring.surfaces.rest.problems import documented
+from mainspring.contracts.errors import InternalError
+from mainspring.definition.json_schema.published import open_objects
+from mainspring.surfaces.rest.marks import describe_route_permission, is_public
+from mainspring.surfaces.rest.problems import document_statuses
 
 _FINDING: Final = {
     "type": "object",
@@ -101,7 +101,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
         _complete(operation, endpoints.get((path, method)), method)
         _lift_body(operation, schemas)
         _open_objects(operation)
-    parts["schemas"] = {name: opened(schema) for name, schema in schemas.items()}
+    parts["schemas"] = {name: open_objects(schema) for name, schema in schemas.items()}
     return made
 
 
@@ -135,7 +135,7 @@ def _complete(operation: dict[str, Any], endpoint: Callable[..., Any] | None, me
         operation["security"] = [{"bearer": []}]
         # Whatever a route asks for, a token may be one that works elsewhere alone.
         statuses |= {401, 403}
-    permission = asked_of(endpoint)
+    permission = describe_route_permission(endpoint)
     operation["x-permission"] = permission or ("open" if is_open else "known")
     if "path" in places:
         statuses.add(404)
@@ -145,7 +145,7 @@ def _complete(operation: dict[str, Any], endpoint: Callable[..., Any] | None, me
     if "HTTPValidationError" in str(responses.get("422")):
         del responses["422"]
         statuses.add(422)
-    operation["responses"] = documented(sorted(statuses), responses)
+    operation["responses"] = document_statuses(sorted(statuses), responses)
 
 
 def _open_objects(operation: dict[str, Any]) -> None:
@@ -156,7 +156,7 @@ def _open_objects(operation: dict[str, Any]) -> None:
     places += [content for body in bodies for content in body.get("content", {}).values()]
     for place in places:
         if "schema" in place:
-            place["schema"] = opened(place["schema"])
+            place["schema"] = open_objects(place["schema"])
 
 
 def _lift_body(operation: dict[str, Any], schemas: dict[str, Any]) -> None:
@@ -168,5 +168,5 @@ def _lift_body(operation: dict[str, Any], schemas: dict[str, Any]) -> None:
         schema = dict(schema)
         for name, part in {**schema.pop("$defs", {}), schema["title"]: schema}.items():
             if schemas.setdefault(name, part) != part:
-                raise Fault(f"Two different shapes are called {name!r}.")
+                raise InternalError(f"Two different shapes are called {name!r}.")
         content["schema"] = {"$ref": f"#/components/schemas/{schema['title']}"}

@@ -14,10 +14,10 @@ from typing import Final
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from mainspring.contracts.errors import Missing
-from mainspring.surfaces.rest.door import admitted
+from mainspring.contracts.errors import NotFound
+from mainspring.surfaces.rest.door import check_admitted
 from mainspring.surfaces.rest.marks import public
-from mainspring.surfaces.web.files import AT_ROOT, NONCE, SCREENS, Page
+from mainspring.surfaces.web.files import AT_ROOT, NONCE, SCREENS, WebPage
 
 _APART: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -36,9 +36,9 @@ _SERVICE_WORKER: Final = "default-src 'none'; img-src 'self'; frame-ancestors 'n
 _FOREVER: Final = "public, max-age=31536000, immutable"
 
 
-def pages(page: Page) -> APIRouter:
+def pages(page: WebPage) -> APIRouter:
     """The document at every screen's address, and one route for the files beside it."""
-    made = APIRouter(dependencies=[Depends(admitted)])
+    made = APIRouter(dependencies=[Depends(check_admitted)])
 
     async def show_screen() -> Response:
         return document(page)
@@ -58,7 +58,7 @@ def pages(page: Page) -> APIRouter:
     return made
 
 
-def _at_root(page: Page, name: str) -> Callable[[Request], Awaitable[Response]]:
+def _at_root(page: WebPage, name: str) -> Callable[[Request], Awaitable[Response]]:
     async def read_root_asset(request: Request) -> Response:
         return _file(page, name, request.headers.get("accept-encoding", ""))
 
@@ -75,7 +75,7 @@ def policy(nonce: str) -> str:
     )
 
 
-def document(page: Page, status: int = 200, *, apart: Mapping[str, str] = _APART) -> Response:
+def document(page: WebPage, status: int = 200, *, apart: Mapping[str, str] = _APART) -> Response:
     """The one document there is, with a word for styles that no other answer has."""
     nonce = secrets.token_urlsafe(16)
     headers = {"Content-Security-Policy": policy(nonce), "Cache-Control": "no-cache", **apart}
@@ -87,10 +87,10 @@ def document(page: Page, status: int = 200, *, apart: Mapping[str, str] = _APART
     )
 
 
-def _file(page: Page, name: str, encodings: str) -> Response:
+def _file(page: WebPage, name: str, encodings: str) -> Response:
     asset = page.assets.get(name)
     if asset is None:
-        raise Missing("There is no such file of the page.", code="no_asset")
+        raise NotFound("There is no such file of the page.", code="no_asset")
     headers = {
         "Cache-Control": _FOREVER if asset.lasting else "no-cache",
         "Vary": "Accept-Encoding",

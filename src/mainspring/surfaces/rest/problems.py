@@ -20,14 +20,14 @@ from starlette.routing import Route
 
 from mainspring.contracts.errors import (
     KINDS,
-    ConsentNeeded,
-    Fault,
+    ConsentRequired,
+    InternalError,
     Invalid,
-    Missing,
+    NotFound,
     Problem,
-    storage_full,
+    storage_full_error,
 )
-from mainspring.definition.pointers import under
+from mainspring.definition.pointers import join_pointer
 from mainspring.store.outage import UNAVAILABLE, is_storage_full
 from mainspring.store.storage import has_no_room
 from mainspring.surfaces.rest.answers import as_json
@@ -64,8 +64,8 @@ def problem_answer(problem: Problem, scope: Scope, status: int | None = None) ->
     """The problem as an answer to the request of this scope."""
     if problem.code in _AWAY and _is_out_of_space(scope):
         # Postgres ends when it cannot write its log, and starts again once it can.
-        problem = storage_full()
-    if isinstance(problem, ConsentNeeded):
+        problem = storage_full_error()
+    if isinstance(problem, ConsentRequired):
         problem.locate(getattr(getattr(scope.get("app"), "state", None), "address", ""))
     shown = {**problem.as_dict(), "instance": scope.get("path", "")}
     headers = {}
@@ -97,7 +97,7 @@ def handle_problems(app: FastAPI) -> None:
 
 async def _on_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, Problem)
-    if isinstance(error, Fault):
+    if isinstance(error, InternalError):
         _logger.error("Request %s failed: %s", request_id(request.scope), error.detail)
     return problem_answer(error, request.scope)
 
@@ -105,7 +105,7 @@ async def _on_problem(request: Request, error: Exception) -> Response:
 async def _on_parameters(request: Request, error: Exception) -> Response:
     """The framework's findings about path, query and headers, in our words."""
     assert isinstance(error, RequestValidationError)
-    findings = [finding_of(one, under("", *one["loc"])) for one in error.errors()]
+    findings = [finding_of(one, join_pointer("", *one["loc"])) for one in error.errors()]
     return problem_answer(
         Invalid("The request does not fit this address.", findings=findings), request.scope
     )
@@ -139,7 +139,7 @@ async def _on_disconnect(request: Request, error: Exception) -> Response:
 
 def _of_status(status: int) -> Problem:
     if status == 404:
-        return Missing("There is nothing at this address.", code="no_route")
+        return NotFound("There is nothing at this address.", code="no_route")
     if status == 405:
         return Invalid("This address is not used in this way.", code="wrong_method")
     if status == 408:
@@ -147,16 +147,16 @@ def _of_status(status: int) -> Problem:
     return Invalid("The request cannot be read.", code="bad_request")
 
 
-def unexpected(error: Exception, scope: Scope) -> Problem:
+def unexpected_problem(error: Exception, scope: Scope) -> Problem:
     """A foreign error: its own text stays in the log, which also has the id of the request."""
     if is_storage_full(error):
-        return storage_full()
+        return storage_full_error()
     # The path may hold a token; the template of the route does not.
     route = getattr(scope.get("route"), "path", "no route")
     _logger.error(
         "Request %s failed: %s %s", request_id(scope), scope.get("method"), route, exc_info=error
     )
-    return Fault(
+    return InternalError(
         "An error of our own ended this request.",
         suggestion=f"Look for {request_id(scope)} in the log of the server.",
     )
@@ -166,7 +166,7 @@ def request_id(scope: Scope) -> str:
     return str(scope.get("state", {}).get("request_id", "unknown"))
 
 
-def documented(statuses: Iterable[int], there: dict[str, Any]) -> dict[str, Any]:
+def document_statuses(statuses: Iterable[int], there: dict[str, Any]) -> dict[str, Any]:
     """The responses of an operation with these statuses described too."""
     made = {str(status): entry for status, entry in problems(*statuses).items()}
     return dict(sorted((made | there).items()))

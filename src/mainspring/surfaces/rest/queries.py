@@ -11,8 +11,8 @@ from fastapi.params import Query
 from fastapi.routing import APIRoute
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.definition.pointers import under
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.words import suggest_nearest
 from mainspring.surfaces.rest.marks import is_public
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
@@ -21,7 +21,7 @@ _LONGEST = 64
 _NAMES = "_mainspring_query"
 
 
-async def known_query(request: Request) -> None:
+async def check_known_query(request: Request) -> None:
     """Refuses query parameters that the route does not have, and a single one sent twice."""
     route = request.scope.get("route")
     if not request.url.query or not isinstance(route, APIRoute) or is_public(route.endpoint):
@@ -58,10 +58,10 @@ def _is_list(annotation: Any) -> bool:
 def _findings(items: Iterable[tuple[str, str]], known: Mapping[str, bool]) -> Iterator[Finding]:
     seen: set[str] = set()
     for name, _ in items:
-        pointer = under("/query", name[:_LONGEST])
+        pointer = join_pointer("/query", name[:_LONGEST])
         if name not in known:
             detail = f"There is no query parameter {name[:_LONGEST]!r} here."
-            yield Finding(pointer, detail, "unknown_parameter", did_you_mean(name, known))
+            yield Finding(pointer, detail, "unknown_parameter", suggest_nearest(name, known))
         elif name in seen and not known[name]:
             yield Finding(pointer, f"{name} may be given once.", "repeated_parameter")
         seen.add(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from mainspring.surfaces.rest.exposition import Family, Sample
+from mainspring.surfaces.rest.exposition import MetricFamily, MetricSample
 
 if TYPE_CHECKING:
     from starlette.types import Scope
@@ -19,7 +19,7 @@ _BOUNDS: Final = (0.005, 0.025, 0.1, 0.25, 1.0, 5.0, 30.0)
 NO_ROUTE: Final = "none"
 
 
-class RequestTally:
+class RequestMetrics:
     """Counts since this process began."""
 
     def __init__(self) -> None:
@@ -38,18 +38,18 @@ class RequestTally:
         within[-2] += 1
         within[-1] += seconds
 
-    def families(self) -> list[Family]:
+    def families(self) -> list[MetricFamily]:
         return [
-            Family(
+            MetricFamily(
                 "mainspring_http_requests_total",
                 "Requests that this process has answered.",
                 [
-                    Sample(count, {"method": method, "route": route, "status": str(status)})
+                    MetricSample(count, {"method": method, "route": route, "status": str(status)})
                     for (method, route, status), count in sorted(self._answered.items())
                 ],
                 "counter",
             ),
-            Family(
+            MetricFamily(
                 "mainspring_http_request_seconds",
                 "How long answering took.",
                 [one for route in sorted(self._within) for one in self._buckets(route)],
@@ -57,16 +57,16 @@ class RequestTally:
             ),
         ]
 
-    def _buckets(self, route: str) -> list[Sample]:
+    def _buckets(self, route: str) -> list[MetricSample]:
         within = self._within[route]
         bounds = [*(str(bound) for bound in _BOUNDS), "+Inf"]
         return [
             *(
-                Sample(count, {"route": route, "le": bound}, "_bucket")
+                MetricSample(count, {"route": route, "le": bound}, "_bucket")
                 for bound, count in zip(bounds, within, strict=False)
             ),
-            Sample(within[-1], {"route": route}, "_sum"),
-            Sample(within[-2], {"route": route}, "_count"),
+            MetricSample(within[-1], {"route": route}, "_sum"),
+            MetricSample(within[-2], {"route": route}, "_count"),
         ]
 
 

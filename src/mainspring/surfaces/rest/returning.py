@@ -29,7 +29,7 @@ _HEADERS: Final = {
 }
 
 
-def brought(request: Request, *names: str) -> dict[str, str | None]:
+def read_callback_params(request: Request, *names: str) -> dict[str, str | None]:
     """What the other side sent along; of what comes twice, nothing is believed."""
     found: dict[str, str | None] = {}
     for name in names:

@@ -12,12 +12,12 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, Header, Query
 from starlette.responses import Response
 
-from mainspring.actions.script.sdk.text import digest, sdk_text
-from mainspring.contracts.errors import Missing
+from mainspring.actions.script.sdk.text import compute_digest, generate_sdk
+from mainspring.contracts.errors import NotFound
 from mainspring.definition.script.sdk import SDK_PATH
-from mainspring.surfaces.rest.door import admitted
+from mainspring.surfaces.rest.door import check_admitted
 from mainspring.surfaces.rest.marks import public
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 DIGEST_PATH: Final = SDK_PATH.removesuffix(".ts") + ".sha256"
 MEDIA_TYPE: Final = "application/typescript; charset=utf-8"
@@ -25,17 +25,17 @@ _FOR_GOOD: Final = "public, max-age=31536000, immutable"
 _ASK_AGAIN: Final = "no-cache"
 
 
-def sdks(rooms: Rooms) -> APIRouter:
+def sdks(rooms: ApplicationServices) -> APIRouter:
     """Two public routes: the text, and its digest."""
-    made = APIRouter(dependencies=[Depends(admitted)])
+    made = APIRouter(dependencies=[Depends(check_admitted)])
     written: list[tuple[bytes, str]] = []
     one_at_a_time = asyncio.Lock()
 
     async def text_and_digest() -> tuple[bytes, str]:
         async with one_at_a_time:
             if not written:
-                text = await asyncio.to_thread(sdk_text, rooms.registry)
-                written.append((text.encode(), digest(text)))
+                text = await asyncio.to_thread(generate_sdk, rooms.registry)
+                written.append((text.encode(), compute_digest(text)))
         return written[0]
 
     @made.get(SDK_PATH, include_in_schema=False)
@@ -46,7 +46,7 @@ def sdks(rooms: Rooms) -> APIRouter:
     ) -> Response:
         content, own = await text_and_digest()
         if sha256 is not None and sha256.lower() != own:
-            raise Missing(
+            raise NotFound(
                 "The SDK of this server has another digest.",
                 code="other_sdk",
                 suggestion=f"{DIGEST_PATH} tells the digest of the one that is served.",

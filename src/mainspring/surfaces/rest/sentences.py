@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from mainspring.contracts.errors import Finding
-from mainspring.definition.pointers import under
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.words import suggest_nearest
 
 # The keyword of JSON Schema is the code, as in the findings about definitions.
 _SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
@@ -82,11 +82,11 @@ def body_pointer(error: ErrorDetails, value: Any) -> str:
     for index, part in enumerate(error["loc"]):
         last = index == len(error["loc"]) - 1
         if isinstance(here, dict) and part in here:
-            pointer, here = under(pointer, part), here[str(part)]
+            pointer, here = join_pointer(pointer, part), here[str(part)]
         elif isinstance(here, list) and isinstance(part, int) and part < len(here):
-            pointer, here = under(pointer, part), here[part]
+            pointer, here = join_pointer(pointer, part), here[part]
         elif last and error["type"] == "missing":
-            pointer = under(pointer, part)
+            pointer = join_pointer(pointer, part)
     return pointer
 
 
@@ -96,9 +96,9 @@ def _suggestion(
     place = error["loc"]
     if kind == "extra_forbidden" and model is not None:
         part = _model_at(model, place[:-1])
-        return None if part is None else did_you_mean(str(place[-1]), _keys(part))
+        return None if part is None else suggest_nearest(str(place[-1]), _keys(part))
     if kind in {"literal_error", "enum"} and isinstance(error["input"], str):
-        return did_you_mean(error["input"], str(error["ctx"]["expected"]).split("'")[1::2])
+        return suggest_nearest(error["input"], str(error["ctx"]["expected"]).split("'")[1::2])
     return None
 
 

@@ -10,11 +10,11 @@ from typing import Final
 import uvicorn
 from fastapi import FastAPI
 
-from mainspring.contracts.errors import Clash, Invalid, Problem
+from mainspring.contracts.errors import Conflict, Invalid, Problem
 from mainspring.settings import Settings
-from mainspring.surfaces.rest.accepting import Door
-from mainspring.surfaces.rest.turnstile import Turnstile
-from mainspring.surfaces.rest.wire import Wire
+from mainspring.surfaces.rest.accepting import SocketAcceptor
+from mainspring.surfaces.rest.turnstile import WebhookThrottleMiddleware
+from mainspring.surfaces.rest.wire import BoundedHttpProtocol
 
 GRACE_SECONDS: Final = 10
 # How often it is looked whether the last request has ended.
@@ -32,10 +32,10 @@ async def serve(
 
     ``ready`` is told the port, which for port 0 only the system knows.
     """
-    server = _Server(_config(app, settings), settings)
+    server = _UvicornServer(_config(app, settings), settings)
     watching = asyncio.create_task(_say_closing(app, stop))
     try:
-        await server.run_until_told(ready, stop)
+        await server.run_until_stopped(ready, stop)
     finally:
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
@@ -43,10 +43,10 @@ async def serve(
 
 def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
-        Turnstile(app, app.state.requests),
+        WebhookThrottleMiddleware(app, app.state.requests),
         host=settings.host,
         port=settings.port,
-        http=Wire,
+        http=BoundedHttpProtocol,
         ws="none",
         loop="none",
         lifespan="on",
@@ -63,7 +63,7 @@ async def _say_closing(app: FastAPI, stop: asyncio.Event) -> None:
     app.state.closing.set()
 
 
-class _Server(uvicorn.Server):
+class _UvicornServer(uvicorn.Server):
     """uvicorn without its hands on signals, and with words for a port that is taken.
 
     It ends as soon as it is told to and nothing is under way, not at the next look.
@@ -72,9 +72,9 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
         super().__init__(config)
         self._settings = settings
-        self._doors: list[Door] = []
+        self._doors: list[SocketAcceptor] = []
 
-    async def run_until_told(self, ready: Callable[[int], None], stop: asyncio.Event) -> None:
+    async def run_until_stopped(self, ready: Callable[[int], None], stop: asyncio.Event) -> None:
         self.config.load()
         self.lifespan = self.config.lifespan_class(self.config)
         await self.lifespan.startup()
@@ -118,13 +118,13 @@ class _Server(uvicorn.Server):
         state = self.lifespan.state
 
         def protocol() -> asyncio.Protocol:
-            return Wire(config, self.server_state, state)
+            return BoundedHttpProtocol(config, self.server_state, state)
 
         try:
             bound = await asyncio.get_running_loop().create_server(
                 protocol, config.host, config.port, reuse_address=True, start_serving=False
             )
-            self._doors = [Door(socket.dup(), protocol) for socket in bound.sockets]
+            self._doors = [SocketAcceptor(socket.dup(), protocol) for socket in bound.sockets]
         except OSError as error:
             raise _cannot_listen(error, self._settings) from None
         self.servers = [bound]
@@ -134,7 +134,7 @@ class _Server(uvicorn.Server):
 def _cannot_listen(error: OSError, settings: Settings) -> Problem:
     where = f"{settings.host}:{settings.port}"
     if error.errno == errno.EADDRINUSE:
-        return Clash(
+        return Conflict(
             f"Another program already listens on {where}.",
             code="port_in_use",
             suggestion="Stop it, or set MAINSPRING_PORT to another port.",

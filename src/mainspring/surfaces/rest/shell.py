@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.datastructures import MutableHeaders
 
-from mainspring.contracts.ids import new_id
-from mainspring.contracts.whereabouts import HERE, Whereabouts
-from mainspring.surfaces.rest.problems import send_problem, unexpected
-from mainspring.surfaces.rest.request_tally import RequestTally
+from mainspring.contracts.ids import generate_id
+from mainspring.contracts.whereabouts import HERE, LogContext
+from mainspring.surfaces.rest.problems import send_problem, unexpected_problem
+from mainspring.surfaces.rest.request_tally import RequestMetrics
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -30,12 +30,12 @@ HEADERS: Final = {
 }
 
 
-class Shell:
+class ErrorBoundaryMiddleware:
     """Outermost: whatever happens inside, the caller gets a whole answer."""
 
-    def __init__(self, app: ASGIApp, tally: RequestTally | None = None) -> None:
+    def __init__(self, app: ASGIApp, tally: RequestMetrics | None = None) -> None:
         self._app = app
-        self._tally = tally or RequestTally()
+        self._tally = tally or RequestMetrics()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -45,7 +45,7 @@ class Shell:
         scope.setdefault("state", {})["request_id"] = made
         status = 0
         began = time.perf_counter()
-        before = HERE.set(Whereabouts(made))
+        before = HERE.set(LogContext(made))
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
@@ -57,7 +57,7 @@ class Shell:
         try:
             await self._app(scope, receive, send_with_headers)
         except Exception as error:
-            problem = unexpected(error, scope)
+            problem = unexpected_problem(error, scope)
             if status:
                 raise  # half an answer is out; a broken connection says so
             await send_problem(problem, scope, receive, send_with_headers)
@@ -68,10 +68,10 @@ class Shell:
 
 def id_of(scope: Scope) -> str:
     """The id of a request: its sender's, or a new one."""
-    return _asked_id(scope) or new_id().hex
+    return _read_request_id(scope) or generate_id().hex
 
 
-def _asked_id(scope: Scope) -> str | None:
+def _read_request_id(scope: Scope) -> str | None:
     """The id that whoever sent this gave it, so that two logs can be laid beside each other.
 
     It goes into our log and back to them, so only what can do no harm there is taken.

@@ -17,7 +17,7 @@ from uuid import UUID
 from fastapi import Request
 from starlette.responses import StreamingResponse
 
-from mainspring.contracts.errors import Exhausted, Problem
+from mainspring.contracts.errors import LimitExceeded, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.surfaces.rest.answers import as_json
 
@@ -36,7 +36,7 @@ HEADERS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StreamEvent:
     """One event of a stream."""
 
     kind: str
@@ -49,17 +49,17 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class StreamPoll:
     """What one look found, and whether there is any use in looking again."""
 
-    told: Sequence[Told]
+    told: Sequence[StreamEvent]
     over: bool = False
 
 
-Looking = Callable[[], Awaitable[Look]]
+Looking = Callable[[], Awaitable[StreamPoll]]
 
 
-class Streams:
+class StreamLimiter:
     """Counts the open streams of a process: each costs a look at the tables now and then.
 
     A stream counts from its opening on, whether or not anybody reads it, and one member gets
@@ -75,7 +75,7 @@ class Streams:
     ) -> StreamingResponse:
         """A stream of what ``look`` finds, every so many seconds, until it is over."""
         self._check(member_id)
-        answer = _Stream(_events(request.app.state.closing, look, seconds))
+        answer = _StreamResponse(_events(request.app.state.closing, look, seconds))
         self._open[member_id] += 1
         # An answer that is never sent, because its reader left before, gives its place back too.
         answer.leave = weakref.finalize(answer, self._leave, member_id)
@@ -89,7 +89,7 @@ class Streams:
             detail = f"This server keeps {most} streams open at a time."
         else:
             return
-        raise Exhausted(detail, code="streams", retry_after=5)
+        raise LimitExceeded(detail, code="streams", retry_after=5)
 
     def _leave(self, member_id: UUID) -> None:
         self._open[member_id] -= 1
@@ -97,7 +97,7 @@ class Streams:
             del self._open[member_id]
 
 
-class _Stream(StreamingResponse):
+class _StreamResponse(StreamingResponse):
     """An answer that gives back its place among the open streams, however it ends."""
 
     leave: Callable[[], object]
@@ -129,14 +129,14 @@ async def _events(closing: asyncio.Event, look: Looking, seconds: float) -> Asyn
         await _pause(closing, seconds)
 
 
-async def _found(look: Looking) -> Look:
+async def _found(look: Looking) -> StreamPoll:
     """A database that is away for a moment does not end a stream; anything else does."""
     try:
         return await look()
     except Problem as problem:
         if problem.retryable:
-            return Look(())
-        return Look([Told("problem", problem.as_dict())], over=True)
+            return StreamPoll(())
+        return StreamPoll([StreamEvent("problem", problem.as_dict())], over=True)
 
 
 async def _pause(closing: asyncio.Event, seconds: float) -> None:

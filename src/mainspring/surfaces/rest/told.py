@@ -13,26 +13,32 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Finding, Missing
-from mainspring.definition.pointers import under
+from mainspring.contracts.errors import Finding, NotFound
+from mainspring.definition.pointers import join_pointer
 from mainspring.gate.transcripts import transcripts_of_run
 from mainspring.runs.history import read_run
-from mainspring.runs.progress import Mark, RunWatch, WorkspaceWatch, marked, read_moment
+from mainspring.runs.progress import (
+    RunStreamPosition,
+    RunWatch,
+    WorkspaceWatch,
+    parse_timestamp,
+    with_positions,
+)
 from mainspring.runs.story import tell
 from mainspring.runs.waiting import waiting_for
-from mainspring.surfaces.rest.sse import Look, Told
+from mainspring.surfaces.rest.sse import StreamEvent, StreamPoll
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
-    from mainspring.store.walls import Walled
+    from mainspring.store.walls import WorkspaceDatabase
 
 RUNS_SECONDS: Final = 0.4
 WAITING_SECONDS: Final = 1.0
-_NOTHING: Final = Mark()
+_NOTHING: Final = RunStreamPosition()
 
 
 @dataclass(frozen=True, slots=True)
-class PageMark:
+class PageStreamPosition:
     """How far a page has been told: of all runs by time, of its one run by a mark.
 
     With several runs only the time is kept: a stream that goes on tells of each of them from its
@@ -40,7 +46,7 @@ class PageMark:
     """
 
     moment: datetime | None = None
-    run: Mark = _NOTHING
+    run: RunStreamPosition = _NOTHING
 
     def write(self) -> str:
         moment = "" if self.moment is None else self.moment.isoformat()
@@ -48,51 +54,57 @@ class PageMark:
         return moment if run is None else f"{moment}~{run}"
 
     @classmethod
-    def read(cls, text: str) -> PageMark | None:
+    def read(cls, text: str) -> PageStreamPosition | None:
         """The mark in an id that was given out here; None for any other text."""
         first, tilde, rest = text.partition("~")
-        moment = read_moment(first) if first else None
-        run = Mark.read(rest) if tilde else _NOTHING
+        moment = parse_timestamp(first) if first else None
+        run = RunStreamPosition.read(rest) if tilde else _NOTHING
         if (first and moment is None) or run is None or not text:
             return None
         return cls(moment, run)
 
 
-class WatchedRun:
+class RunStream:
     """One run as one reader is told of it."""
 
-    def __init__(self, side: Walled, workspace_id: UUID, run_id: UUID, mark: Mark) -> None:
+    def __init__(
+        self, side: WorkspaceDatabase, workspace_id: UUID, run_id: UUID, mark: RunStreamPosition
+    ) -> None:
         self._side = side
         self._watch = RunWatch(workspace_id, run_id, place=mark.place)
         if mark.moment is not None:
             self._watch.seen = mark.moment
         self.mark = mark
 
-    async def look(self) -> Look:
+    async def look(self) -> StreamPoll:
         async with self._side.acquire() as connection:
-            return await self.look_over(connection)
+            return await self.poll_with(connection)
 
-    async def look_over(self, tx: Transaction) -> Look:
+    async def poll_with(self, tx: Transaction) -> StreamPoll:
         """What has changed since the last look, and whether the run is over."""
         watch, told = self._watch, []
         changes = await watch.look(tx)
-        for (kind, row), mark in marked(changes, self.mark):
+        for (kind, row), mark in with_positions(changes, self.mark):
             self.mark = mark
-            told.append(Told(kind, row, mark.write()))
+            told.append(StreamEvent(kind, row, mark.write()))
         over = bool(changes) and changes[-1][0] == "end"
         if over:
             run = await read_run(tx, watch.workspace_id, watch.run_id)
             told[-1].data["story"] = tell(run)
             kept = await transcripts_of_run(tx, watch.workspace_id, watch.run_id)
             told[-1].data["transcripts"] = kept
-        return Look(told, over)
+        return StreamPoll(told, over)
 
 
-class WatchedPage:
+class PageStream:
     """A workspace as one page shows it, and perhaps some runs of it closely."""
 
     def __init__(
-        self, side: Walled, reader: Actor, run_ids: Sequence[UUID], mark: PageMark
+        self,
+        side: WorkspaceDatabase,
+        reader: Actor,
+        run_ids: Sequence[UUID],
+        mark: PageStreamPosition,
     ) -> None:
         self._side = side
         self._reader = reader
@@ -103,20 +115,21 @@ class WatchedPage:
         self._alone = len(named) == 1
         begun = mark.run if self._alone else _NOTHING
         self._closely = [
-            _Followed(WatchedRun(side, space, one, begun), one, run_ids.index(one)) for one in named
+            _FollowedRun(RunStream(side, space, one, begun), one, run_ids.index(one))
+            for one in named
         ]
         self._mark = replace(mark, run=begun)
         self._waiting: dict[str, Any] | None = None
-        self._runs_due = _Due(RUNS_SECONDS)
-        self._waiting_due = _Due(WAITING_SECONDS)
+        self._runs_due = _IntervalTimer(RUNS_SECONDS)
+        self._waiting_due = _IntervalTimer(WAITING_SECONDS)
 
     def read_as(self, reader: Actor) -> None:
         """From here on for the same reader, who may have another role now."""
         self._reader = reader
 
-    async def look(self) -> Look:
+    async def look(self) -> StreamPoll:
         """What has changed; a problem with a pointer to each named run that does not exist."""
-        told: list[Told] = []
+        told: list[StreamEvent] = []
         missing: list[Finding] = []
         async with self._side.acquire() as connection:
             # What somebody looks at closely is told first.
@@ -125,58 +138,58 @@ class WatchedPage:
                     continue
                 try:
                     told += await self._of_one_run(connection, run)
-                except Missing as problem:
+                except NotFound as problem:
                     missing.append(Finding(run.pointer, problem.detail, problem.code))
             if missing:
-                raise Missing(missing[0].detail, code=missing[0].code, findings=missing)
+                raise NotFound(missing[0].detail, code=missing[0].code, findings=missing)
             if self._runs_due.now():
                 told += await self._of_runs(connection)
             if self._waiting_due.now():
                 told += await self._of_waiting(connection)
-        return Look(told)
+        return StreamPoll(told)
 
-    async def _of_one_run(self, tx: Transaction, run: _Followed) -> list[Told]:
+    async def _of_one_run(self, tx: Transaction, run: _FollowedRun) -> list[StreamEvent]:
         before, told = self._mark, []
-        found = await run.watched.look_over(tx)
+        found = await run.watched.poll_with(tx)
         for one in found.told:
-            mark = Mark.read(one.id) if self._alone and one.id is not None else None
+            mark = RunStreamPosition.read(one.id) if self._alone and one.id is not None else None
             self._mark = replace(self._mark, run=mark or before.run)
             # Every run has its event "run"; the changes of this one have a name of their own.
             kind = "watched" if one.kind == "run" else one.kind
             data = {**one.data, "run_id": run.run_id}
-            told.append(Told(kind, data, self._mark.write() or None))
+            told.append(StreamEvent(kind, data, self._mark.write() or None))
         if found.told:
             run.over = found.over
         return told
 
-    async def _of_runs(self, tx: Transaction) -> list[Told]:
+    async def _of_runs(self, tx: Transaction) -> list[StreamEvent]:
         moment, runs = await self._runs.look(tx)
         self._mark = replace(self._mark, moment=moment)
-        return [Told("run", run, self._mark.write()) for run in runs]
+        return [StreamEvent("run", run, self._mark.write()) for run in runs]
 
-    async def _of_waiting(self, tx: Transaction) -> list[Told]:
+    async def _of_waiting(self, tx: Transaction) -> list[StreamEvent]:
         now = await waiting_for(tx, self._reader)
         if now == self._waiting:
             return []
         self._waiting = now
         # It is sent at every opening, so that each reader has an id to come back with.
-        return [Told("inbox", now, self._mark.write() or None)]
+        return [StreamEvent("inbox", now, self._mark.write() or None)]
 
 
-class _Followed:
+class _FollowedRun:
     """One of the runs that a page follows step by step."""
 
-    def __init__(self, watched: WatchedRun, run_id: UUID, place: int) -> None:
+    def __init__(self, watched: RunStream, run_id: UUID, place: int) -> None:
         self.watched = watched
         self.run_id = run_id
         # Where the request names it.
-        self.pointer = under("/query/run_id", place)
+        self.pointer = join_pointer("/query/run_id", place)
         self.over = False
         # Somebody may go on with a run that is over: it is looked at again, but not so often.
-        self.due = _Due(RUNS_SECONDS)
+        self.due = _IntervalTimer(RUNS_SECONDS)
 
 
-class _Due:
+class _IntervalTimer:
     """Whether so much time has gone by since the last time that it had."""
 
     def __init__(self, seconds: float) -> None:

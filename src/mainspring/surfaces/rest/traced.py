@@ -30,7 +30,7 @@ _ERRORS: Final = 500
 _LONGEST: Final = 512
 
 
-class Traced:
+class TracingMiddleware:
     """One span for each request."""
 
     def __init__(self, app: ASGIApp, *, telemetry: Telemetry) -> None:
@@ -51,7 +51,7 @@ class Traced:
 
         method = scope["method"] if scope["method"] in METHODS else "other"
         span = self._telemetry.tracer.start_span(
-            method, _sent_with(scope), SpanKind.SERVER, {"http.request.method": method}
+            method, _read_trace_context(scope), SpanKind.SERVER, {"http.request.method": method}
         )
         status, began = 0, time.perf_counter()
 
@@ -71,7 +71,7 @@ class Traced:
             self._lasted.record(time.perf_counter() - began, measured)
 
 
-def _sent_with(scope: Scope) -> Context:
+def _read_trace_context(scope: Scope) -> Context:
     """The trace that the request came with; whatever cannot be read is none."""
     from opentelemetry.context import Context
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.problems import MEDIA_TYPE
-from mainspring.surfaces.rest.request_tally import RequestTally
+from mainspring.surfaces.rest.request_tally import RequestMetrics
 from mainspring.surfaces.rest.shell import HEADERS, id_of
 from mainspring.triggers.entrance import too_often
 
@@ -40,11 +40,11 @@ Caller = tuple[str, bytes]
 Refusal = tuple[list[tuple[bytes, bytes]], bytes]
 
 
-class Turnstile:
+class WebhookThrottleMiddleware:
     """Remembers for a moment who was refused."""
 
     def __init__(
-        self, app: ASGIApp, tally: RequestTally, *, clock: Callable[[], float] = time.monotonic
+        self, app: ASGIApp, tally: RequestMetrics, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._app = app
         self._tally = tally

@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from mainspring.contracts.errors import Invalid, Problem, TooLarge
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.problems import MEDIA_TYPE
-from mainspring.surfaces.rest.turnstile import STATUS, Turnstile
+from mainspring.surfaces.rest.turnstile import STATUS, WebhookThrottleMiddleware
 
 HEADER_BYTES: Final = 32_768
 HEADERS: Final = 100
@@ -50,17 +50,17 @@ _WITHOUT_HOST: Final = _refusal(
 )
 
 
-class _Answered:
+class _DiscardedRequest:
     """A request that was answered before it was read: what is still to come is passed over."""
 
     response_complete = True
     message_event = asyncio.Event()
 
 
-_ANSWERED: Final[Any] = _Answered()
+_ANSWERED: Final[Any] = _DiscardedRequest()
 
 
-class Wire(HttpToolsProtocol):
+class BoundedHttpProtocol(HttpToolsProtocol):
     """One connection."""
 
     _timer: asyncio.TimerHandle | None = None
@@ -149,7 +149,7 @@ class Wire(HttpToolsProtocol):
 
     def _refused(self) -> bool:
         """Answers a call of a flood here and now, without a task or a request of its own."""
-        if not isinstance(self.app, Turnstile) or not self._is_plain():
+        if not isinstance(self.app, WebhookThrottleMiddleware) or not self._is_plain():
             return False
         call = {"method": "POST", "path": self.url.decode("latin-1"), "headers": self.headers}
         refusal = self.app.refusal(call)

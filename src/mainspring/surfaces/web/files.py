@@ -80,7 +80,7 @@ _UNBUILT: Final = b"""<!doctype html>
 
 
 @dataclass(frozen=True, slots=True)
-class Asset:
+class WebAsset:
     """One file that the document names, as it is and squeezed."""
 
     media_type: str
@@ -91,11 +91,11 @@ class Asset:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class WebPage:
     """The whole page, read once."""
 
     document: bytes
-    assets: Mapping[str, Asset]
+    assets: Mapping[str, WebAsset]
 
     @property
     def built(self) -> bool:
@@ -108,21 +108,21 @@ def is_built(folder: Path) -> bool:
 
 
 @cache
-def read_page(folder: Path) -> Page:
+def read_page(folder: Path) -> WebPage:
     """What was built into this folder; where nothing was, a page that says so."""
     if not is_built(folder):
-        return Page(_UNBUILT, {})
+        return WebPage(_UNBUILT, {})
     found = {path.name: path for path in (folder / "assets").iterdir() if path.is_file()}
-    return Page(
+    return WebPage(
         (folder / _DOCUMENT).read_bytes(),
         {name: _asset(path, found) for name, path in found.items() if path.suffix != _SQUEEZED},
     )
 
 
-def _asset(path: Path, beside: Mapping[str, Path]) -> Asset:
+def _asset(path: Path, beside: Mapping[str, Path]) -> WebAsset:
     squeezed = beside.get(path.name + _SQUEEZED)
     kind = _MEDIA_TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0]
-    return Asset(
+    return WebAsset(
         _with_charset(kind or "application/octet-stream"),
         path.read_bytes(),
         squeezed.read_bytes() if squeezed else None,

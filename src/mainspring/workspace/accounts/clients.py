@@ -12,14 +12,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.workspace.automations import FIRST_WORKSPACE
-from mainspring.workspace.sealing import Drawer, connection_drawer
+from mainspring.workspace.sealing import SecretScope, connection_scope
 from mainspring.workspace.vault import Vault, delete_secret
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.store.asking import Asking
+    from mainspring.store.asking import QueryExecutor
 
 CLIENT_SECRET: Final = "client_secret"  # noqa: S105
 _COLUMNS = "id, workspace_id, provider, client_id, has_secret, created_at, updated_at"
@@ -64,9 +64,9 @@ class OAuthClient:
     updated_at: datetime
 
     @property
-    def drawer(self) -> Drawer:
+    def drawer(self) -> SecretScope:
         """Where its secret is sealed."""
-        return connection_drawer(self.workspace_id or FIRST_WORKSPACE, self.id)
+        return connection_scope(self.workspace_id or FIRST_WORKSPACE, self.id)
 
     async def secret(self, vault: Vault) -> str | None:
         """What proves that we are this client, if anything does."""
@@ -81,21 +81,25 @@ class OAuthClient:
         return {"id": self.client_id, "method": name if self.has_secret else "none"}
 
 
-async def find(database: Asking, client: UUID) -> OAuthClient | None:
+async def find(database: QueryExecutor, client: UUID) -> OAuthClient | None:
     """One client by its id; asked of the database as a whole, as it may be the installation's."""
     row = await database.fetchrow(_FIND, client)
-    return None if row is None else _made(row)
+    return None if row is None else _build_client(row)
 
 
-async def client_for(database: Asking, workspace_id: UUID, provider: str) -> OAuthClient | None:
+async def find_client(
+    database: QueryExecutor, workspace_id: UUID, provider: str
+) -> OAuthClient | None:
     """The client that members of a workspace sign in with."""
     row = await database.fetchrow(_FOR, workspace_id, provider)
-    return None if row is None else _made(row)
+    return None if row is None else _build_client(row)
 
 
-async def reached_by(database: Asking, workspace_id: UUID) -> tuple[OAuthClient, ...]:
+async def list_reachable_clients(
+    database: QueryExecutor, workspace_id: UUID
+) -> tuple[OAuthClient, ...]:
     """Every client that a workspace can use, by provider, its own first."""
-    return tuple(map(_made, await database.fetch(_REACHED, workspace_id)))
+    return tuple(map(_build_client, await database.fetch(_REACHED, workspace_id)))
 
 
 async def put_client(
@@ -110,17 +114,17 @@ async def put_client(
     """Sets a client. The same client id keeps its connections; another begins anew."""
     await tx.execute(_LOCK, str(workspace_id or "installation"))
     found = await tx.fetchrow(_EXACT, workspace_id, provider)
-    before = None if found is None else _made(found)
+    before = None if found is None else _build_client(found)
     if before is not None and before.client_id != client_id:
         await _forget(tx, before)
         before = None
     if before is None:
         row = await tx.fetchrow(
-            _ADD, new_id(), workspace_id, provider, client_id, secret is not None, by
+            _ADD, generate_id(), workspace_id, provider, client_id, secret is not None, by
         )
     else:
         row = await tx.fetchrow(_CHANGE, before.id, before.has_secret or secret is not None)
-    made = _made(row)
+    made = _build_client(row)
     if secret is not None:
         await vault.put(tx, made.drawer, CLIENT_SECRET, secret)
     return made
@@ -131,7 +135,7 @@ async def remove_client(tx: Transaction, workspace_id: UUID | None, provider: st
     found = await tx.fetchrow(_EXACT, workspace_id, provider)
     if found is None:
         return False
-    await _forget(tx, _made(found))
+    await _forget(tx, _build_client(found))
     return True
 
 
@@ -140,5 +144,5 @@ async def _forget(tx: Transaction, client: OAuthClient) -> None:
     await tx.execute(_REMOVE, client.id)
 
 
-def _made(row: Any) -> OAuthClient:
+def _build_client(row: Any) -> OAuthClient:
     return OAuthClient(**dict(row))

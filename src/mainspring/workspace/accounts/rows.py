@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing, Problem
-from mainspring.contracts.ids import new_id
-from mainspring.workspace.sealing import Drawer, connection_drawer
+from mainspring.contracts.errors import NotFound, Problem
+from mainspring.contracts.ids import generate_id
+from mainspring.workspace.sealing import SecretScope, connection_scope
 from mainspring.workspace.vault import delete_secret, list_secrets
 
 if TYPE_CHECKING:
@@ -177,9 +177,9 @@ class AccountRow:
     shared_at: datetime | None = None
 
     @property
-    def drawer(self) -> Drawer:
+    def drawer(self) -> SecretScope:
         """Where what lets it in is sealed."""
-        return connection_drawer(self.workspace_id, self.id)
+        return connection_scope(self.workspace_id, self.id)
 
     @property
     def shown_name(self) -> str:
@@ -191,7 +191,7 @@ async def find(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> Acco
     """One connection by its id."""
     row = await tx.fetchrow(_FIND, workspace_id, connection_id)
     if row is None:
-        raise _missing()
+        raise _account_missing_error()
     return _read(row)
 
 
@@ -199,11 +199,11 @@ async def hold(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> Acco
     """One connection as it is until the transaction ends."""
     row = await tx.fetchrow(_HOLD, workspace_id, connection_id)
     if row is None:
-        raise _missing()
+        raise _account_missing_error()
     return _read(row)
 
 
-async def of_member(
+async def find_member_account(
     tx: Transaction, workspace_id: UUID, owner_id: UUID, integration: str
 ) -> AccountRow | None:
     """A member's connection to an integration, in whatever state it is."""
@@ -211,7 +211,7 @@ async def of_member(
     return None if row is None else _read(row)
 
 
-async def usable(
+async def find_usable_account(
     database: Transaction,
     workspace_id: UUID,
     owner_id: UUID,
@@ -234,7 +234,9 @@ async def list_accounts(
     return tuple(_read(row) for row in await tx.fetch(_LIST, workspace_id, owner_id))
 
 
-async def shared_in(tx: Transaction, workspace_id: UUID, integration: str) -> AccountRow | None:
+async def find_shared_account(
+    tx: Transaction, workspace_id: UUID, integration: str
+) -> AccountRow | None:
     """The connection of the workspace, held until the end of the transaction."""
     row = await tx.fetchrow(_SHARED_HERE, workspace_id, integration)
     return None if row is None else _read(row)
@@ -253,10 +255,10 @@ async def to_reconnect(
     None: the member has a connection of their own, or the workspace has none of others. A sign-in
     that the member never finished is forgotten.
     """
-    there = await shared_in(tx, workspace_id, integration)
+    there = await find_shared_account(tx, workspace_id, integration)
     if there is None or there.owner_id == member_id:
         return None
-    own = await of_member(tx, workspace_id, member_id, integration)
+    own = await find_member_account(tx, workspace_id, member_id, integration)
     if own is not None and own.state != "sign_in":
         return None
     if own is not None:
@@ -269,13 +271,15 @@ async def hand_to(tx: Transaction, row: AccountRow, member_id: UUID) -> None:
     await tx.execute(_HAND, row.workspace_id, row.id, member_id)
 
 
-async def connected_to(tx: Transaction, workspace_id: UUID, owner_id: UUID) -> frozenset[str]:
+async def list_connected_integrations(
+    tx: Transaction, workspace_id: UUID, owner_id: UUID
+) -> frozenset[str]:
     """The integrations that a member can use now."""
     rows = await tx.fetch(_READY, workspace_id, owner_id)
     return frozenset(row["integration"] for row in rows)
 
 
-async def begin(
+async def begin_connection(
     tx: Transaction,
     workspace_id: UUID,
     owner_id: UUID,
@@ -284,8 +288,8 @@ async def begin(
     auth: AccountAuth,
 ) -> AccountRow:
     """A member's connection to an integration; a new one waits until somebody is let in."""
-    await tx.execute(_ADD, workspace_id, new_id(), owner_id, integration, label, auth)
-    found = await of_member(tx, workspace_id, owner_id, integration)
+    await tx.execute(_ADD, workspace_id, generate_id(), owner_id, integration, label, auth)
+    found = await find_member_account(tx, workspace_id, owner_id, integration)
     assert found is not None
     return found
 
@@ -301,7 +305,7 @@ async def mark_connected(
 ) -> None:
     """It was tried with what somebody gave for it, and it works."""
     await tx.execute(
-        _CONNECTED, row.workspace_id, row.id, label, account, auth, dict(settings), new_id()
+        _CONNECTED, row.workspace_id, row.id, label, account, auth, dict(settings), generate_id()
     )
 
 
@@ -314,7 +318,7 @@ async def mark_signed_in(
 ) -> None:
     """Somebody has signed in; nothing that was seen before says anything about it now."""
     await tx.execute(
-        _SIGNED_IN, row.workspace_id, row.id, sorted(scopes), client_id, expires_at, new_id()
+        _SIGNED_IN, row.workspace_id, row.id, sorted(scopes), client_id, expires_at, generate_id()
     )
 
 
@@ -354,7 +358,7 @@ async def keep_settings(tx: Transaction, row: AccountRow, settings: Mapping[str,
     await tx.execute(_SETTINGS, row.workspace_id, row.id, dict(settings))
 
 
-async def with_setting(
+async def find_account_by_setting(
     tx: Transaction, workspace_id: UUID, integration: str, name: str, value: str
 ) -> AccountRow | None:
     """The connection for which this is set, held until the end of the transaction."""
@@ -368,7 +372,7 @@ async def remove(tx: Transaction, row: AccountRow) -> bool:
     return await tx.fetchrow(_REMOVE, row.workspace_id, row.id) is not None
 
 
-async def shares_grant(database: Transaction, row: AccountRow) -> bool:
+async def is_grant_shared(database: Transaction, row: AccountRow) -> bool:
     """Whether another connection uses the same account over the same client."""
     found = await database.fetchrow(_SHARED, row.client_id, row.id, row.account)
     return bool(found["found"])
@@ -389,5 +393,5 @@ def _read(row: Any) -> AccountRow:
     return AccountRow(**values)
 
 
-def _missing() -> Missing:
-    return Missing("There is no such connection here.", code="connection_missing")
+def _account_missing_error() -> NotFound:
+    return NotFound("There is no such connection here.", code="connection_missing")

@@ -12,13 +12,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.store.turns import in_batches
+from mainspring.store.turns import delete_in_batches
 from mainspring.workspace.away import (
     LIFETIME,
     hash_of_state,
-    never_left,
     open_leaving,
     seal_leaving,
+    unknown_state_error,
 )
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _EXPIRED = """
 
 
 @dataclass(frozen=True, slots=True)
-class Back:
+class AccountSignIn:
     """What was kept since somebody left, and for which connection they did."""
 
     connection_id: UUID
@@ -86,16 +86,16 @@ async def leave(
     return left.state
 
 
-async def come_back(
+async def redeem_sign_in(
     tx: Transaction, vault: Vault, workspace_id: UUID, member_id: UUID, state: str
-) -> Back:
+) -> AccountSignIn:
     """What was kept for this state, once, for whoever left with it."""
     hashed = hash_of_state(state)
     row = await tx.fetchrow(_TAKE, workspace_id, hashed, member_id)
     if row is None:
-        raise never_left()
+        raise unknown_state_error()
     kept = await open_leaving(vault, workspace_id, member_id, hashed, row)
-    return Back(row["connection_id"], kept)
+    return AccountSignIn(row["connection_id"], kept)
 
 
 async def expire_account_sign_ins(database: Database, now: datetime) -> int:
@@ -104,4 +104,4 @@ async def expire_account_sign_ins(database: Database, now: datetime) -> int:
     async def batch(tx: Transaction, most: int) -> int:
         return len(await tx.fetch(_EXPIRED, now, most))
 
-    return await in_batches(database, batch)
+    return await delete_in_batches(database, batch)

@@ -15,11 +15,11 @@ from uuid import UUID
 import orjson
 
 from mainspring.contracts.capability import CapabilityHandler
-from mainspring.contracts.errors import Exhausted
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import LimitExceeded
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
-from mainspring.workspace.boards.columns import RowCheck, WrittenRow
+from mainspring.workspace.boards.columns import EncodedRow, RowValidator
 from mainspring.workspace.boards.events import tell
 from mainspring.workspace.boards.finding import DEFAULT, Dataset, hold_dataset, open_board
 
@@ -57,7 +57,7 @@ _APPEND = """
     FROM unnest($4::uuid[], $5::text[], $6::int4[], $7::text[])
         WITH ORDINALITY AS g(row_id, data, bytes, key, n)
 """
-_COUNT = """
+_COUNT_APPENDED = """
     UPDATE board_datasets SET appended = appended + $3, live = live + $3, updated_at = now()
     WHERE workspace_id = $1 AND id = $2
 """
@@ -69,10 +69,10 @@ def append_handler(limits: Limits) -> CapabilityHandler:
         board = await open_board(ctx, arguments)
         dataset = await hold_dataset(ctx, board, arguments.get("dataset", DEFAULT))
         given = arguments.get("dedupe_key_field")
-        written = _checked(rows, dataset, given, limits)
-        chosen, keys = await _new_ones(ctx, dataset, given, rows)
+        written = _validate_rows(rows, dataset, given, limits)
+        chosen, keys = await _select_new_rows(ctx, dataset, given, rows)
         check_room(dataset, len(chosen), limits)
-        row_ids = [new_id() for _ in chosen]
+        row_ids = [generate_id() for _ in chosen]
         told = {
             "board_id": str(board.id),
             "dataset": dataset.name,
@@ -92,10 +92,10 @@ def append_handler(limits: Limits) -> CapabilityHandler:
     return append
 
 
-def _checked(
+def _validate_rows(
     rows: Sequence[Mapping[str, Any]], dataset: Dataset, given: str | None, limits: Limits
-) -> list[WrittenRow]:
-    checks = RowCheck(dataset.columns, limits, given or dataset.dedupe_key_field)
+) -> list[EncodedRow]:
+    checks = RowValidator(dataset.columns, limits, given or dataset.dedupe_key_field)
     written = []
     for number, row in enumerate(rows):
         at = f"/rows/{number}"
@@ -105,7 +105,7 @@ def _checked(
     return written
 
 
-async def _new_ones(
+async def _select_new_rows(
     ctx: CallContext, dataset: Dataset, given: str | None, rows: Sequence[Mapping[str, Any]]
 ) -> tuple[list[int], Sequence[str | None]]:
     """Which rows are not there yet, by their number, and the key of every row."""
@@ -114,17 +114,17 @@ async def _new_ones(
     chosen = list(range(len(rows)))
     own_keys: Sequence[str | None] = [None] * len(rows)
     if own is not None:
-        own_keys = await row_keys(ctx, own, rows)
-        found = await ctx.tx.fetch(_TAKEN, space, dataset.id, _present(own_keys))
-        chosen = _fresh(chosen, own_keys, {row["key"] for row in found})
+        own_keys = await compute_row_keys(ctx, own, rows)
+        found = await ctx.tx.fetch(_TAKEN, space, dataset.id, _list_present_keys(own_keys))
+        chosen = _filter_fresh(chosen, own_keys, {row["key"] for row in found})
     if given is not None and given != own:
-        keys = await row_keys(ctx, given, rows)
-        found = await ctx.tx.fetch(_TAKEN_IN, space, dataset.id, _present(keys), given)
-        chosen = _fresh(chosen, keys, {row["key"] for row in found})
+        keys = await compute_row_keys(ctx, given, rows)
+        found = await ctx.tx.fetch(_TAKEN_IN, space, dataset.id, _list_present_keys(keys), given)
+        chosen = _filter_fresh(chosen, keys, {row["key"] for row in found})
     return chosen, own_keys
 
 
-async def row_keys(
+async def compute_row_keys(
     ctx: CallContext, field: str, rows: Sequence[Mapping[str, Any]]
 ) -> list[str | None]:
     """By what each row is recognised; the database spells it, so there is one spelling."""
@@ -132,11 +132,11 @@ async def row_keys(
     return [row["key"] for row in await ctx.tx.fetch(_KEYS, field, texts)]
 
 
-def _present(keys: Sequence[str | None]) -> list[str]:
+def _list_present_keys(keys: Sequence[str | None]) -> list[str]:
     return [key for key in keys if key is not None]
 
 
-def _fresh(chosen: Sequence[int], keys: Sequence[str | None], seen: set[str]) -> list[int]:
+def _filter_fresh(chosen: Sequence[int], keys: Sequence[str | None], seen: set[str]) -> list[int]:
     found = []
     for number in chosen:
         key = keys[number]
@@ -150,7 +150,7 @@ def _fresh(chosen: Sequence[int], keys: Sequence[str | None], seen: set[str]) ->
 def check_room(dataset: Dataset, more: int, limits: Limits) -> None:
     """Refuses more rows than a dataset ever takes."""
     if dataset.appended + more > limits.board_rows:
-        raise Exhausted(
+        raise LimitExceeded(
             f"The dataset {dataset.name!r} has room for {limits.board_rows:,} rows, deleted ones "
             f"included; {dataset.appended:,} are there.",
             code="dataset_full",
@@ -163,7 +163,7 @@ async def write_rows(
     ctx: CallContext,
     dataset: Dataset,
     row_ids: Sequence[UUID],
-    rows: Sequence[WrittenRow],
+    rows: Sequence[EncodedRow],
     keys: Sequence[str | None],
     src: str | None = None,
 ) -> None:
@@ -180,4 +180,4 @@ async def write_rows(
         keys,
         src or f"{ctx.actor.kind}:{ctx.actor.id}",
     )
-    await ctx.tx.execute(_COUNT, space, dataset.id, len(rows))
+    await ctx.tx.execute(_COUNT_APPENDED, space, dataset.id, len(rows))

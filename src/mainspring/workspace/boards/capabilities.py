@@ -16,7 +16,7 @@ from mainspring.workspace.boards.managing import (
 from mainspring.workspace.boards.part_capabilities import part_capabilities
 from mainspring.workspace.boards.reading import MOST_ROWS, get_handler
 from mainspring.workspace.boards.row_capabilities import row_capabilities
-from mainspring.workspace.boards.row_looks import LOOKS, summarize_capability
+from mainspring.workspace.boards.row_looks import LOOKS, build_summarize_capability
 from mainspring.workspace.boards.shapes import (
     BOARD_FIELDS,
     BOARD_ID,
@@ -39,13 +39,13 @@ from mainspring.workspace.boards.shapes import (
     SOME_ROW,
     SOME_SCHEMA,
     SOME_TIME,
-    Schema,
-    asked,
-    thing,
+    JsonSchema,
+    object_of,
+    schema_with_examples,
 )
 
-_DESCRIPTION: Schema = {"type": "string", "maxLength": 5_000}
-_DESCRIBED = asked(
+_DESCRIPTION: JsonSchema = {"type": "string", "maxLength": 5_000}
+_DESCRIBED = schema_with_examples(
     {**BOARD_FIELDS, "schema": BOARD_SCHEMA},
     [*BOARD_FIELDS, "schema"],
     [{**SOME_FIELDS, "schema": SOME_SCHEMA}],
@@ -53,7 +53,7 @@ _DESCRIBED = asked(
 )
 
 
-def capabilities(limits: Limits) -> tuple[Capability, ...]:
+def board_capabilities(limits: Limits) -> tuple[Capability, ...]:
     """Everything about boards, with the operator's limits."""
     return (
         _create(limits),
@@ -61,7 +61,7 @@ def capabilities(limits: Limits) -> tuple[Capability, ...]:
         _get(limits),
         _update(limits),
         _archive(),
-        summarize_capability(),
+        build_summarize_capability(),
         *row_capabilities(limits),
         *part_capabilities(limits),
     )
@@ -73,7 +73,7 @@ def _create(limits: Limits) -> Capability:
         description="Create a board\n\n"
         "A board holds datasets of rows. It always has the dataset called default; more of them, "
         "with their columns, may be given here or later. Two boards may have the same name.",
-        input_schema=asked(
+        input_schema=schema_with_examples(
             {"name": NAME, "description": _DESCRIPTION, "datasets": DATASETS},
             ["name"],
             [
@@ -108,8 +108,8 @@ def _create(limits: Limits) -> Capability:
 
 
 def _list() -> Capability:
-    total = thing({"name": {"type": "string"}, "total": COUNT}, ["name", "total"])
-    entry = thing(
+    total = object_of({"name": {"type": "string"}, "total": COUNT}, ["name", "total"])
+    entry = object_of(
         {**BOARD_FIELDS, "datasets": {"type": "array", "items": total}},
         [*BOARD_FIELDS, "datasets"],
     )
@@ -118,7 +118,7 @@ def _list() -> Capability:
         description="List boards\n\n"
         "In the order in which they were made, each with its datasets and how many rows they "
         "have. next is where the next page begins, and null at the end.",
-        input_schema=asked(
+        input_schema=schema_with_examples(
             {
                 "archived": {
                     "description": "Show archived boards too.",
@@ -133,7 +133,7 @@ def _list() -> Capability:
             ({"limit": 0}, "at least one"),
             ({"after": "CRM"}, "an id, not a name"),
         ),
-        output_schema=asked(
+        output_schema=schema_with_examples(
             {
                 "boards": {"type": "array", "items": entry},
                 "next": {"type": ["string", "null"]},
@@ -161,7 +161,7 @@ def _get(limits: Limits) -> Capability:
         "ends early when its rows are large: next_offset says where to go on. With a search, "
         "filters or a sort, total counts the rows that were found; of very many it counts some "
         "thousands behind the page, and says so.",
-        input_schema=asked(
+        input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,
                 "name": NAME,
@@ -197,15 +197,15 @@ def _get(limits: Limits) -> Capability:
             ({"name": "CRM", "filters": [{"field": "a", "op": "like"}]}, "an op that is unknown"),
             anyOf=[{"required": ["board_id"]}, {"required": ["name"]}],
         ),
-        output_schema=_board_shape(),
+        output_schema=_build_board_schema(),
         handler=get_handler(limits),
         annotations=READS,
     )
 
 
-def _page_shape() -> Schema:
+def _build_page_schema() -> JsonSchema:
     # Rows are the workspace's own; that each is an object is all that is said of them.
-    return thing(
+    return object_of(
         {
             "rows": {"type": "array", "items": {"type": "object"}, "maxItems": MOST_ROWS},
             "schema": DATASET_SCHEMA,
@@ -222,8 +222,8 @@ def _page_shape() -> Schema:
     )
 
 
-def _board_shape() -> Schema:
-    part = thing(
+def _build_board_schema() -> JsonSchema:
+    part = object_of(
         {
             "name": {"type": "string"},
             "description": {"type": "string"},
@@ -231,7 +231,7 @@ def _board_shape() -> Schema:
             "updated_at": MOMENT,
         }
     )
-    dashboard = thing({"version": NUMBER, "bytes": COUNT, "updated_at": MOMENT})
+    dashboard = object_of({"version": NUMBER, "bytes": COUNT, "updated_at": MOMENT})
     some_row = {
         "row_id": SOME_ROW,
         "company": "Acme",
@@ -249,8 +249,9 @@ def _board_shape() -> Schema:
     properties = {
         **BOARD_FIELDS,
         "schema": BOARD_SCHEMA,
-        "data": thing(
-            {"datasets": {"type": "object", "additionalProperties": _page_shape()}}, ["datasets"]
+        "data": object_of(
+            {"datasets": {"type": "object", "additionalProperties": _build_page_schema()}},
+            ["datasets"],
         ),
         "skills": {"type": "array", "items": part},
         "forms": {"type": "array", "items": part},
@@ -269,7 +270,9 @@ def _board_shape() -> Schema:
         "dashboard": None,
         "links": [],
     }
-    return asked(properties, list(properties), [example], ({"rows": []}, "rows are in a dataset"))
+    return schema_with_examples(
+        properties, list(properties), [example], ({"rows": []}, "rows are in a dataset")
+    )
 
 
 def _update(limits: Limits) -> Capability:
@@ -279,7 +282,7 @@ def _update(limits: Limits) -> Capability:
         "A dataset that is named and not there yet is added. Columns are replaced as a whole; "
         "the values of a column that is gone stay in the rows. archived: false brings an "
         "archived board back.",
-        input_schema=asked(
+        input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,
                 "name": NAME,
@@ -312,13 +315,13 @@ def _archive() -> Capability:
         description="Archive a board\n\n"
         "It is no longer found by its name and takes no changes; nothing in it is lost. "
         "update_board with archived: false brings it back.",
-        input_schema=asked(
+        input_schema=schema_with_examples(
             {"board_id": BOARD_ID},
             ["board_id"],
             [{"board_id": SOME_BOARD}],
             ({"name": "CRM"}, "a name may mean several boards"),
         ),
-        output_schema=asked(
+        output_schema=schema_with_examples(
             {"board_id": ID, "archived": {"const": True}},
             ["board_id", "archived"],
             [{"board_id": SOME_BOARD, "archived": True}],

@@ -18,8 +18,8 @@ import orjson
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.plain_names import name_findings
-from mainspring.definition.pointers import under
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.words import suggest_nearest
 
 FIELD_TYPES: Final = ("text", "select", "number", "date", "tags", "user", "richtext")
 # Written by the server alone.
@@ -30,43 +30,47 @@ LONGEST_KEY: Final = 200
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].+)?")
 
 # What is wrong with a value and, perhaps, a way out; None when it fits.
-Fault = tuple[str, str | None]
-Check = Callable[[Any], Fault | None]
+ColumnFault = tuple[str, str | None]
+ColumnCheck = Callable[[Any], ColumnFault | None]
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenRow:
+class EncodedRow:
     """One row as it will be kept."""
 
     text: str
     bytes: int
 
 
-def column_findings(
+def find_column_problems(
     columns: Sequence[Mapping[str, Any]], at: str, stored: Sequence[Mapping[str, Any]] = ()
 ) -> Iterator[Finding]:
     """What a schema of columns cannot say about them; texts of stored columns may stay."""
     seen: set[str] = set()
-    known = {text for column in stored for _, text in _texts(column)}
+    known = {text for column in stored for _, text in _iterate_column_texts(column)}
     for number, column in enumerate(columns):
-        key, place = column["key"], under(at, number)
-        for path, text in _texts(column):
-            yield from name_findings(text, under(place, *path), known)
+        key, place = column["key"], join_pointer(at, number)
+        for path, text in _iterate_column_texts(column):
+            yield from name_findings(text, join_pointer(place, *path), known)
         if key in SERVER_KEYS:
             detail = f"The server itself writes {key!r}; a column needs another key."
-            yield Finding(under(place, "key"), detail, "server_key")
+            yield Finding(join_pointer(place, "key"), detail, "server_key")
         if key in seen:
-            yield Finding(under(place, "key"), f"Two columns have the key {key!r}.", "key_twice")
+            yield Finding(
+                join_pointer(place, "key"), f"Two columns have the key {key!r}.", "key_twice"
+            )
         seen.add(key)
         is_select = column.get("field_type", "text") == "select"
         if is_select and not column.get("options"):
             detail = "A select needs its options."
-            yield Finding(under(place, "options"), detail, "no_options", 'As in ["open", "done"].')
+            yield Finding(
+                join_pointer(place, "options"), detail, "no_options", 'As in ["open", "done"].'
+            )
         elif not is_select and "options" in column:
-            yield Finding(under(place, "options"), "Only a select has options.", "options")
+            yield Finding(join_pointer(place, "options"), "Only a select has options.", "options")
 
 
-def _texts(column: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _iterate_column_texts(column: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """What people read of a column, each with its place."""
     yield ("key",), column["key"]
     if "label" in column:
@@ -75,7 +79,7 @@ def _texts(column: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], s
         yield ("options", number), option
 
 
-def completed(columns: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def complete_columns(columns: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Columns with what was left out: the key is the label, and text is the type."""
     return [
         {
@@ -88,7 +92,7 @@ def completed(columns: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-class RowCheck:
+class RowValidator:
     """Judges rows of one dataset and spells them for the store."""
 
     def __init__(
@@ -105,20 +109,20 @@ class RowCheck:
             for key in row:
                 if key in SERVER_KEYS:
                     detail = f"{key} is written by the server alone."
-                    self._note(under(at, key), detail, "server_key", "Leave it out.")
+                    self._note(join_pointer(at, key), detail, "server_key", "Leave it out.")
         for key, check in self._checks:
             value = row.get(key)
             if value is not None:
                 fault = check(value)
                 if fault is not None:
-                    self._note(under(at, key), fault[0], "column_type", fault[1])
+                    self._note(join_pointer(at, key), fault[0], "column_type", fault[1])
 
-    def whole(self, row: Mapping[str, Any], at: str) -> WrittenRow:
+    def whole(self, row: Mapping[str, Any], at: str) -> EncodedRow:
         """The row as text; notes what keeps it from being kept."""
         field = self._key_field
         if field is not None and row.get(field) is None:
             self._note(
-                under(at, field),
+                join_pointer(at, field),
                 f"Doubles are recognised by {field!r}; this row has none.",
                 "no_dedupe_key",
             )
@@ -131,7 +135,7 @@ class RowCheck:
         if len(text) > self._limits.board_row_bytes:
             most = self._limits.board_row_bytes
             self._note(at, f"A row is at most {most:,} bytes; this is {len(text):,}.", "row_bytes")
-        return WrittenRow(text.decode(), len(text))
+        return EncodedRow(text.decode(), len(text))
 
     def _spelled(self, row: Mapping[str, Any], at: str) -> bytes:
         try:
@@ -155,33 +159,35 @@ class RowCheck:
             )
 
 
-def _check_of(column: Mapping[str, Any]) -> Check:
+def _check_of(column: Mapping[str, Any]) -> ColumnCheck:
     kind = column["field_type"]
     if kind == "select":
-        return _one_of(column["options"])
-    return {"number": _number, "date": _date, "tags": _tags}.get(kind, _text)
+        return _build_options_check(column["options"])
+    return {"number": _check_number, "date": _check_date, "tags": _check_tags}.get(
+        kind, _check_text
+    )
 
 
-def _one_of(options: Sequence[str]) -> Check:
+def _build_options_check(options: Sequence[str]) -> ColumnCheck:
     allowed = frozenset(options)
 
-    def check(value: Any) -> Fault | None:
+    def check(value: Any) -> ColumnFault | None:
         if isinstance(value, str) and value in allowed:
             return None
         shown = ", ".join(options[:20])
-        hint = did_you_mean(value, options) if isinstance(value, str) else None
+        hint = suggest_nearest(value, options) if isinstance(value, str) else None
         return f"This must be one of: {shown}.", hint
 
     return check
 
 
-def _number(value: Any) -> Fault | None:
+def _check_number(value: Any) -> ColumnFault | None:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return None
     return "This must be a number.", "Write it without quotes, as in 12.5."
 
 
-def _date(value: Any) -> Fault | None:
+def _check_date(value: Any) -> ColumnFault | None:
     if isinstance(value, str) and _DATE.fullmatch(value):
         try:
             datetime.fromisoformat(value)
@@ -192,13 +198,13 @@ def _date(value: Any) -> Fault | None:
     return "This must be a date.", "As in 2026-01-31 or 2026-01-31T09:00:00Z."
 
 
-def _tags(value: Any) -> Fault | None:
+def _check_tags(value: Any) -> ColumnFault | None:
     if isinstance(value, list) and all(isinstance(tag, str) for tag in value):
         return None
     return "This must be a list of texts.", 'As in ["new", "urgent"].'
 
 
-def _text(value: Any) -> Fault | None:
+def _check_text(value: Any) -> ColumnFault | None:
     # Sources send numbers where people see text; only what cannot stand in a cell is refused.
     if isinstance(value, (str, int, float)):
         return None

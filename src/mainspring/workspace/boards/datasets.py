@@ -12,16 +12,22 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Exhausted, Finding, Invalid
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Finding, Invalid, LimitExceeded
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.plain_names import name_findings
-from mainspring.definition.json_values import same
-from mainspring.definition.pointers import under
-from mainspring.workspace.boards.columns import SERVER_KEYS, column_findings, completed
+from mainspring.definition.json_values import is_same_value
+from mainspring.definition.pointers import join_pointer
+from mainspring.workspace.boards.columns import SERVER_KEYS, complete_columns, find_column_problems
 from mainspring.workspace.boards.events import tell
-from mainspring.workspace.boards.finding import DEFAULT, Board, Dataset, datasets_of, hold_dataset
+from mainspring.workspace.boards.finding import (
+    DEFAULT,
+    Board,
+    Dataset,
+    hold_dataset,
+    list_board_datasets,
+)
 from mainspring.workspace.boards.versions import add_version, read_version
 
 if TYPE_CHECKING:
@@ -58,17 +64,19 @@ def check_datasets(
     findings: list[Finding] = []
     names: set[str] = set()
     for number, dataset in enumerate(datasets):
-        place = under(at, number)
+        place = join_pointer(at, number)
         if dataset["name"] in names:
             detail = f"Two datasets are called {dataset['name']!r}."
-            findings.append(Finding(under(place, "name"), detail, "dataset_twice"))
+            findings.append(Finding(join_pointer(place, "name"), detail, "dataset_twice"))
         names.add(dataset["name"])
-        findings += name_findings(dataset["name"], under(place, "name"), known)
+        findings += name_findings(dataset["name"], join_pointer(place, "name"), known)
         stored = known.get(dataset["name"], ())
-        findings += column_findings(dataset.get("columns", []), under(place, "columns"), stored)
+        findings += find_column_problems(
+            dataset.get("columns", []), join_pointer(place, "columns"), stored
+        )
         if dataset.get("dedupe_key_field") in SERVER_KEYS:
             detail = "The server writes this field anew for each row; it recognises nothing."
-            findings.append(Finding(under(place, "dedupe_key_field"), detail, "server_key"))
+            findings.append(Finding(join_pointer(place, "dedupe_key_field"), detail, "server_key"))
     if findings:
         raise Invalid(
             f"The datasets cannot be kept: {findings[0].detail}",
@@ -89,12 +97,12 @@ async def keep_datasets(
 
     The fields that a provider sends keep their names, whatever characters these have.
     """
-    known = {one.name: one.columns for one in await datasets_of(ctx, board)}
+    known = {one.name: one.columns for one in await list_board_datasets(ctx, board)}
     sent = {one["name"]: one.get("columns", []) for one in wanted} if from_provider else {}
     check_datasets(wanted, known={**known, **sent})
     adding = [one for one in wanted if one["name"] not in known]
     if len(known) + len(adding) > limits.board_datasets:
-        raise Exhausted(
+        raise LimitExceeded(
             f"A board has at most {limits.board_datasets} datasets.",
             code="board_full",
             retryable=False,
@@ -103,7 +111,7 @@ async def keep_datasets(
     for entry in wanted:
         if entry["name"] in known:
             dataset = await hold_dataset(ctx, board, entry["name"])
-            columns = completed(entry["columns"]) if "columns" in entry else dataset.columns
+            columns = complete_columns(entry["columns"]) if "columns" in entry else dataset.columns
             field = entry.get("dedupe_key_field", dataset.dedupe_key_field)
             content = {"columns": columns, "dedupe_key_field": field}
             made = await change_columns(ctx, board, dataset, content, limits)
@@ -127,10 +135,10 @@ async def add_first_datasets(
 async def _add(
     ctx: CallContext, board: Board, entry: Mapping[str, Any], limits: Limits, *, quiet: bool = False
 ) -> None:
-    columns = completed(entry.get("columns", []))
+    columns = complete_columns(entry.get("columns", []))
     field = entry.get("dedupe_key_field")
     await ctx.tx.execute(
-        _ADD, ctx.actor.workspace_id, new_id(), board.id, entry["name"], columns, field
+        _ADD, ctx.actor.workspace_id, generate_id(), board.id, entry["name"], columns, field
     )
     content = {"columns": columns, "dedupe_key_field": field}
     await add_version(ctx, board.id, ("columns", entry["name"]), content, limits)
@@ -148,7 +156,9 @@ async def change_columns(
 ) -> bool:
     """Gives a held dataset other columns or another key field; False when it has them."""
     field = content["dedupe_key_field"]
-    if same(content, {"columns": dataset.columns, "dedupe_key_field": dataset.dedupe_key_field}):
+    if is_same_value(
+        content, {"columns": dataset.columns, "dedupe_key_field": dataset.dedupe_key_field}
+    ):
         return False
     if field != dataset.dedupe_key_field:
         await _rekey(ctx, dataset, field)
@@ -180,7 +190,7 @@ async def _rekey(ctx: CallContext, dataset: Dataset, field: str | None) -> None:
     if field is not None:
         doubles = await ctx.tx.fetch(_DOUBLES, *where, field)
         if doubles:
-            raise Clash(
+            raise Conflict(
                 f"Rows of {dataset.name!r} share a value of {field!r} already, so it cannot "
                 "tell them apart.",
                 code="key_taken",

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.capability import CapabilityHandler
-from mainspring.contracts.errors import Clash, Finding, Invalid, Missing
+from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
-from mainspring.definition.json_values import same
-from mainspring.workspace.boards.appending import row_keys
-from mainspring.workspace.boards.columns import MOST_FINDINGS, RowCheck, WrittenRow
+from mainspring.definition.json_values import is_same_value
+from mainspring.workspace.boards.appending import compute_row_keys
+from mainspring.workspace.boards.columns import MOST_FINDINGS, EncodedRow, RowValidator
 from mainspring.workspace.boards.events import tell
 from mainspring.workspace.boards.finding import (
     DEFAULT,
@@ -79,7 +79,7 @@ _GAPS = """
     ON CONFLICT (workspace_id, dataset_id, block) DO UPDATE
         SET deleted = gap.deleted + excluded.deleted
 """
-_COUNT = """
+_COUNT_LIVE = """
     UPDATE board_datasets SET live = live + $3, updated_at = now()
     WHERE workspace_id = $1 AND id = $2
 """
@@ -87,17 +87,17 @@ _COUNT = """
 
 def update_handler(limits: Limits) -> CapabilityHandler:
     async def update(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
-        board, dataset = await _held(ctx, arguments)
-        patches = _patches(arguments["rows"])
-        before = await _before(ctx, dataset, list(patches), "/rows/{}/row_id")
-        checks = RowCheck(dataset.columns, limits, dataset.dedupe_key_field)
-        changed: dict[UUID, tuple[dict[str, Any], WrittenRow]] = {}
+        board, dataset = await _lock_dataset(ctx, arguments)
+        patches = _read_patches(arguments["rows"])
+        before = await _load_rows_before(ctx, dataset, list(patches), "/rows/{}/row_id")
+        checks = RowValidator(dataset.columns, limits, dataset.dedupe_key_field)
+        changed: dict[UUID, tuple[dict[str, Any], EncodedRow]] = {}
         for number, (row_id, patch) in enumerate(patches.items()):
             at = f"/rows/{number}"
             checks.values(patch, at)
             data = before[row_id]["data"]
             merged = {**data, **patch}
-            if not same(merged, data):
+            if not is_same_value(merged, data):
                 changed[row_id] = merged, checks.whole(merged, at)
         checks.settle()
         told = {
@@ -110,7 +110,7 @@ def update_handler(limits: Limits) -> CapabilityHandler:
         if not changed:
             return Unchanged(told)
         places = [f"/rows/{n}" for n, one in enumerate(patches) if one in changed]
-        keys = await _new_keys(ctx, dataset, before, changed, places)
+        keys = await _compute_new_keys(ctx, dataset, before, changed, places)
         await change_rows(ctx, dataset, list(changed), [row for _, row in changed.values()], keys)
         await tell(ctx, board, "rows_updated", dataset=dataset.name, row_ids=list(changed))
         return told
@@ -120,11 +120,11 @@ def update_handler(limits: Limits) -> CapabilityHandler:
 
 def delete_handler() -> CapabilityHandler:
     async def delete(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
-        board, dataset = await _held(ctx, arguments)
+        board, dataset = await _lock_dataset(ctx, arguments)
         named = [UUID(one) for one in arguments["row_ids"]]
-        states = await _states(ctx, dataset, named)
+        states = await _load_row_states(ctx, dataset, named)
         going = [one for one in dict.fromkeys(named) if states[one]["deleted_at"] is None]
-        told = _moved(board, dataset, "deleted", going, dataset.live - len(going))
+        told = _format_moved(board, dataset, "deleted", going, dataset.live - len(going))
         if not going:
             return Unchanged(told)
         await take_away(ctx, dataset, going)
@@ -136,11 +136,11 @@ def delete_handler() -> CapabilityHandler:
 
 def restore_handler() -> CapabilityHandler:
     async def restore(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
-        board, dataset = await _held(ctx, arguments)
+        board, dataset = await _lock_dataset(ctx, arguments)
         named = [UUID(one) for one in arguments["row_ids"]]
-        states = await _states(ctx, dataset, named)
+        states = await _load_row_states(ctx, dataset, named)
         coming = [one for one in dict.fromkeys(named) if states[one]["deleted_at"] is not None]
-        told = _moved(board, dataset, "restored", coming, dataset.live + len(coming))
+        told = _format_moved(board, dataset, "restored", coming, dataset.live + len(coming))
         if not coming:
             return Unchanged(told)
         keys = [states[one]["dedupe_key"] for one in coming]
@@ -158,7 +158,7 @@ async def change_rows(
     ctx: CallContext,
     dataset: Dataset,
     row_ids: Sequence[UUID],
-    rows: Sequence[WrittenRow],
+    rows: Sequence[EncodedRow],
     keys: Sequence[str | None],
 ) -> None:
     """Gives rows of a held dataset other values; whoever calls has judged them."""
@@ -186,12 +186,12 @@ async def bring_back(ctx: CallContext, dataset: Dataset, row_ids: Sequence[UUID]
     await _count(ctx, dataset, rows, -1)
 
 
-async def _held(ctx: CallContext, arguments: Mapping[str, Any]) -> tuple[Board, Dataset]:
+async def _lock_dataset(ctx: CallContext, arguments: Mapping[str, Any]) -> tuple[Board, Dataset]:
     board = await open_board(ctx, arguments)
     return board, await hold_dataset(ctx, board, arguments.get("dataset", DEFAULT))
 
 
-def _moved(
+def _format_moved(
     board: Board, dataset: Dataset, word: str, rows: Sequence[UUID], total: int
 ) -> dict[str, Any]:
     return {
@@ -203,7 +203,7 @@ def _moved(
     }
 
 
-def _patches(rows: Sequence[Mapping[str, Any]]) -> dict[UUID, dict[str, Any]]:
+def _read_patches(rows: Sequence[Mapping[str, Any]]) -> dict[UUID, dict[str, Any]]:
     """What changes, by row."""
     found: dict[UUID, dict[str, Any]] = {}
     findings = []
@@ -224,7 +224,7 @@ def _patches(rows: Sequence[Mapping[str, Any]]) -> dict[UUID, dict[str, Any]]:
     return found
 
 
-async def _before(
+async def _load_rows_before(
     ctx: CallContext, dataset: Dataset, row_ids: Sequence[UUID], at: str
 ) -> dict[UUID, Any]:
     rows = await ctx.tx.fetch(_ROWS, ctx.actor.workspace_id, dataset.id, row_ids)
@@ -232,7 +232,7 @@ async def _before(
     _check_there(dataset, row_ids, found, at)
     gone = [n for n, one in enumerate(row_ids) if found[one]["deleted_at"] is not None]
     if gone:
-        raise Clash(
+        raise Conflict(
             f"{len(gone)} of these rows are deleted.",
             code="row_deleted",
             suggestion="Bring them back with restore_board_rows first.",
@@ -244,7 +244,9 @@ async def _before(
     return found
 
 
-async def _states(ctx: CallContext, dataset: Dataset, row_ids: Sequence[UUID]) -> dict[UUID, Any]:
+async def _load_row_states(
+    ctx: CallContext, dataset: Dataset, row_ids: Sequence[UUID]
+) -> dict[UUID, Any]:
     rows = await ctx.tx.fetch(_STATES, ctx.actor.workspace_id, dataset.id, row_ids)
     found = {row["row_id"]: row for row in rows}
     _check_there(dataset, row_ids, found, "/row_ids/{}")
@@ -256,7 +258,7 @@ def _check_there(
 ) -> None:
     lacking = [n for n, one in enumerate(row_ids) if one not in found]
     if lacking:
-        raise Missing(
+        raise NotFound(
             f"{len(lacking)} of these rows are not in the dataset {dataset.name!r}, "
             f"the first is {row_ids[lacking[0]]}.",
             code="no_row",
@@ -267,18 +269,18 @@ def _check_there(
         )
 
 
-async def _new_keys(
+async def _compute_new_keys(
     ctx: CallContext,
     dataset: Dataset,
     before: Mapping[UUID, Any],
-    changed: Mapping[UUID, tuple[dict[str, Any], WrittenRow]],
+    changed: Mapping[UUID, tuple[dict[str, Any], EncodedRow]],
     places: Sequence[str],
 ) -> list[str | None]:
     """The keys of the changed rows; those that move must not meet another row's."""
     if dataset.dedupe_key_field is None:
         return [None] * len(changed)
     rows = [merged for merged, _ in changed.values()]
-    keys = await row_keys(ctx, dataset.dedupe_key_field, rows)
+    keys = await compute_row_keys(ctx, dataset.dedupe_key_field, rows)
     moving = {
         one: key for one, key in zip(changed, keys, strict=True) if before[one]["dedupe_key"] != key
     }
@@ -311,7 +313,7 @@ async def _check_free(
         if key is not None and (key in holders or counted[key] > 1)
     ]
     if findings:
-        raise Clash(
+        raise Conflict(
             f"Two rows would have the same {dataset.dedupe_key_field!r}.",
             code="key_taken",
             findings=findings[:MOST_FINDINGS],
@@ -324,4 +326,4 @@ async def _count(ctx: CallContext, dataset: Dataset, rows: Sequence[Any], sign: 
     space = ctx.actor.workspace_id
     counts = [sign * number for number in blocks.values()]
     await ctx.tx.execute(_GAPS, space, dataset.id, list(blocks), counts)
-    await ctx.tx.execute(_COUNT, space, dataset.id, -sign * len(rows))
+    await ctx.tx.execute(_COUNT_LIVE, space, dataset.id, -sign * len(rows))

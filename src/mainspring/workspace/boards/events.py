@@ -9,7 +9,7 @@ from uuid import UUID
 import orjson
 
 from mainspring.contracts.event import EventRow, EventType
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.store.events import append_events
 
 if TYPE_CHECKING:
@@ -97,6 +97,6 @@ async def tell(
         payload["name"] = name
     text = orjson.dumps(payload).decode()
     row = EventRow(
-        ctx.actor.workspace_id, new_id(), BOARD_CHANGED.type, str(board.id), text, run_id
+        ctx.actor.workspace_id, generate_id(), BOARD_CHANGED.type, str(board.id), text, run_id
     )
     await append_events(ctx.tx, [row])

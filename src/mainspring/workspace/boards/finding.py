@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Finding, Missing
-from mainspring.definition.words import nearest
+from mainspring.contracts.errors import Conflict, Finding, NotFound
+from mainspring.definition.words import find_nearest
 from mainspring.workspace.boards.membership import check_may_write
 
 if TYPE_CHECKING:
@@ -100,10 +100,10 @@ async def find_board(
     """The board that is meant by ``board_id``, or else by ``name``."""
     space = ctx.actor.workspace_id
     if "board_id" not in arguments:
-        return await _by_name(ctx, str(arguments["name"]))
+        return await _find_by_name(ctx, str(arguments["name"]))
     row = await ctx.tx.fetchrow(_HELD if hold else _BY_ID, space, as_id(arguments["board_id"]))
     if row is None:
-        raise no_board()
+        raise no_board_error()
     return Board(**dict(row))
 
 
@@ -114,7 +114,7 @@ async def open_board(
     board = await find_board(ctx, arguments, hold=hold)
     await check_may_write(ctx, board.id)
     if board.archived_at is not None:
-        raise Clash(
+        raise Conflict(
             f"The board {board.name!r} is archived.",
             code="board_archived",
             suggestion="Bring it back with update_board and archived: false.",
@@ -122,15 +122,15 @@ async def open_board(
     return board
 
 
-async def _by_name(ctx: CallContext, name: str) -> Board:
+async def _find_by_name(ctx: CallContext, name: str) -> Board:
     space = ctx.actor.workspace_id
     rows = await ctx.tx.fetch(_BY_NAME, space, name, MOST_CANDIDATES + 1)
     if len(rows) == 1:
         return Board(**dict(rows[0]))
     if not rows:
-        raise await _no_name(ctx, name)
+        raise await _no_board_name_error(ctx, name)
     shown = rows[:MOST_CANDIDATES]
-    raise Clash(
+    raise Conflict(
         f"{'More than ' if len(rows) > len(shown) else ''}{len(shown)} boards are called "
         f"{name!r}: {', '.join(str(row['id']) for row in shown)}.",
         code="ambiguous_name",
@@ -147,12 +147,12 @@ async def _by_name(ctx: CallContext, name: str) -> Board:
     )
 
 
-async def _no_name(ctx: CallContext, name: str) -> Missing:
+async def _no_board_name_error(ctx: CallContext, name: str) -> NotFound:
     rows = await ctx.tx.fetch(_NAMES, ctx.actor.workspace_id, _LOOKED_AT)
-    close = nearest(name, list(dict.fromkeys(row["name"] for row in rows)))
+    close = find_nearest(name, list(dict.fromkeys(row["name"] for row in rows)))
     listed = [row for row in rows if close in (None, row["name"])][:MOST_CANDIDATES]
     hint = f"Did you mean {close!r}?" if close else "list_boards shows what there is."
-    return Missing(
+    return NotFound(
         f"There is no board called {name[:200]!r}.",
         code="no_board",
         suggestion=hint,
@@ -160,8 +160,8 @@ async def _no_name(ctx: CallContext, name: str) -> Missing:
     )
 
 
-def no_board() -> Missing:
-    return Missing(
+def no_board_error() -> NotFound:
+    return NotFound(
         "There is no such board.", code="no_board", suggestion="list_boards shows what there is."
     )
 
@@ -171,10 +171,10 @@ def as_id(text: Any) -> UUID:
     try:
         return UUID(str(text))
     except ValueError:
-        raise no_board() from None
+        raise no_board_error() from None
 
 
-async def datasets_of(ctx: CallContext, board: Board) -> list[Dataset]:
+async def list_board_datasets(ctx: CallContext, board: Board) -> list[Dataset]:
     rows = await ctx.tx.fetch(_DATASETS, ctx.actor.workspace_id, board.id)
     return [Dataset(**dict(row)) for row in rows]
 
@@ -183,16 +183,18 @@ async def hold_dataset(ctx: CallContext, board: Board, name: str) -> Dataset:
     """A dataset that nobody else writes to until the transaction ends."""
     row = await ctx.tx.fetchrow(_DATASET_HELD, ctx.actor.workspace_id, board.id, name)
     if row is None:
-        raise no_dataset(board, name, [one.name for one in await datasets_of(ctx, board)])
+        raise no_dataset_error(
+            board, name, [one.name for one in await list_board_datasets(ctx, board)]
+        )
     return Dataset(**dict(row))
 
 
-def no_dataset(board: Board, name: str, known: list[str]) -> Missing:
-    close = nearest(name, known)
+def no_dataset_error(board: Board, name: str, known: list[str]) -> NotFound:
+    close = find_nearest(name, known)
     shown = ", ".join(known[:MOST_CANDIDATES]) or "none"
     detail = f"The board {board.name!r} has no dataset called {name[:200]!r}; it has: {shown}."
     hint = f"Did you mean {close!r}?" if close else None
-    return Missing(
+    return NotFound(
         detail,
         code="no_dataset",
         suggestion=hint,

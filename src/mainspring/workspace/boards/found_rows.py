@@ -17,9 +17,9 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.workspace.boards.finding import (
     DEFAULT,
     Dataset,
-    datasets_of,
     find_board,
-    no_dataset,
+    list_board_datasets,
+    no_dataset_error,
 )
 from mainspring.workspace.boards.looking import is_asked, look, order_keys, order_of
 
@@ -102,7 +102,7 @@ def check_start(arguments: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RowPage:
     """One page of the rows that are meant, and how many there are at least."""
 
     rows: list[Any]
@@ -111,14 +111,14 @@ class Found:
     more: bool = False
 
 
-async def found_rows(
+async def query_rows(
     ctx: CallContext,
     dataset: Dataset,
     arguments: Mapping[str, Any],
     room: int,
     around: int,
     most: int,
-) -> Found:
+) -> RowPage:
     space, every = ctx.actor.workspace_id, bool(arguments.get("include_deleted", False))
     offset, limit = int(arguments.get("offset", 0)), int(arguments.get("limit", most))
     made = look(arguments, [space, dataset.id, every, offset, limit, room, around])
@@ -127,36 +127,40 @@ async def found_rows(
     order = order_of(sort, descending=bool(arguments.get("descending", False)))
     rows = await ctx.tx.fetch(_FOUND.format(keys=keys, where=where, order=order), *made.values)
     if not where:
-        return Found(rows, dataset.appended if every else dataset.live)
+        return RowPage(rows, dataset.appended if every else dataset.live)
     chosen = int(rows[0]["chosen"]) if rows else 0
     if chosen < limit and (chosen or not offset):
         # The last page: what stands before it is known.
-        return Found(rows, offset + chosen)
+        return RowPage(rows, offset + chosen)
     enough = offset + limit + COUNTED
     counted = look(arguments, [space, dataset.id, every, enough + 1])
     row = await ctx.tx.fetchrow(_COUNT.format(where=counted.where), *counted.values)
     total = int(row["found"])
-    return Found(rows, min(total, enough), total > enough)
+    return RowPage(rows, min(total, enough), total > enough)
 
 
-def summarize_handler() -> CapabilityHandler:
+def build_summarize_handler() -> CapabilityHandler:
     async def summarize(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         board = await find_board(ctx, arguments)
-        datasets = await datasets_of(ctx, board)
+        datasets = await list_board_datasets(ctx, board)
         name = arguments.get("dataset", DEFAULT)
         dataset = next((one for one in datasets if one.name == name), None)
         if dataset is None:
-            raise no_dataset(board, name, [one.name for one in datasets])
+            raise no_dataset_error(board, name, [one.name for one in datasets])
         how = str(arguments.get("how", "count"))
         if how != "count" and "of" not in arguments:
             detail = "Of which field? Only counting needs none."
             raise Invalid(detail, code="no_field", findings=[Finding("/of", detail, "no_field")])
-        rows = await _groups(ctx, dataset, arguments, how)
+        rows = await _load_groups(ctx, dataset, arguments, how)
         return {
             "board_id": str(board.id),
             "dataset": dataset.name,
             "groups": [
-                {"value": row["value"], "rows": row["rows"], "number": _number(row["number"])}
+                {
+                    "value": row["value"],
+                    "rows": row["rows"],
+                    "number": _format_number(row["number"]),
+                }
                 for row in rows
             ],
             "of": int(rows[0]["groups"]) if rows else 0,
@@ -165,7 +169,7 @@ def summarize_handler() -> CapabilityHandler:
     return summarize
 
 
-async def _groups(
+async def _load_groups(
     ctx: CallContext, dataset: Dataset, arguments: Mapping[str, Any], how: str
 ) -> list[Any]:
     limit = int(arguments.get("limit", MOST_GROUPS))
@@ -178,7 +182,7 @@ async def _groups(
     return await ctx.tx.fetch(text, *made.values)
 
 
-def _number(value: Any) -> float | int | None:
+def _format_number(value: Any) -> float | int | None:
     if value is None or isinstance(value, int):
         return value
     number = float(value)

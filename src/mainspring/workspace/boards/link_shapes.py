@@ -11,19 +11,19 @@ from mainspring.workspace.boards.shapes import (
     SOME_BOARD,
     SOME_MEMBER,
     SOME_TIME,
-    Schema,
-    thing,
+    JsonSchema,
+    object_of,
 )
 
 SOME_LINK_ID: Final = "01900000-0000-7000-8000-00000000001b"
 SOME_RECIPE_ID: Final = "01900000-0000-7000-8000-00000000001c"
 SOME_AUTOMATION: Final = "01900000-0000-7000-8000-00000000001d"
 
-_TEXT: Final[Schema] = {"type": "string"}
-_MAYBE_ID: Final[Schema] = {**ID, "type": ["string", "null"]}
-_MAYBE_MOMENT: Final[Schema] = {**MOMENT, "type": ["string", "null"]}
-_MAYBE_TEXT: Final[Schema] = {"type": ["string", "null"]}
-LINK_FIELDS: Final[dict[str, Schema]] = {
+_TEXT: Final[JsonSchema] = {"type": "string"}
+_MAYBE_ID: Final[JsonSchema] = {**ID, "type": ["string", "null"]}
+_MAYBE_MOMENT: Final[JsonSchema] = {**MOMENT, "type": ["string", "null"]}
+_MAYBE_TEXT: Final[JsonSchema] = {"type": ["string", "null"]}
+LINK_FIELDS: Final[dict[str, JsonSchema]] = {
     "id": ID,
     "board_id": ID,
     "kind": _TEXT,
@@ -37,7 +37,7 @@ LINK_FIELDS: Final[dict[str, Schema]] = {
     "created_by": ID,
     "created_at": MOMENT,
 }
-RECIPE_FIELDS: Final[dict[str, Schema]] = {
+RECIPE_FIELDS: Final[dict[str, JsonSchema]] = {
     "id": ID,
     "link_id": ID,
     "board_id": ID,
@@ -59,11 +59,11 @@ RECIPE_FIELDS: Final[dict[str, Schema]] = {
     "created_by": ID,
     "created_at": MOMENT,
 }
-RECIPE: Final[Schema] = thing(RECIPE_FIELDS, list(RECIPE_FIELDS))
-LINK: Final[Schema] = thing(
+RECIPE: Final[JsonSchema] = object_of(RECIPE_FIELDS, list(RECIPE_FIELDS))
+LINK: Final[JsonSchema] = object_of(
     {**LINK_FIELDS, "recipes": {"type": "array", "items": RECIPE}}, [*LINK_FIELDS, "recipes"]
 )
-LINKS: Final[Schema] = {"type": "array", "items": LINK}
+LINKS: Final[JsonSchema] = {"type": "array", "items": LINK}
 SOME_LINK: Final[dict[str, Any]] = {
     "id": SOME_LINK_ID,
     "board_id": SOME_BOARD,

@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Exhausted, Finding, Missing, Problem
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Finding, LimitExceeded, NotFound, Problem
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.plain_names import check_plain_name
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ _FAILED = """
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class BoardLink:
     """What a board is linked to."""
 
     id: UUID
@@ -90,14 +90,14 @@ class Link:
             "ref": self.ref,
             "display_name": self.display_name,
             "integration_provider": self.integration_provider,
-            "integration_user_id": _text(self.integration_user_id),
+            "integration_user_id": _to_text(self.integration_user_id),
             "created_by": str(self.created_by),
             "created_at": self.created_at.isoformat(),
         }
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class RefreshRecipe:
     """How a dataset is filled from a link, and what came of it so far."""
 
     id: UUID
@@ -129,10 +129,10 @@ class Recipe:
             "refresh_cron": self.refresh_cron,
             "dedupe_key_field": self.dedupe_key_field,
             "dedupe_target_field": self.dedupe_target_field,
-            "automation_id": _text(self.automation_id),
-            "last_refreshed_at": _moment(self.last_refreshed_at),
+            "automation_id": _to_text(self.automation_id),
+            "last_refreshed_at": _format_moment(self.last_refreshed_at),
             "last_rows": self.last_rows,
-            "last_failed_at": _moment(self.last_failed_at),
+            "last_failed_at": _format_moment(self.last_failed_at),
             "last_error": self.last_error,
             "failures_in_row": self.failures_in_row,
             "created_by": str(self.created_by),
@@ -140,30 +140,35 @@ class Recipe:
         }
 
 
-async def find_link(tx: Transaction, workspace_id: UUID, link_id: UUID) -> Link:
+async def find_link(tx: Transaction, workspace_id: UUID, link_id: UUID) -> BoardLink:
     row = await tx.fetchrow(_LINK_BY_ID, workspace_id, link_id)
     if row is None:
-        raise Missing(
+        raise NotFound(
             "There is no such link.",
             code="no_link",
             suggestion="list_board_links shows what there is.",
         )
-    return Link(**dict(row))
+    return BoardLink(**dict(row))
 
 
-async def find_recipe(tx: Transaction, workspace_id: UUID, recipe_id: UUID) -> Recipe:
+async def find_recipe(tx: Transaction, workspace_id: UUID, recipe_id: UUID) -> RefreshRecipe:
     row = await tx.fetchrow(_RECIPE_BY_ID, workspace_id, recipe_id)
     if row is None:
-        raise Missing(
+        raise NotFound(
             "There is no such recipe.",
             code="no_recipe",
             suggestion="list_board_links shows what there is.",
         )
-    return Recipe(**dict(row))
+    return RefreshRecipe(**dict(row))
 
 
-async def recipes_of_link(tx: Transaction, workspace_id: UUID, link_id: UUID) -> list[Recipe]:
-    return [Recipe(**dict(row)) for row in await tx.fetch(_RECIPES_OF_LINK, workspace_id, link_id)]
+async def list_link_recipes(
+    tx: Transaction, workspace_id: UUID, link_id: UUID
+) -> list[RefreshRecipe]:
+    return [
+        RefreshRecipe(**dict(row))
+        for row in await tx.fetch(_RECIPES_OF_LINK, workspace_id, link_id)
+    ]
 
 
 async def is_linked(tx: Transaction, workspace_id: UUID, kind: str, ref: str) -> bool:
@@ -171,16 +176,16 @@ async def is_linked(tx: Transaction, workspace_id: UUID, kind: str, ref: str) ->
     return await tx.fetchrow(_LINK_LIKE, workspace_id, kind, ref) is not None
 
 
-async def links_of_board(tx: Transaction, workspace_id: UUID, board_id: UUID) -> list[Any]:
+async def list_board_links(tx: Transaction, workspace_id: UUID, board_id: UUID) -> list[Any]:
     """The links of a board as they are shown, each with its recipes."""
     recipes: dict[str, list[dict[str, Any]]] = {}
     for row in await tx.fetch(_RECIPES_OF_BOARD, workspace_id, board_id):
-        shown = Recipe(**dict(row)).as_dict()
+        shown = RefreshRecipe(**dict(row)).as_dict()
         recipes.setdefault(shown["link_id"], []).append(shown)
     return [
         {**link, "recipes": recipes.get(link["id"], [])}
         for link in (
-            Link(**dict(row)).as_dict()
+            BoardLink(**dict(row)).as_dict()
             for row in await tx.fetch(_LINKS_OF_BOARD, workspace_id, board_id)
         )
     ]
@@ -194,16 +199,16 @@ async def add_link(
     display_name: str,
     provider: str | None,
     whose: UUID | None,
-) -> Link:
+) -> BoardLink:
     """Keeps a link of a held board."""
     check_plain_name(display_name, "/display_name")
     space = ctx.actor.workspace_id
     there = await ctx.tx.fetch(_LINKS_OF_BOARD, space, board_id)
     if len(there) >= MOST_LINKS:
-        raise Exhausted(
+        raise LimitExceeded(
             f"A board has at most {MOST_LINKS} links.", code="board_full", retryable=False
         )
-    link_id = new_id()
+    link_id = generate_id()
     await ctx.tx.execute(
         _ADD_LINK,
         space,
@@ -222,10 +227,10 @@ async def add_link(
 async def add_recipe(
     ctx: CallContext,
     recipe_id: UUID,
-    link: Link,
+    link: BoardLink,
     given: Mapping[str, Any],
     automation_id: UUID | None,
-) -> Recipe:
+) -> RefreshRecipe:
     """Keeps a recipe; its board is held, and nothing else fills the dataset."""
     space = ctx.actor.workspace_id
     await ctx.tx.execute(
@@ -252,14 +257,14 @@ async def check_free(ctx: CallContext, board_id: UUID, name: str) -> None:
     taken: Sequence[Any] = [row for row in rows if row["dataset_name"] == name]
     if taken:
         detail = f"The dataset {name!r} is filled by the recipe {taken[0]['id']} already."
-        raise Clash(
+        raise Conflict(
             detail,
             code="recipe_taken",
             findings=[Finding("/dataset_name", detail, "recipe_taken")],
             suggestion="Delete that one first with delete_dataset_recipe, or name another dataset.",
         )
     if len(rows) >= MOST_RECIPES:
-        raise Exhausted(
+        raise LimitExceeded(
             f"A board has at most {MOST_RECIPES} recipes.", code="board_full", retryable=False
         )
 
@@ -287,9 +292,9 @@ async def note_failed(
     await tx.execute(_FAILED, workspace_id, recipe_id, problem.as_dict())
 
 
-def _text(value: UUID | None) -> str | None:
+def _to_text(value: UUID | None) -> str | None:
     return None if value is None else str(value)
 
 
-def _moment(value: datetime | None) -> str | None:
+def _format_moment(value: datetime | None) -> str | None:
     return None if value is None else value.isoformat()

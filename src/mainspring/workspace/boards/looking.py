@@ -41,7 +41,7 @@ _ESCAPED: Final = re.compile(r'["\\\x00-\x1f\x7f]')
 
 
 @dataclass(slots=True)
-class Look:
+class RowQuery:
     """Conditions with the values they speak of, and the names of the keys of an order."""
 
     values: list[Any]
@@ -61,18 +61,18 @@ def is_asked(arguments: Mapping[str, Any]) -> bool:
     return any(arguments.get(name) for name in ("sort", "search", "filters"))
 
 
-def look(arguments: Mapping[str, Any], values: list[Any]) -> Look:
+def look(arguments: Mapping[str, Any], values: list[Any]) -> RowQuery:
     """The conditions that the arguments ask for, after the values that stand first."""
-    made = Look(values)
+    made = RowQuery(values)
     words = str(arguments.get("search") or "").strip()
     if words:
         quick = "" if _ESCAPED.search(words) else _PERHAPS
-        made.conditions.append((quick + _SEARCH).format(v=made.parameter(_like(words))))
+        made.conditions.append((quick + _SEARCH).format(v=made.parameter(_escape_like(words))))
     findings: list[Finding] = []
     for number, one in enumerate(arguments.get("filters") or ()):
-        problem = _problem(one)
+        problem = _find_condition_problem(one)
         if problem is None:
-            made.conditions.append(_condition(made, one))
+            made.conditions.append(_build_condition(made, one))
         else:
             findings.append(Finding(f"/filters/{number}/value", problem, "filter_value"))
     if findings:
@@ -80,7 +80,7 @@ def look(arguments: Mapping[str, Any], values: list[Any]) -> Look:
     return made
 
 
-def _condition(made: Look, one: Mapping[str, Any]) -> str:
+def _build_condition(made: RowQuery, one: Mapping[str, Any]) -> str:
     op, name = str(one["op"]), made.parameter(one["field"])
     if op in _ALONE:
         return _OPS[op].format(f=name)
@@ -89,10 +89,12 @@ def _condition(made: Look, one: Mapping[str, Any]) -> str:
             f=name, v=made.parameter(float(one["value"]), "float8") + "::numeric"
         )
     text = str(one["value"])
-    return _OPS[op].format(f=name, v=made.parameter(_like(text) if op == "contains" else text))
+    return _OPS[op].format(
+        f=name, v=made.parameter(_escape_like(text) if op == "contains" else text)
+    )
 
 
-def _problem(one: Mapping[str, Any]) -> str | None:
+def _find_condition_problem(one: Mapping[str, Any]) -> str | None:
     op, value = one["op"], one.get("value")
     if op in _ALONE:
         return None
@@ -106,7 +108,7 @@ def _problem(one: Mapping[str, Any]) -> str | None:
     return None
 
 
-def order_keys(made: Look, name: str | None) -> str:
+def order_keys(made: RowQuery, name: str | None) -> str:
     """The two values that rows are ordered by: as a number, and else as text."""
     if name is None:
         return ""
@@ -125,7 +127,7 @@ def order_of(name: str | None, *, descending: bool) -> str:
     return f"by_number {way} NULLS LAST, by_text {way} NULLS LAST, position"
 
 
-def _like(words: str) -> str:
+def _escape_like(words: str) -> str:
     """Words to be found as they are written, signs included."""
     for sign in ("\\", "%", "_"):
         words = words.replace(sign, "\\" + sign)

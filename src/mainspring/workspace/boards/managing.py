@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.capability import CapabilityHandler
-from mainspring.contracts.errors import Exhausted
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import LimitExceeded
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.plain_names import check_plain_name
@@ -16,12 +16,12 @@ from mainspring.workspace.boards.events import tell
 from mainspring.workspace.boards.finding import (
     Board,
     as_id,
-    datasets_of,
     find_board,
+    list_board_datasets,
     open_board,
 )
 from mainspring.workspace.boards.membership import check_may_write
-from mainspring.workspace.boards.parts import only_whole, revert_part
+from mainspring.workspace.boards.parts import check_part_name, revert_part
 from mainspring.workspace.uninstalled import check_not_uninstalled
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ _CHANGE = """
 
 def create_handler(limits: Limits) -> CapabilityHandler:
     async def create(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        space, board_id = ctx.actor.workspace_id, new_id()
+        space, board_id = ctx.actor.workspace_id, generate_id()
         row = await ctx.tx.fetchrow(_COUNT, space)
         if row["boards"] >= limits.boards:
-            raise Exhausted(
+            raise LimitExceeded(
                 f"This workspace has {limits.boards:,} boards already.",
                 code="workspace_full",
                 retryable=False,
@@ -80,7 +80,7 @@ def create_handler(limits: Limits) -> CapabilityHandler:
         board = await find_board(ctx, {"board_id": board_id})
         await add_first_datasets(ctx, board, arguments.get("datasets", []), limits)
         await tell(ctx, board, "created")
-        return await _described(ctx, board)
+        return await _describe_board(ctx, board)
 
     return create
 
@@ -120,7 +120,7 @@ def update_handler(limits: Limits, *, recovering: bool = False) -> CapabilityHan
         changed = await _change(ctx, board, arguments)
         if "datasets" in arguments:
             changed = await keep_datasets(ctx, board, arguments["datasets"], limits) or changed
-        told = await _described(ctx, await find_board(ctx, {"board_id": board.id}))
+        told = await _describe_board(ctx, await find_board(ctx, {"board_id": board.id}))
         return told if changed else Unchanged(told)
 
     return update
@@ -142,7 +142,7 @@ def revert_handler(limits: Limits) -> CapabilityHandler:
         board = await open_board(ctx, arguments, hold=True)
         part, name = arguments["part"], str(arguments.get("name", ""))
         version = int(arguments["version"])
-        only_whole(part, name)
+        check_part_name(part, name)
         if part == "columns":
             return await revert_columns(ctx, board, name, version, limits)
         return await revert_part(ctx, board, part, name, version, limits)
@@ -169,8 +169,8 @@ async def _change(ctx: CallContext, board: Board, wanted: Mapping[str, Any]) -> 
     return True
 
 
-async def _described(ctx: CallContext, board: Board) -> dict[str, Any]:
-    datasets = await datasets_of(ctx, board)
+async def _describe_board(ctx: CallContext, board: Board) -> dict[str, Any]:
+    datasets = await list_board_datasets(ctx, board)
     return {
         **board.as_dict(),
         "schema": {"version": 2, "datasets": [one.schema() for one in datasets]},

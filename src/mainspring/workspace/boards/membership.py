@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import Denied, Finding
+from mainspring.contracts.errors import Finding, PermissionDenied
 from mainspring.contracts.roles import Permission
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ _ROLES = """
 
 async def check_may_write(ctx: CallContext, board_id: UUID) -> None:
     """Refuses whoever only looks at this board, by the workflows that it belongs to."""
-    if ctx.actor.kind == "run" or looks_after(ctx.actor):
+    if ctx.actor.kind == "run" or can_manage_members(ctx.actor):
         return
     rows = await ctx.tx.fetch(_ROLES, ctx.actor.workspace_id, board_id, ctx.actor.id)
     if not rows or any(row["role"] != "viewer" for row in rows):
         return
-    raise Denied(
+    raise PermissionDenied(
         f"You observe the workflow {rows[0]['title']!r}, and its board is only looked at by "
         "observers.",
         code="board_role_too_small",
@@ -43,13 +43,13 @@ async def check_may_write(ctx: CallContext, board_id: UUID) -> None:
 
 async def check_may_bind(ctx: CallContext, board_id: UUID, name: str, maker: UUID) -> None:
     """Refuses to put another's board under a workflow, whose roster takes away from people."""
-    if maker == ctx.actor.id or looks_after(ctx.actor):
+    if maker == ctx.actor.id or can_manage_members(ctx.actor):
         return
     rows = await ctx.tx.fetch(_ROLES, ctx.actor.workspace_id, board_id, ctx.actor.id)
     if any(row["role"] == "owner" for row in rows):
         return
     detail = f"The board {name!r} was made by somebody else, and you are no owner of it."
-    raise Denied(
+    raise PermissionDenied(
         detail,
         code="not_board_owner",
         findings=[Finding("/board_id", detail, "not_board_owner")],
@@ -58,6 +58,6 @@ async def check_may_bind(ctx: CallContext, board_id: UUID, name: str, maker: UUI
     )
 
 
-def looks_after(actor: Actor) -> bool:
+def can_manage_members(actor: Actor) -> bool:
     """Whether somebody looks after the members of the workspace: its admins and owners do."""
     return actor.role is not None and actor.role.may(Permission.MEMBERS)

@@ -9,12 +9,12 @@ from mainspring.contracts.limits import Limits
 from mainspring.workspace.boards.managing import revert_handler
 from mainspring.workspace.boards.parts import (
     MOST_VERSIONS,
-    Part,
-    dashboard_handler,
+    BoardPart,
+    build_dashboard_handler,
+    build_versions_handler,
     delete_part_handler,
     list_parts_handler,
     set_part_handler,
-    versions_handler,
 )
 from mainspring.workspace.boards.shapes import (
     BOARD_ID,
@@ -31,14 +31,14 @@ from mainspring.workspace.boards.shapes import (
     SOME_BOARD,
     SOME_MEMBER,
     SOME_TIME,
-    Schema,
-    asked,
-    thing,
+    JsonSchema,
+    object_of,
+    schema_with_examples,
 )
 
-_TEXT: Schema = {"type": "string", "maxLength": 2_000}
-_LONG: Schema = {"type": "string", "maxLength": 20_000}
-_SKILL: Schema = {
+_TEXT: JsonSchema = {"type": "string", "maxLength": 2_000}
+_LONG: JsonSchema = {"type": "string", "maxLength": 20_000}
+_SKILL: JsonSchema = {
     "description": _TEXT,
     "prompt": {**_LONG, "minLength": 1},
     "allowed_tools": {
@@ -54,7 +54,7 @@ _SKILL: Schema = {
     },
     "inputs_schema": {"description": "A JSON Schema of what it is given.", "type": "object"},
 }
-_FORM: Schema = {
+_FORM: JsonSchema = {
     "title": {"type": "string", "maxLength": 200},
     "description": _TEXT,
     "dataset": {**DATASET, "description": "Where each submission becomes a row."},
@@ -63,7 +63,7 @@ _FORM: Schema = {
         "type": "array",
         "minItems": 1,
         "maxItems": 100,
-        "items": thing(
+        "items": object_of(
             {
                 "key": FIELD,
                 "label": {"type": "string", "maxLength": 200},
@@ -90,44 +90,44 @@ def part_capabilities(limits: Limits) -> tuple[Capability, ...]:
         _delete("form", limits),
         _set_dashboard(limits),
         _get_dashboard(),
-        _versions(),
+        _build_versions_capability(),
         _revert(limits),
     )
 
 
 def _set(
-    part: Part, fields: Schema, needed: list[str], some: dict[str, Any], limits: Limits
+    part: BoardPart, fields: JsonSchema, needed: list[str], some: dict[str, Any], limits: Limits
 ) -> Capability:
     return Capability(
         id=f"set_board_{part}",
         description=f"Keep a {part} of a board\n\n"
         f"In place of one of that name; the earlier versions of it are kept. A {part} is stored "
         "as it is given.",
-        input_schema=asked(
+        input_schema=schema_with_examples(
             {"board_id": BOARD_ID, "name": PART_NAME, **fields},
             ["board_id", "name", *needed],
             [{"board_id": SOME_BOARD, **some}],
             ({"board_id": SOME_BOARD, "name": "a"}, f"what is the {part}?"),
             ({"board_id": SOME_BOARD, **some, "name": "a/b"}, "a name has no slash"),
         ),
-        output_schema=_kept(part, str(some["name"])),
+        output_schema=_build_part_result_schema(part, str(some["name"])),
         handler=set_part_handler(part, limits),
         annotations=KEEPS,
     )
 
 
-def _list(part: Part, fields: Schema, some: dict[str, Any]) -> Capability:
+def _list(part: BoardPart, fields: JsonSchema, some: dict[str, Any]) -> Capability:
     around = {"name": {"type": "string"}, "version": NUMBER, "updated_at": MOMENT}
     return Capability(
         id=f"list_board_{part}s",
         description=f"List the {part}s of a board\n\nWhole, by name.",
-        input_schema=_only_board(),
-        output_schema=asked(
+        input_schema=_build_board_argument(),
+        output_schema=schema_with_examples(
             {
                 "board_id": ID,
                 f"{part}s": {
                     "type": "array",
-                    "items": thing({**around, **fields}, list(around)),
+                    "items": object_of({**around, **fields}, list(around)),
                 },
             },
             ["board_id", f"{part}s"],
@@ -144,18 +144,18 @@ def _list(part: Part, fields: Schema, some: dict[str, Any]) -> Capability:
     )
 
 
-def _delete(part: Part, limits: Limits) -> Capability:
+def _delete(part: BoardPart, limits: Limits) -> Capability:
     return Capability(
         id=f"delete_board_{part}",
         description=f"Delete a {part} of a board\n\n"
         "Its versions stay, and revert_board_part brings it back.",
-        input_schema=asked(
+        input_schema=schema_with_examples(
             {"board_id": BOARD_ID, "name": PART_NAME},
             ["board_id", "name"],
             [{"board_id": SOME_BOARD, "name": "first"}],
             ({"board_id": SOME_BOARD}, f"which {part}?"),
         ),
-        output_schema=_kept(part, "first"),
+        output_schema=_build_part_result_schema(part, "first"),
         handler=delete_part_handler(part, limits),
         annotations=KEEPS,
     )
@@ -167,14 +167,14 @@ def _set_dashboard(limits: Limits) -> Capability:
         description="Keep the dashboard of a board\n\n"
         f"One HTML document of at most {limits.board_dashboard_bytes:,} bytes, stored as it is "
         "given. The earlier versions of it are kept.",
-        input_schema=asked(
+        input_schema=schema_with_examples(
             {"board_id": BOARD_ID, "html": {"type": "string", "minLength": 1}},
             ["board_id", "html"],
             [{"board_id": SOME_BOARD, "html": "<h1>CRM</h1>"}],
             ({"board_id": SOME_BOARD, "html": ""}, "a document says something"),
             ({"board_id": SOME_BOARD, "name": "a", "html": "x"}, "there is one, without a name"),
         ),
-        output_schema=_kept("dashboard", ""),
+        output_schema=_build_part_result_schema("dashboard", ""),
         handler=set_part_handler("dashboard", limits),
         annotations=KEEPS,
     )
@@ -184,8 +184,8 @@ def _get_dashboard() -> Capability:
     return Capability(
         id="get_board_dashboard",
         description="Read the dashboard of a board\n\nThe HTML as it was given.",
-        input_schema=_only_board(),
-        output_schema=asked(
+        input_schema=_build_board_argument(),
+        output_schema=schema_with_examples(
             {"board_id": ID, "html": {"type": "string"}, "version": NUMBER, "updated_at": MOMENT},
             ["board_id", "html", "version", "updated_at"],
             [
@@ -198,13 +198,13 @@ def _get_dashboard() -> Capability:
             ],
             ({"html": ""}, "of which board?"),
         ),
-        handler=dashboard_handler(),
+        handler=build_dashboard_handler(),
         annotations=READS,
     )
 
 
-def _versions() -> Capability:
-    entry = thing(
+def _build_versions_capability() -> Capability:
+    entry = object_of(
         {
             "part": {"enum": _PARTS},
             "name": {"type": "string"},
@@ -229,7 +229,7 @@ def _versions() -> Capability:
         id="list_board_versions",
         description="List what the parts of a board were\n\n"
         "Columns of each dataset, skills, forms and the dashboard, the newest version first.",
-        input_schema=asked(
+        input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,
                 "part": {"enum": _PARTS},
@@ -244,13 +244,13 @@ def _versions() -> Capability:
             [{"board_id": SOME_BOARD}, {"board_id": SOME_BOARD, "part": "columns"}],
             ({"board_id": SOME_BOARD, "part": "rows"}, "rows have no versions"),
         ),
-        output_schema=asked(
+        output_schema=schema_with_examples(
             {"board_id": ID, "versions": {"type": "array", "items": entry}},
             ["board_id", "versions"],
             [{"board_id": SOME_BOARD, "versions": [some]}],
             ({}, "of which board?"),
         ),
-        handler=versions_handler(),
+        handler=build_versions_handler(),
         annotations=READS,
     )
 
@@ -261,7 +261,7 @@ def _revert(limits: Limits) -> Capability:
         description="Bring back an earlier version of a part of a board\n\n"
         "As a new version. Columns come back without touching rows; a part that had been taken "
         "away in that version is taken away again.",
-        input_schema=asked(
+        input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,
                 "part": {"enum": _PARTS},
@@ -277,14 +277,14 @@ def _revert(limits: Limits) -> Capability:
             ({"board_id": SOME_BOARD, "part": "columns"}, "which version?"),
             ({"board_id": SOME_BOARD, "part": "dashboard", "version": 0}, "they begin with 1"),
         ),
-        output_schema=_kept("columns", "default"),
+        output_schema=_build_part_result_schema("columns", "default"),
         handler=revert_handler(limits),
         annotations=KEEPS,
     )
 
 
-def _only_board() -> Schema:
-    return asked(
+def _build_board_argument() -> JsonSchema:
+    return schema_with_examples(
         {"board_id": BOARD_ID},
         ["board_id"],
         [{"board_id": SOME_BOARD}],
@@ -293,8 +293,8 @@ def _only_board() -> Schema:
     )
 
 
-def _kept(part: str, name: str) -> Schema:
-    return asked(
+def _build_part_result_schema(part: str, name: str) -> JsonSchema:
+    return schema_with_examples(
         {"board_id": ID, "part": {"enum": _PARTS}, "name": {"type": "string"}, "version": COUNT},
         ["board_id", "part", "name", "version"],
         [{"board_id": SOME_BOARD, "part": part, "name": name, "version": 1}],

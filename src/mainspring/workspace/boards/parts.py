@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from mainspring.contracts.capability import CapabilityHandler
-from mainspring.contracts.errors import Exhausted, Finding, Invalid, Missing, TooLarge
+from mainspring.contracts.errors import Finding, Invalid, LimitExceeded, NotFound, TooLarge
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.plain_names import check_plain_name, name_findings, refuse_names
 from mainspring.definition.json_schema import check_schema
-from mainspring.definition.json_values import canonical, same
-from mainspring.definition.pointers import under
+from mainspring.definition.json_values import encode_canonical, is_same_value
+from mainspring.definition.pointers import join_pointer
 from mainspring.workspace.boards.events import tell
 from mainspring.workspace.boards.finding import Board, find_board, open_board
 from mainspring.workspace.boards.versions import add_version, list_versions, read_version
@@ -24,10 +24,10 @@ from mainspring.workspace.boards.versions import add_version, list_versions, rea
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
-Part = Literal["skill", "form", "dashboard"]
+BoardPart = Literal["skill", "form", "dashboard"]
 MOST_VERSIONS: Final = 500
 
-_ONE = """
+_ONE_PART = """
     SELECT version, content, updated_at FROM board_parts
     WHERE workspace_id = $1 AND board_id = $2 AND part = $3 AND name = $4
 """
@@ -58,7 +58,7 @@ _REMOVE = """
 """
 
 
-def set_part_handler(part: Part, limits: Limits) -> CapabilityHandler:
+def set_part_handler(part: BoardPart, limits: Limits) -> CapabilityHandler:
     async def put(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         board = await open_board(ctx, arguments, hold=True)
         name = str(arguments.get("name", ""))
@@ -69,7 +69,7 @@ def set_part_handler(part: Part, limits: Limits) -> CapabilityHandler:
     return put
 
 
-def list_parts_handler(part: Part) -> CapabilityHandler:
+def list_parts_handler(part: BoardPart) -> CapabilityHandler:
     async def listed(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         board = await find_board(ctx, arguments)
         rows = await ctx.tx.fetch(_ALL, ctx.actor.workspace_id, board.id, part)
@@ -87,24 +87,24 @@ def list_parts_handler(part: Part) -> CapabilityHandler:
     return listed
 
 
-def delete_part_handler(part: Part, limits: Limits) -> CapabilityHandler:
+def delete_part_handler(part: BoardPart, limits: Limits) -> CapabilityHandler:
     async def delete(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         board = await open_board(ctx, arguments, hold=True)
         name = str(arguments.get("name", ""))
         answer = await remove_part(ctx, board, part, name, limits)
         if isinstance(answer, Unchanged):
-            raise Missing(f"The board has no {part} called {name[:100]!r}.", code=f"no_{part}")
+            raise NotFound(f"The board has no {part} called {name[:100]!r}.", code=f"no_{part}")
         return answer
 
     return delete
 
 
-def dashboard_handler() -> CapabilityHandler:
+def build_dashboard_handler() -> CapabilityHandler:
     async def get(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         board = await find_board(ctx, arguments)
-        row = await ctx.tx.fetchrow(_ONE, ctx.actor.workspace_id, board.id, "dashboard", "")
+        row = await ctx.tx.fetchrow(_ONE_PART, ctx.actor.workspace_id, board.id, "dashboard", "")
         if row is None:
-            raise Missing(f"The board {board.name!r} has no dashboard.", code="no_dashboard")
+            raise NotFound(f"The board {board.name!r} has no dashboard.", code="no_dashboard")
         return {
             "board_id": str(board.id),
             "html": row["content"]["html"],
@@ -115,7 +115,7 @@ def dashboard_handler() -> CapabilityHandler:
     return get
 
 
-def versions_handler() -> CapabilityHandler:
+def build_versions_handler() -> CapabilityHandler:
     async def listed(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         board = await find_board(ctx, arguments)
         most = int(arguments.get("limit", 100))
@@ -130,7 +130,7 @@ def versions_handler() -> CapabilityHandler:
 async def keep_part(
     ctx: CallContext,
     board: Board,
-    part: Part,
+    part: BoardPart,
     name: str,
     content: dict[str, Any],
     limits: Limits,
@@ -138,17 +138,17 @@ async def keep_part(
 ) -> dict[str, Any] | Unchanged:
     """Makes a part what it should be; the board is held."""
     where = (ctx.actor.workspace_id, board.id, part, name)
-    before = await ctx.tx.fetchrow(_ONE, *where)
-    if before is not None and same(before["content"], content):
-        return Unchanged(_told(board, part, name, before["version"]))
+    before = await ctx.tx.fetchrow(_ONE_PART, *where)
+    if before is not None and is_same_value(before["content"], content):
+        return Unchanged(_format_part(board, part, name, before["version"]))
     if revert_of is None and part == "form":
-        refuse_names(_label_findings(content, {} if before is None else before["content"]))
+        refuse_names(_find_label_problems(content, {} if before is None else before["content"]))
     if before is None:
         if revert_of is None:
             check_plain_name(name)
         row = await ctx.tx.fetchrow(_COUNT, *where[:3])
         if row["parts"] >= limits.board_parts:
-            raise Exhausted(
+            raise LimitExceeded(
                 f"The board has {limits.board_parts} {part}s already.",
                 code="board_full",
                 suggestion="Delete one that is no longer needed.",
@@ -157,30 +157,30 @@ async def keep_part(
     version = await add_version(ctx, board.id, (part, name), content, limits, revert_of)
     await ctx.tx.execute(_KEEP, *where, version, content)
     await tell(ctx, board, part, name=name or None)
-    return _told(board, part, name, version)
+    return _format_part(board, part, name, version)
 
 
 async def remove_part(
     ctx: CallContext,
     board: Board,
-    part: Part,
+    part: BoardPart,
     name: str,
     limits: Limits,
     revert_of: int | None = None,
 ) -> dict[str, Any] | Unchanged:
     """Takes a part away; its versions stay. The board is held."""
     where = (ctx.actor.workspace_id, board.id, part, name)
-    before = await ctx.tx.fetchrow(_ONE, *where)
+    before = await ctx.tx.fetchrow(_ONE_PART, *where)
     if before is None:
-        return Unchanged(_told(board, part, name, 0))
+        return Unchanged(_format_part(board, part, name, 0))
     await ctx.tx.execute(_REMOVE, *where)
     version = await add_version(ctx, board.id, (part, name), None, limits, revert_of)
     await tell(ctx, board, part, name=name or None)
-    return _told(board, part, name, version)
+    return _format_part(board, part, name, version)
 
 
 async def revert_part(
-    ctx: CallContext, board: Board, part: Part, name: str, version: int, limits: Limits
+    ctx: CallContext, board: Board, part: BoardPart, name: str, version: int, limits: Limits
 ) -> dict[str, Any] | Unchanged:
     """Brings an earlier version back, as a new one."""
     content = await read_version(ctx, board.id, (part, name), version)
@@ -189,7 +189,7 @@ async def revert_part(
     return await keep_part(ctx, board, part, name, content, limits, version)
 
 
-async def shown_parts(ctx: CallContext, board: Board) -> dict[str, Any]:
+async def list_parts_briefly(ctx: CallContext, board: Board) -> dict[str, Any]:
     """What there is beside rows, without the long texts of it."""
     shown: dict[str, Any] = {"skills": [], "forms": [], "dashboard": None}
     for row in await ctx.tx.fetch(_SHOWN, ctx.actor.workspace_id, board.id):
@@ -202,25 +202,29 @@ async def shown_parts(ctx: CallContext, board: Board) -> dict[str, Any]:
     return shown
 
 
-def _label_findings(form: Mapping[str, Any], stored: Mapping[str, Any]) -> list[Finding]:
+def _find_label_problems(form: Mapping[str, Any], stored: Mapping[str, Any]) -> list[Finding]:
     """What is wrong with the title and the labels of a form; those that are stored may stay."""
-    known = {text for _, text in _labels(stored)}
-    return [one for pointer, text in _labels(form) for one in name_findings(text, pointer, known)]
+    known = {text for _, text in _iterate_labels(stored)}
+    return [
+        one
+        for pointer, text in _iterate_labels(form)
+        for one in name_findings(text, pointer, known)
+    ]
 
 
-def _labels(form: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _iterate_labels(form: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if "title" in form:
         yield "/title", form["title"]
     for number, field in enumerate(form.get("fields", ())):
         if "label" in field:
-            yield under("/fields", number, "label"), field["label"]
+            yield join_pointer("/fields", number, "label"), field["label"]
 
 
-def _told(board: Board, part: str, name: str, version: int) -> dict[str, Any]:
+def _format_part(board: Board, part: str, name: str, version: int) -> dict[str, Any]:
     return {"board_id": str(board.id), "part": part, "name": name, "version": version}
 
 
-def _check_content(part: Part, content: Mapping[str, Any], limits: Limits) -> None:
+def _check_content(part: BoardPart, content: Mapping[str, Any], limits: Limits) -> None:
     """Bounds that a schema cannot say."""
     if part == "dashboard":
         size = len(str(content["html"]).encode())
@@ -238,7 +242,7 @@ def _check_content(part: Part, content: Mapping[str, Any], limits: Limits) -> No
     schema = content.get("inputs_schema")
     if schema is not None:
         findings += check_schema(schema, limits, "/inputs_schema")
-    if len(canonical(content)) > limits.board_row_bytes:
+    if len(encode_canonical(content)) > limits.board_row_bytes:
         detail = f"A {part} is at most {limits.board_row_bytes:,} bytes."
         findings.append(Finding("", detail, "part_bytes"))
     if findings:
@@ -249,7 +253,7 @@ def _check_content(part: Part, content: Mapping[str, Any], limits: Limits) -> No
         )
 
 
-def only_whole(part: str, name: str) -> None:
+def check_part_name(part: str, name: str) -> None:
     """A dashboard has no name, and everything else has one."""
     if (part == "dashboard") == bool(name):
         detail = (

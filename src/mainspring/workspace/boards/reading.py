@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.capability import CapabilityHandler
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import NotFound
 from mainspring.contracts.limits import Limits
 from mainspring.workspace.boards.editing import BLOCK
 from mainspring.workspace.boards.finding import (
     DEFAULT,
     Dataset,
-    datasets_of,
     find_board,
-    no_board,
-    no_dataset,
+    list_board_datasets,
+    no_board_error,
+    no_dataset_error,
 )
-from mainspring.workspace.boards.found_rows import Found, check_start, found_rows
-from mainspring.workspace.boards.links import links_of_board
+from mainspring.workspace.boards.found_rows import RowPage, check_start, query_rows
+from mainspring.workspace.boards.links import list_board_links
 from mainspring.workspace.boards.looking import is_asked
-from mainspring.workspace.boards.parts import shown_parts
+from mainspring.workspace.boards.parts import list_parts_briefly
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -65,7 +65,7 @@ _PLACE = """
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class RowPageStart:
     """Where a page begins: a position, and how many live rows to pass over from there."""
 
     position: int
@@ -81,30 +81,30 @@ def get_handler(limits: Limits) -> CapabilityHandler:
         board = await find_board(ctx, arguments)
         if ctx.run is not None and arguments.get("name", board.name) != board.name:
             # A run may have been granted a board by its name: its id must not lead elsewhere.
-            raise no_board()
-        datasets = await datasets_of(ctx, board)
+            raise no_board_error()
+        datasets = await list_board_datasets(ctx, board)
         name = arguments.get("dataset", DEFAULT)
         asked = next((one for one in datasets if one.name == name), None)
         if asked is None:
-            raise no_dataset(board, name, [one.name for one in datasets])
-        shown = {one.name: _empty(one) for one in datasets}
-        shown[name] = await _page(ctx, asked, arguments, room)
+            raise no_dataset_error(board, name, [one.name for one in datasets])
+        shown = {one.name: _build_empty_page(one) for one in datasets}
+        shown[name] = await _load_page(ctx, asked, arguments, room)
         return {
             **board.as_dict(),
             "schema": {"version": 2, "datasets": [one.schema() for one in datasets]},
             "data": {"datasets": shown},
-            **await shown_parts(ctx, board),
-            "links": await links_of_board(ctx.tx, ctx.actor.workspace_id, board.id),
+            **await list_parts_briefly(ctx, board),
+            "links": await list_board_links(ctx.tx, ctx.actor.workspace_id, board.id),
         }
 
     return get
 
 
-def _empty(dataset: Dataset) -> dict[str, Any]:
+def _build_empty_page(dataset: Dataset) -> dict[str, Any]:
     return {"rows": [], "schema": dataset.schema(), "total": dataset.live}
 
 
-async def _page(
+async def _load_page(
     ctx: CallContext, dataset: Dataset, arguments: Mapping[str, Any], room: int
 ) -> dict[str, Any]:
     every = bool(arguments.get("include_deleted", False))
@@ -112,11 +112,17 @@ async def _page(
     offset, limit = int(arguments.get("offset", 0)), int(arguments.get("limit", MOST_ROWS))
     after = arguments.get("after")
     if is_asked(arguments):
-        found = await found_rows(ctx, dataset, arguments, room, _AROUND, MOST_ROWS)
+        found = await query_rows(ctx, dataset, arguments, room, _AROUND, MOST_ROWS)
     else:
-        found = Found(await _in_place(ctx, dataset, arguments, room), total)
-    rows, total = [_row(entry) for entry in found.rows], found.total
-    page = {**_empty(dataset), "rows": rows, "total": total, "offset": offset, "limit": limit}
+        found = RowPage(await _load_rows_in_order(ctx, dataset, arguments, room), total)
+    rows, total = [_format_row(entry) for entry in found.rows], found.total
+    page = {
+        **_build_empty_page(dataset),
+        "rows": rows,
+        "total": total,
+        "offset": offset,
+        "limit": limit,
+    }
     if found.more:
         page["more_than_total"] = True
     if after is None:
@@ -127,14 +133,14 @@ async def _page(
     return page
 
 
-async def _in_place(
+async def _load_rows_in_order(
     ctx: CallContext, dataset: Dataset, arguments: Mapping[str, Any], room: int
 ) -> list[Any]:
     every, after = bool(arguments.get("include_deleted", False)), arguments.get("after")
     if after is None:
         start = await _start(ctx, dataset, int(arguments.get("offset", 0)), every=every)
     else:
-        start = await _behind(ctx, dataset, UUID(after))
+        start = await _find_start_after(ctx, dataset, UUID(after))
     return await ctx.tx.fetch(
         _PAGE,
         ctx.actor.workspace_id,
@@ -148,30 +154,30 @@ async def _in_place(
     )
 
 
-async def _start(ctx: CallContext, dataset: Dataset, offset: int, *, every: bool) -> Start:
+async def _start(ctx: CallContext, dataset: Dataset, offset: int, *, every: bool) -> RowPageStart:
     if every or dataset.live == dataset.appended:
-        return Start(offset)
+        return RowPageStart(offset)
     gap = await ctx.tx.fetchrow(_GAP, ctx.actor.workspace_id, dataset.id, offset, BLOCK)
     if gap is None:
-        return Start(offset)
+        return RowPageStart(offset)
     rest = offset - int(gap["before"])
     begins = int(gap["block"]) * BLOCK
     live = BLOCK - int(gap["deleted"])
     if rest < live:
-        return Start(begins, rest)
+        return RowPageStart(begins, rest)
     # Past this thousand nothing is deleted until well behind the offset.
-    return Start(begins + BLOCK + rest - live)
+    return RowPageStart(begins + BLOCK + rest - live)
 
 
-async def _behind(ctx: CallContext, dataset: Dataset, row_id: UUID) -> Start:
+async def _find_start_after(ctx: CallContext, dataset: Dataset, row_id: UUID) -> RowPageStart:
     """After a row, which may be deleted by now: its place is kept."""
     row = await ctx.tx.fetchrow(_PLACE, ctx.actor.workspace_id, dataset.id, row_id)
     if row is None:
-        raise Missing(f"There is no row {row_id} in the dataset {dataset.name!r}.", code="no_row")
-    return Start(int(row["position"]) + 1)
+        raise NotFound(f"There is no row {row_id} in the dataset {dataset.name!r}.", code="no_row")
+    return RowPageStart(int(row["position"]) + 1)
 
 
-def _row(entry: Any) -> dict[str, Any]:
+def _format_row(entry: Any) -> dict[str, Any]:
     row = {"row_id": str(entry["row_id"]), **entry["data"]}
     row["_src"] = entry["src"]
     row["_updated_at"] = entry["updated_at"].isoformat()

@@ -13,28 +13,28 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from mainspring.definition.json_values import canonical, same
+from mainspring.definition.json_values import encode_canonical, is_same_value
 from mainspring.workspace.boards.columns import SERVER_KEYS
 
 MOST_TOLD: Final = 20
 # Beyond it a float does not tell one whole number from the next.
 _EXACT: Final = 2**53
 
-Row = Mapping[str, Any]
+BoardRow = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CurrentRow:
     """A row of the board: live, or deleted and known by its key."""
 
     row_id: UUID
     key: str | None
-    data: Row
+    data: BoardRow
     deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RefreshPlan:
     """The fewest changes after which the board says what the other side says."""
 
     # Numbers of the new rows: those to append, and those that change a row.
@@ -52,11 +52,11 @@ class Plan:
 
 
 def plan_refresh(
-    old: Sequence[Kept],
-    rows: Sequence[Row],
+    old: Sequence[CurrentRow],
+    rows: Sequence[BoardRow],
     keys: Sequence[str | None],
     spared: frozenset[str] = frozenset(),
-) -> Plan:
+) -> RefreshPlan:
     """How the old rows become the new ones.
 
     A row whose key is spared stays as it is: it is there over there, and could not be read now.
@@ -80,7 +80,7 @@ def plan_refresh(
         met.add(before.row_id)
         if before.deleted:
             restores.append(before.row_id)
-        if not same(dict(before.data), dict(row)):
+        if not is_same_value(dict(before.data), dict(row)):
             updates[before.row_id] = number
         elif not before.deleted:
             unchanged += 1
@@ -89,38 +89,40 @@ def plan_refresh(
         for one in old
         if not one.deleted and one.row_id not in met and one.key not in spared
     ]
-    return Plan(tuple(inserts), updates, tuple(restores), tuple(deletes), unchanged, tuple(doubles))
+    return RefreshPlan(
+        tuple(inserts), updates, tuple(restores), tuple(deletes), unchanged, tuple(doubles)
+    )
 
 
-def content_keys(rows: Sequence[Row]) -> list[str]:
+def compute_content_keys(rows: Sequence[BoardRow]) -> list[str]:
     """A key of all that a row says; two rows that say the same are the first and the second."""
     met: Counter[bytes] = Counter()
     keys = []
     for row in rows:
-        said = canonical(_whole(dict(row)))
+        said = encode_canonical(_normalize_numbers(dict(row)))
         met[said] += 1
         keys.append(f"{said.decode()}#{met[said]}")
     return keys
 
 
-def _whole(value: Any) -> Any:
+def _normalize_numbers(value: Any) -> Any:
     """A value in which 1.0 is 1: the database spells some numbers otherwise than it was given."""
     if isinstance(value, dict):
-        return {name: _whole(one) for name, one in value.items()}
+        return {name: _normalize_numbers(one) for name, one in value.items()}
     if isinstance(value, list):
-        return [_whole(one) for one in value]
+        return [_normalize_numbers(one) for one in value]
     whole = isinstance(value, float) and abs(value) < _EXACT and value.is_integer()
     return int(value) if whole else value
 
 
-def key_field(asked: str | None, usual: str, rows: Sequence[Row]) -> str | None:
+def choose_key_field(asked: str | None, usual: str, rows: Sequence[BoardRow]) -> str | None:
     """The field that tells rows apart; None where nobody named one and no row has the usual."""
     if asked is not None:
         return asked
     return usual if usual and any(row.get(usual) is not None for row in rows) else None
 
 
-def free_names(fields: Iterable[str]) -> dict[str, str]:
+def choose_free_names(fields: Iterable[str]) -> dict[str, str]:
     """Other names for the fields over there that the board writes itself in each row."""
     taken = set(fields)
     found: dict[str, str] = {}
@@ -133,7 +135,7 @@ def free_names(fields: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def renamed(row: Row, source: str | None, target: str | None) -> dict[str, Any]:
+def rename_key(row: BoardRow, source: str | None, target: str | None) -> dict[str, Any]:
     """A row with its key in the column where the board keeps it."""
     if source is None or target is None or source == target or source not in row:
         return dict(row)

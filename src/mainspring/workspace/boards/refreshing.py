@@ -13,34 +13,34 @@ from uuid import UUID
 
 import orjson
 
-from mainspring.contracts.errors import Clash, Invalid, Problem
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Invalid, Problem
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.plain_names import plain_name
+from mainspring.contracts.plain_names import clean_name
 from mainspring.definition.json_values import check_value
-from mainspring.workspace.boards.appending import check_room, row_keys, write_rows
-from mainspring.workspace.boards.columns import RowCheck, WrittenRow
+from mainspring.workspace.boards.appending import check_room, compute_row_keys, write_rows
+from mainspring.workspace.boards.columns import EncodedRow, RowValidator
 from mainspring.workspace.boards.datasets import change_columns, keep_datasets
 from mainspring.workspace.boards.editing import bring_back, change_rows, take_away
 from mainspring.workspace.boards.events import tell
 from mainspring.workspace.boards.finding import (
     Board,
     Dataset,
-    datasets_of,
     hold_dataset,
+    list_board_datasets,
     open_board,
 )
-from mainspring.workspace.boards.links import Recipe, note_refreshed
+from mainspring.workspace.boards.links import RefreshRecipe, note_refreshed
 from mainspring.workspace.boards.refresh_plan import (
     MOST_TOLD,
-    Kept,
-    Plan,
-    Row,
-    content_keys,
-    free_names,
-    key_field,
+    BoardRow,
+    CurrentRow,
+    RefreshPlan,
+    choose_free_names,
+    choose_key_field,
+    compute_content_keys,
     plan_refresh,
-    renamed,
+    rename_key,
 )
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ _NO_CELL: Final = "json"
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class IncomingRows:
     """What the other side has now, and what is known of its rows."""
 
-    rows: Sequence[Row]
+    rows: Sequence[BoardRow]
     # Names and kinds of the columns; empty: what the rows have.
     columns: Mapping[str, str]
     # The field that tells rows apart where the recipe names none.
@@ -83,7 +83,7 @@ class Incoming:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shaped:
+class _MappedRows:
     """Rows as the board keeps them, and what their dataset looks like."""
 
     rows: list[dict[str, Any]]
@@ -95,11 +95,11 @@ class _Shaped:
 
 
 @dataclass(slots=True)
-class _Judged:
+class _ValidatedRows:
     """The rows that fit, and the others with their problems."""
 
     rows: list[dict[str, Any]]
-    written: list[WrittenRow]
+    written: list[EncodedRow]
     broken: list[tuple[int, dict[str, Any], Problem]]
 
 
@@ -107,7 +107,7 @@ async def check_own_rows(ctx: CallContext, board_id: UUID, name: str) -> None:
     """Refuses a recipe for a dataset with rows that did not come from a link: they would go."""
     row = await ctx.tx.fetchrow(_FOREIGN, ctx.actor.workspace_id, board_id, name)
     if row["rows"]:
-        raise Clash(
+        raise Conflict(
             f"The dataset {name!r} has {row['rows']:,} rows of its own, and a refresh would "
             "replace them.",
             code="dataset_in_use",
@@ -116,21 +116,21 @@ async def check_own_rows(ctx: CallContext, board_id: UUID, name: str) -> None:
 
 
 async def write_refresh(
-    ctx: CallContext, recipe: Recipe, incoming: Incoming, limits: Limits
+    ctx: CallContext, recipe: RefreshRecipe, incoming: IncomingRows, limits: Limits
 ) -> tuple[dict[str, Any], bool]:
     """Makes a dataset say what came in; answers what changed, and whether anything did."""
     board = await open_board(ctx, {"board_id": recipe.board_id}, hold=True)
-    shaped = _shaped(recipe, incoming)
+    shaped = _map_incoming(recipe, incoming)
     rows, names, target = shaped.rows, shaped.names, shaped.target
-    dataset, made = await _dataset(ctx, board, recipe.dataset_name, shaped, limits)
+    dataset, made = await _lock_or_create_dataset(ctx, board, recipe.dataset_name, shaped, limits)
     if not rows:
         # Nothing says by what rows would be told apart; whatever is there goes.
         target = dataset.dedupe_key_field
     _check_key(dataset, target)
-    judged = _judged(rows, dataset, target, limits)
-    keys = await _keys(ctx, target, judged.rows)
-    spared = await _spared(ctx, target, judged.broken, limits)
-    old = await _old(ctx, dataset, target, keys)
+    judged = _validate_incoming(rows, dataset, target, limits)
+    keys = await _compute_keys(ctx, target, judged.rows)
+    spared = await _list_unreadable_keys(ctx, target, judged.broken, limits)
+    old = await _load_current_rows(ctx, dataset, target, keys)
     plan = plan_refresh(old, judged.rows, keys, spared)
     check_room(dataset, len(plan.inserts), limits)
     await _apply(ctx, board, dataset, plan, judged, f"link:{recipe.link_id}")
@@ -138,41 +138,41 @@ async def write_refresh(
     doubles = [str(judged.rows[n].get(target or "", "")) for n in plan.doubles]
     left = [(number, problem) for number, _, problem in judged.broken]
     left += enumerate(incoming.unread, len(rows))
-    problem = _about_rows([one for _, one in left], len(rows) + len(incoming.unread))
+    problem = _summarize_row_problems([one for _, one in left], len(rows) + len(incoming.unread))
     await note_refreshed(ctx.tx, ctx.actor.workspace_id, recipe.id, total, problem)
-    told = _told(board, recipe, plan, left, doubles, total)
+    told = _format_refresh(board, recipe, plan, left, doubles, total)
     return {**told, "renamed": names}, made or plan.changes
 
 
 async def prepare_dataset(
-    ctx: CallContext, board: Board, recipe: Recipe, operation: Operation, limits: Limits
+    ctx: CallContext, board: Board, recipe: RefreshRecipe, operation: Operation, limits: Limits
 ) -> None:
     """Makes the dataset of a new recipe, empty and with the columns that its operation has.
 
     Where an operation does not know its columns, the first refresh brings them.
     """
-    shaped = _shaped(recipe, Incoming([], operation.columns, operation.key))
-    await _dataset(ctx, board, recipe.dataset_name, shaped, limits)
+    shaped = _map_incoming(recipe, IncomingRows([], operation.columns, operation.key))
+    await _lock_or_create_dataset(ctx, board, recipe.dataset_name, shaped, limits)
 
 
-def _shaped(recipe: Recipe, incoming: Incoming) -> _Shaped:
+def _map_incoming(recipe: RefreshRecipe, incoming: IncomingRows) -> _MappedRows:
     """What came in, by the names that it has on the board."""
     usual = incoming.key if incoming.key in incoming.columns else None
-    source = key_field(recipe.dedupe_key_field or usual, incoming.key, incoming.rows)
+    source = choose_key_field(recipe.dedupe_key_field or usual, incoming.key, incoming.rows)
     target = recipe.dedupe_target_field if source and recipe.dedupe_target_field else source
-    rows = [renamed(row, source, target) for row in incoming.rows]
-    names = free_names([*incoming.columns, *(name for row in rows for name in row)])
+    rows = [rename_key(row, source, target) for row in incoming.rows]
+    names = choose_free_names([*incoming.columns, *(name for row in rows for name in row)])
     rows = [{names.get(name, name): value for name, value in row.items()} for row in rows]
     target = names.get(target, target) if target else target
-    return _Shaped(rows, names, target, _columns(incoming, rows, names, (source, target)))
+    return _MappedRows(rows, names, target, _build_columns(incoming, rows, names, (source, target)))
 
 
-async def _dataset(
-    ctx: CallContext, board: Board, name: str, shaped: _Shaped, limits: Limits
+async def _lock_or_create_dataset(
+    ctx: CallContext, board: Board, name: str, shaped: _MappedRows, limits: Limits
 ) -> tuple[Dataset, bool]:
     """The held dataset, made with its columns where it is not there yet."""
     columns, target = shaped.columns, shaped.target
-    known = {one.name: one for one in await datasets_of(ctx, board)}
+    known = {one.name: one for one in await list_board_datasets(ctx, board)}
     made = name not in known
     if made:
         entry = {"name": name, "columns": columns, "dedupe_key_field": target}
@@ -192,7 +192,7 @@ def _check_key(dataset: Dataset, target: str | None) -> None:
     if own in (None, target):
         return
     other = "by nothing that they have" if target is None else f"by {target!r}"
-    raise Clash(
+    raise Conflict(
         f"The dataset {dataset.name!r} tells its rows apart by {own!r}, and those that came in "
         f"are told apart {other}.",
         code="other_key",
@@ -200,9 +200,9 @@ def _check_key(dataset: Dataset, target: str | None) -> None:
     )
 
 
-def _columns(
-    incoming: Incoming,
-    rows: Sequence[Row],
+def _build_columns(
+    incoming: IncomingRows,
+    rows: Sequence[BoardRow],
     names: Mapping[str, str],
     key: tuple[str | None, str | None],
 ) -> list[dict[str, Any]]:
@@ -211,14 +211,14 @@ def _columns(
     kinds = {
         name if name == source else names.get(name, name): kind
         for name, kind in incoming.columns.items()
-    } or _seen(rows)
+    } or _collect_fields(rows)
     if source is not None and target is not None and source in kinds:
         kind = kinds.pop(source)
         kinds = {target: kind, **kinds}
     return [
         {
             "key": name,
-            "label": plain_name(name.replace("_", " ")).capitalize() or name,
+            "label": clean_name(name.replace("_", " ")).capitalize() or name,
             "field_type": _FIELD_TYPES.get(kind, "text"),
         }
         for name, kind in list(kinds.items())[:200]
@@ -226,7 +226,7 @@ def _columns(
     ]
 
 
-def _seen(rows: Sequence[Row]) -> dict[str, str]:
+def _collect_fields(rows: Sequence[BoardRow]) -> dict[str, str]:
     """The fields that rows have; one that holds a list or an object is no cell."""
     kinds: dict[str, str] = {}
     for row in rows:
@@ -236,12 +236,12 @@ def _seen(rows: Sequence[Row]) -> dict[str, str]:
     return kinds
 
 
-def _judged(
+def _validate_incoming(
     rows: Sequence[dict[str, Any]], dataset: Dataset, target: str | None, limits: Limits
-) -> _Judged:
+) -> _ValidatedRows:
     """Each row by itself: what is wrong with one keeps no other away."""
-    judged = _Judged([], [], [])
-    check = RowCheck(dataset.columns, limits, target)
+    judged = _ValidatedRows([], [], [])
+    check = RowValidator(dataset.columns, limits, target)
     for number, row in enumerate(rows):
         check.findings.clear()
         try:
@@ -258,13 +258,15 @@ def _judged(
     return judged
 
 
-async def _keys(
+async def _compute_keys(
     ctx: CallContext, target: str | None, rows: Sequence[dict[str, Any]]
 ) -> Sequence[str | None]:
-    return content_keys(rows) if target is None else await row_keys(ctx, target, rows)
+    return (
+        compute_content_keys(rows) if target is None else await compute_row_keys(ctx, target, rows)
+    )
 
 
-async def _spared(
+async def _list_unreadable_keys(
     ctx: CallContext,
     target: str | None,
     broken: Sequence[tuple[int, dict[str, Any], Problem]],
@@ -280,27 +282,37 @@ async def _spared(
         except Invalid:
             continue
         named.append({target: row.get(target)})
-    return frozenset(key for key in await row_keys(ctx, target, named) if key is not None)
+    return frozenset(key for key in await compute_row_keys(ctx, target, named) if key is not None)
 
 
-async def _old(
+async def _load_current_rows(
     ctx: CallContext, dataset: Dataset, target: str | None, keys: Sequence[str | None]
-) -> list[Kept]:
+) -> list[CurrentRow]:
     where = (ctx.actor.workspace_id, dataset.id, target or "")
     found = await ctx.tx.fetch(_LIVE, *where)
     if target is None:
-        own = content_keys([row["data"] for row in found])
-        return [Kept(row["row_id"], key, row["data"]) for row, key in zip(found, own, strict=True)]
-    live = [Kept(row["row_id"], row["key"], row["data"]) for row in found]
+        own = compute_content_keys([row["data"] for row in found])
+        return [
+            CurrentRow(row["row_id"], key, row["data"]) for row, key in zip(found, own, strict=True)
+        ]
+    live = [CurrentRow(row["row_id"], row["key"], row["data"]) for row in found]
     new = {key for key in keys if key is not None} - {one.key for one in live}
     if not new or dataset.live == dataset.appended:
         return live
     gone = await ctx.tx.fetch(_GONE, *where, sorted(new))
-    return [*live, *(Kept(row["row_id"], row["key"], row["data"], deleted=True) for row in gone)]
+    return [
+        *live,
+        *(CurrentRow(row["row_id"], row["key"], row["data"], deleted=True) for row in gone),
+    ]
 
 
 async def _apply(
-    ctx: CallContext, board: Board, dataset: Dataset, plan: Plan, judged: _Judged, src: str
+    ctx: CallContext,
+    board: Board,
+    dataset: Dataset,
+    plan: RefreshPlan,
+    judged: _ValidatedRows,
+    src: str,
 ) -> None:
     """Writes a plan, and tells of each kind of change once."""
     name, own = dataset.name, dataset.dedupe_key_field
@@ -312,24 +324,24 @@ async def _apply(
         await tell(ctx, board, "rows_restored", dataset=name, row_ids=plan.restores)
     if plan.updates:
         ids, numbers = list(plan.updates), list(plan.updates.values())
-        keys = await _own_keys(ctx, own, [judged.rows[n] for n in numbers])
+        keys = await _compute_own_keys(ctx, own, [judged.rows[n] for n in numbers])
         await change_rows(ctx, dataset, ids, [judged.written[n] for n in numbers], keys)
         await tell(ctx, board, "rows_updated", dataset=name, row_ids=ids)
     if plan.inserts:
-        ids = [new_id() for _ in plan.inserts]
-        keys = await _own_keys(ctx, own, [judged.rows[n] for n in plan.inserts])
+        ids = [generate_id() for _ in plan.inserts]
+        keys = await _compute_own_keys(ctx, own, [judged.rows[n] for n in plan.inserts])
         written = [judged.written[n] for n in plan.inserts]
         await write_rows(ctx, dataset, ids, written, keys, src)
         await tell(ctx, board, "rows_appended", dataset=name, row_ids=ids)
 
 
-async def _own_keys(
+async def _compute_own_keys(
     ctx: CallContext, own: str | None, rows: Sequence[dict[str, Any]]
 ) -> Sequence[str | None]:
-    return [None] * len(rows) if own is None else await row_keys(ctx, own, rows)
+    return [None] * len(rows) if own is None else await compute_row_keys(ctx, own, rows)
 
 
-def _about_rows(left: Sequence[Problem], count: int) -> Problem | None:
+def _summarize_row_problems(left: Sequence[Problem], count: int) -> Problem | None:
     """What the board shows of rows that could not be read, or did not fit."""
     if not left:
         return None
@@ -341,10 +353,10 @@ def _about_rows(left: Sequence[Problem], count: int) -> Problem | None:
     )
 
 
-def _told(
+def _format_refresh(
     board: Board,
-    recipe: Recipe,
-    plan: Plan,
+    recipe: RefreshRecipe,
+    plan: RefreshPlan,
     left: Sequence[tuple[int, Problem]],
     doubles: Sequence[str],
     total: int,

@@ -20,8 +20,8 @@ from mainspring.workspace.boards.shapes import (
     SOME_BOARD,
     SOME_ROW,
     TOLD_ROW_IDS,
-    Schema,
-    asked,
+    JsonSchema,
+    schema_with_examples,
 )
 
 
@@ -39,7 +39,7 @@ def _append(limits: Limits) -> Capability:
         "dataset, a row that is there already is skipped, also when two callers bring it at "
         "once. Values must fit the columns of the dataset; keys without a column are free. "
         "Either all rows are taken or none.",
-        input_schema=asked(
+        input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,
                 "dataset": DATASET,
@@ -61,7 +61,7 @@ def _append(limits: Limits) -> Capability:
             ({"name": "CRM", "rows": [{"a": 1}]}, "boards are written by id alone"),
             ({**some, "row": {}}, "an argument that does not exist"),
         ),
-        output_schema=asked(
+        output_schema=schema_with_examples(
             {
                 **_TOLD,
                 "appended": COUNT,
@@ -73,7 +73,7 @@ def _append(limits: Limits) -> Capability:
             ({"appended": 1}, "it must say which rows"),
         ),
         handler=append_handler(limits),
-        annotations=_large(limits),
+        annotations=_build_large_annotations(limits),
     )
 
 
@@ -83,7 +83,7 @@ def _update(limits: Limits) -> Capability:
         description="Change fields of rows\n\n"
         "Each row is named by its row_id and has only the fields that change; the others stay. "
         "A row that is not there is named, and then nothing is changed.",
-        input_schema=asked(
+        input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,
                 "dataset": DATASET,
@@ -103,14 +103,14 @@ def _update(limits: Limits) -> Capability:
             ({"board_id": SOME_BOARD, "rows": [{"state": "won"}]}, "which row?"),
             ({"board_id": SOME_BOARD, "rows": []}, "nothing to change"),
         ),
-        output_schema=asked(
+        output_schema=schema_with_examples(
             {**_TOLD, "updated": COUNT, "unchanged": COUNT},
             [*_TOLD, "updated", "unchanged"],
             [{**_SOME, "updated": 1, "unchanged": 0}],
             ({"updated": 1}, "it must say which rows"),
         ),
         handler=update_handler(limits),
-        annotations=_large(limits),
+        annotations=_build_large_annotations(limits),
     )
 
 
@@ -120,8 +120,8 @@ def _delete() -> Capability:
         description="Delete rows of a board\n\n"
         "They are no longer shown or counted and can be brought back with restore_board_rows. "
         "Deleting a deleted row changes nothing.",
-        input_schema=_named_rows(),
-        output_schema=_moved("deleted"),
+        input_schema=_build_row_ids_schema(),
+        output_schema=_build_moved_schema("deleted"),
         handler=delete_handler(),
         annotations=KEEPS,
     )
@@ -133,15 +133,15 @@ def _restore() -> Capability:
         description="Bring deleted rows back\n\n"
         "Each to its old place with its old values. A row whose key another row has taken since "
         "stays deleted, and so do the others.",
-        input_schema=_named_rows(),
-        output_schema=_moved("restored"),
+        input_schema=_build_row_ids_schema(),
+        output_schema=_build_moved_schema("restored"),
         handler=restore_handler(),
         annotations=KEEPS,
     )
 
 
-def _named_rows() -> Schema:
-    return asked(
+def _build_row_ids_schema() -> JsonSchema:
+    return schema_with_examples(
         {"board_id": BOARD_ID, "dataset": DATASET, "row_ids": ROW_IDS},
         ["board_id", "row_ids"],
         [{"board_id": SOME_BOARD, "row_ids": [SOME_ROW]}],
@@ -150,8 +150,8 @@ def _named_rows() -> Schema:
     )
 
 
-def _moved(word: str) -> Schema:
-    return asked(
+def _build_moved_schema(word: str) -> JsonSchema:
+    return schema_with_examples(
         {**_TOLD, word: COUNT, "total": COUNT},
         [*_TOLD, word, "total"],
         [{**_SOME, word: 1, "total": 0}],
@@ -159,9 +159,9 @@ def _moved(word: str) -> Schema:
     )
 
 
-_TOLD: Schema = {"board_id": ID, "dataset": {"type": "string"}, "row_ids": TOLD_ROW_IDS}
+_TOLD: JsonSchema = {"board_id": ID, "dataset": {"type": "string"}, "row_ids": TOLD_ROW_IDS}
 _SOME = {"board_id": SOME_BOARD, "dataset": "default", "row_ids": [SOME_ROW]}
 
 
-def _large(limits: Limits) -> Annotations:
+def _build_large_annotations(limits: Limits) -> Annotations:
     return replace(KEEPS, seconds=0.5, arguments_bytes=limits.board_append_bytes)

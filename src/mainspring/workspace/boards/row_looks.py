@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from mainspring.contracts.capability import Capability
-from mainspring.workspace.boards.found_rows import HOW, MOST_GROUPS, ORDERS, PER, summarize_handler
+from mainspring.workspace.boards.found_rows import (
+    HOW,
+    MOST_GROUPS,
+    ORDERS,
+    PER,
+    build_summarize_handler,
+)
 from mainspring.workspace.boards.looking import LONGEST_WORDS, MOST_FILTERS, OPS
 from mainspring.workspace.boards.shapes import (
     BOARD_ID,
@@ -16,12 +22,12 @@ from mainspring.workspace.boards.shapes import (
     NUMBER,
     READS,
     SOME_BOARD,
-    Schema,
-    asked,
-    thing,
+    JsonSchema,
+    object_of,
+    schema_with_examples,
 )
 
-LOOKS: Final[dict[str, Schema]] = {
+LOOKS: Final[dict[str, JsonSchema]] = {
     "search": {
         "description": "Only rows that have this in some value, in capitals or not.",
         "type": "string",
@@ -32,7 +38,7 @@ LOOKS: Final[dict[str, Schema]] = {
         "from and until compare texts, such as dates; empty and filled need no value.",
         "type": "array",
         "maxItems": MOST_FILTERS,
-        "items": thing(
+        "items": object_of(
             {
                 "field": FIELD,
                 "op": {"enum": list(OPS)},
@@ -44,8 +50,8 @@ LOOKS: Final[dict[str, Schema]] = {
 }
 
 
-def summarize_capability() -> Capability:
-    group = thing(
+def build_summarize_capability() -> Capability:
+    group = object_of(
         {
             "value": {"description": "Null: rows without a value.", "type": ["string", "null"]},
             "rows": COUNT,
@@ -58,7 +64,7 @@ def summarize_capability() -> Capability:
         description="Count or add up rows of a board in groups\n\n"
         "One group for each value of a field, as a chart needs it. Values that are no numbers "
         "count as rows and are left out of sums.",
-        input_schema=asked(
+        input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,
                 "dataset": DATASET,
@@ -82,7 +88,7 @@ def summarize_capability() -> Capability:
             ({"board_id": SOME_BOARD}, "by what?"),
             ({"board_id": SOME_BOARD, "by": "state", "how": "median"}, "no way that is known"),
         ),
-        output_schema=asked(
+        output_schema=schema_with_examples(
             {
                 "board_id": ID,
                 "dataset": {"type": "string"},
@@ -100,6 +106,6 @@ def summarize_capability() -> Capability:
             ],
             ({"groups": []}, "of which board?"),
         ),
-        handler=summarize_handler(),
+        handler=build_summarize_handler(),
         annotations=READS,
     )

@@ -8,7 +8,7 @@ from typing import Any, Final
 from mainspring.contracts.capability import Annotations, Effect
 from mainspring.workspace.boards.columns import FIELD_TYPES, LONGEST_KEY
 
-Schema = dict[str, Any]
+JsonSchema = dict[str, Any]
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 SOME_BOARD: Final = "01900000-0000-7000-8000-00000000000b"
@@ -20,12 +20,12 @@ MOST_BATCH: Final = 5_000
 READS: Final = Annotations(effect=Effect.READ, transactional=True, seconds=0.1)
 KEEPS: Final = Annotations(effect=Effect.KEEP, transactional=True, seconds=0.2)
 
-ID: Final[Schema] = {"type": "string", "format": "uuid"}
-MOMENT: Final[Schema] = {"type": "string", "format": "date-time"}
-COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
-NUMBER: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 1_000_000_000}
-BOARD_ID: Final[Schema] = {"description": "The board.", **ID}
-NAME: Final[Schema] = {
+ID: Final[JsonSchema] = {"type": "string", "format": "uuid"}
+MOMENT: Final[JsonSchema] = {"type": "string", "format": "date-time"}
+COUNT: Final[JsonSchema] = {"type": "integer", "minimum": 0}
+NUMBER: Final[JsonSchema] = {"type": "integer", "minimum": 1, "maximum": 1_000_000_000}
+BOARD_ID: Final[JsonSchema] = {"description": "The board.", **ID}
+NAME: Final[JsonSchema] = {
     "type": "string",
     "minLength": 1,
     "maxLength": 200,
@@ -33,31 +33,31 @@ NAME: Final[Schema] = {
     "x-mainspring-says": "A name has something in it besides blanks.",
 }
 # It may stand in an address.
-PART_NAME: Final[Schema] = {
+PART_NAME: Final[JsonSchema] = {
     "type": "string",
     "minLength": 1,
     "maxLength": 100,
     "pattern": r"^[^/\s]([^/]*[^/\s])?$",
     "x-mainspring-says": "This name has no slash in it and no blank at its ends.",
 }
-DATASET: Final[Schema] = {
+DATASET: Final[JsonSchema] = {
     "description": "Left out: the dataset called default.",
     "type": "string",
     "minLength": 1,
     "maxLength": 100,
     "default": "default",
 }
-FIELD: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY}
-ROW_IDS: Final[Schema] = {
+FIELD: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY}
+ROW_IDS: Final[JsonSchema] = {
     "type": "array",
     "items": ID,
     "minItems": 1,
     "maxItems": MOST_BATCH,
 }
-TOLD_ROW_IDS: Final[Schema] = {"type": "array", "items": {"type": "string"}}
+TOLD_ROW_IDS: Final[JsonSchema] = {"type": "array", "items": {"type": "string"}}
 
 
-def thing(properties: Mapping[str, Any], required: Sequence[str] = ()) -> Schema:
+def object_of(properties: Mapping[str, Any], required: Sequence[str] = ()) -> JsonSchema:
     """An object that has these properties and no others."""
     return {
         "type": "object",
@@ -67,17 +67,17 @@ def thing(properties: Mapping[str, Any], required: Sequence[str] = ()) -> Schema
     }
 
 
-def asked(
+def schema_with_examples(
     properties: Mapping[str, Any],
     required: Sequence[str],
     examples: Sequence[Any],
     *wrong: tuple[Any, str],
     **more: Any,
-) -> Schema:
+) -> JsonSchema:
     """The schema of a capability's arguments or answer, with values that fit and do not."""
     return {
         "$schema": _DIALECT,
-        **thing(properties, required),
+        **object_of(properties, required),
         **more,
         "examples": list(examples),
         "x-mainspring-anti-examples": [
@@ -86,7 +86,7 @@ def asked(
     }
 
 
-COLUMN: Final = thing(
+COLUMN: Final = object_of(
     {
         "key": {"description": "The key of the rows that this column shows.", **FIELD},
         "label": {"type": "string", "minLength": 1, "maxLength": 200},
@@ -102,18 +102,18 @@ COLUMN: Final = thing(
     },
     ["key"],
 )
-COLUMNS: Final[Schema] = {"type": "array", "items": COLUMN, "maxItems": 200}
-KEY_FIELD: Final[Schema] = {
+COLUMNS: Final[JsonSchema] = {"type": "array", "items": COLUMN, "maxItems": 200}
+KEY_FIELD: Final[JsonSchema] = {
     "description": "The field by which a row is recognised: one that is there is not appended "
     "again. Null: none.",
     "type": ["string", "null"],
     "minLength": 1,
     "maxLength": LONGEST_KEY,
 }
-DATASETS: Final[Schema] = {
+DATASETS: Final[JsonSchema] = {
     "type": "array",
     "maxItems": 50,
-    "items": thing(
+    "items": object_of(
         {
             "name": {**NAME, "maxLength": 100},
             "columns": COLUMNS,
@@ -122,8 +122,8 @@ DATASETS: Final[Schema] = {
         ["name"],
     ),
 }
-BY: Final = thing({"kind": {"enum": ["member", "client", "run"]}, "id": ID}, ["kind", "id"])
-DATASET_SCHEMA: Final = thing(
+BY: Final = object_of({"kind": {"enum": ["member", "client", "run"]}, "id": ID}, ["kind", "id"])
+DATASET_SCHEMA: Final = object_of(
     {
         "name": {"type": "string"},
         "columns": COLUMNS,
@@ -132,7 +132,7 @@ DATASET_SCHEMA: Final = thing(
     },
     ["name", "columns", "dedupe_key_field", "version"],
 )
-BOARD_SCHEMA: Final = thing(
+BOARD_SCHEMA: Final = object_of(
     {"version": {"const": 2}, "datasets": {"type": "array", "items": DATASET_SCHEMA}},
     ["version", "datasets"],
 )
@@ -145,7 +145,7 @@ _OF_BOARD: Final = {
     "updated_at": MOMENT,
     "archived": {"type": "boolean"},
 }
-BOARD_FIELDS: Final[Mapping[str, Schema]] = _OF_BOARD
+BOARD_FIELDS: Final[Mapping[str, JsonSchema]] = _OF_BOARD
 SOME_COLUMNS: Final = [
     {"key": "company", "label": "Company", "field_type": "text"},
     {"key": "state", "label": "State", "field_type": "select", "options": ["open", "won"]},

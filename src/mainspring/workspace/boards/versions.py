@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import NotFound
 from mainspring.contracts.limits import Limits
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _LIST = """
       AND ($4::text IS NULL OR name = $4)
     ORDER BY created_at DESC, part, name, version DESC LIMIT $5
 """
-_ONE = """
+_ONE_VERSION = """
     SELECT content FROM board_versions
     WHERE workspace_id = $1 AND board_id = $2 AND part = $3 AND name = $4 AND version = $5
 """
@@ -63,11 +63,11 @@ async def read_version(
     ctx: CallContext, board_id: UUID, place: tuple[str, str], version: int
 ) -> dict[str, Any] | None:
     """What a part was; None for a version in which it was taken away."""
-    row = await ctx.tx.fetchrow(_ONE, ctx.actor.workspace_id, board_id, *place, version)
+    row = await ctx.tx.fetchrow(_ONE_VERSION, ctx.actor.workspace_id, board_id, *place, version)
     if row is None:
         part, name = place
         of = f"{part} {name!r}" if name else part
-        raise Missing(
+        raise NotFound(
             f"There is no version {version} of the {of}.",
             code="no_version",
             suggestion="list_board_versions shows what is kept.",

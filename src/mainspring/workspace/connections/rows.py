@@ -13,17 +13,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Finding, Invalid, Missing, Problem
-from mainspring.contracts.ids import new_id
-from mainspring.workspace.sealing import connection_drawer
+from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound, Problem
+from mainspring.contracts.ids import generate_id
+from mainspring.workspace.sealing import connection_scope
 from mainspring.workspace.vault import delete_secret, list_secrets
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 Transport = Literal["http", "stdio"]
-Auth = Literal["none", "bearer", "oauth"]
-State = Literal["ready", "sign_in"]
+ConnectionAuth = Literal["none", "bearer", "oauth"]
+ConnectionState = Literal["ready", "sign_in"]
 
 ALIAS: Final = "^[a-z][a-z0-9_]{0,31}$"
 _ALIAS: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
@@ -77,7 +77,7 @@ _LEARN = """
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class McpConnection:
     """One connection, without anything secret."""
 
     workspace_id: UUID
@@ -86,11 +86,11 @@ class Connection:
     transport: Transport
     server_url: str | None
     command: tuple[str, ...]
-    auth: Auth
+    auth: ConnectionAuth
     # What was found out about where tokens come from.
     oauth: Mapping[str, Any]
     expires_at: datetime | None
-    state: State
+    state: ConnectionState
     generation: int
     last_harvested_at: datetime | None
     harvest_error: Mapping[str, Any] | None
@@ -114,53 +114,55 @@ async def add_http(
     alias: str,
     server_url: str,
     *,
-    auth: Auth = "none",
+    auth: ConnectionAuth = "none",
     oauth: Mapping[str, Any] | None = None,
-) -> Connection:
+) -> McpConnection:
     """A connection over HTTP; with OAuth it waits for somebody to sign in."""
-    state: State = "sign_in" if auth == "oauth" else "ready"
+    state: ConnectionState = "sign_in" if auth == "oauth" else "ready"
     given = (alias, "http", server_url, None, auth, oauth and dict(oauth), state)
     return await _add(tx, workspace_id, created_by, given)
 
 
 async def add_stdio(
     tx: Transaction, workspace_id: UUID, created_by: UUID, alias: str, command: Sequence[str]
-) -> Connection:
+) -> McpConnection:
     """A connection to a program on this machine: for the operator's own command alone.
 
     No capability and no route calls this, as whoever names a program runs it.
     """
     if not command or not command[0] or any("\0" in word for word in command):
-        raise _invalid("/command", "The command names a program and its arguments.", "bad_command")
+        raise _invalid_connection_error(
+            "/command", "The command names a program and its arguments.", "bad_command"
+        )
     given = (alias, "stdio", None, list(command), "none", None, "ready")
     return await _add(tx, workspace_id, created_by, given)
 
 
-async def find(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> Connection:
+async def find(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> McpConnection:
     """One connection by its id."""
     row = await tx.fetchrow(_FIND, workspace_id, connection_id)
     if row is None:
-        raise _missing()
+        raise _connection_missing_error()
     return _read(row)
 
 
-async def hold(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> Connection:
+async def hold(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> McpConnection:
     """One connection as it is until the transaction ends."""
     row = await tx.fetchrow(_HOLD, workspace_id, connection_id)
     if row is None:
-        raise _missing()
+        raise _connection_missing_error()
     return _read(row)
 
 
-async def find_named(tx: Transaction, workspace_id: UUID, alias: str) -> Connection:
+async def find_named(tx: Transaction, workspace_id: UUID, alias: str) -> McpConnection:
     """One connection by its alias."""
     row = await tx.fetchrow(_NAMED, workspace_id, alias)
     if row is None:
-        raise Missing(f"There is no connection called {alias}.", code="connection_missing")
+        raise NotFound(f"There is no connection called {alias}.", code="connection_missing")
     return _read(row)
 
 
-async def list_connections(tx: Transaction, workspace_id: UUID) -> tuple[Connection, ...]:
+async def list_connections(tx: Transaction, workspace_id: UUID) -> tuple[McpConnection, ...]:
     """All connections of a workspace, by alias."""
     return tuple(_read(row) for row in await tx.fetch(_LIST, workspace_id))
 
@@ -169,7 +171,7 @@ async def remove(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> bo
     """Forgets a connection with its tools and all that let it in; False when there was none."""
     if await tx.fetchrow(_REMOVE, workspace_id, connection_id) is None:
         return False
-    drawer = connection_drawer(workspace_id, connection_id)
+    drawer = connection_scope(workspace_id, connection_id)
     for secret in await list_secrets(tx, drawer):
         await delete_secret(tx, drawer, secret.name)
     return True
@@ -222,18 +224,18 @@ async def keep_oauth(
 
 async def _add(
     tx: Transaction, workspace_id: UUID, created_by: UUID, given: tuple[Any, ...]
-) -> Connection:
+) -> McpConnection:
     alias = str(given[0])
     if not _ALIAS.fullmatch(alias):
-        raise _invalid(
+        raise _invalid_connection_error(
             "/alias",
             "An alias is 1 to 32 lower-case letters, digits and underscores, with a letter first.",
             "bad_alias",
         )
-    row = await tx.fetchrow(_ADD, workspace_id, new_id(), *given, created_by)
+    row = await tx.fetchrow(_ADD, workspace_id, generate_id(), *given, created_by)
     if row is None:
         detail = f"There is a connection called {alias} already."
-        raise Clash(
+        raise Conflict(
             detail,
             code="alias_taken",
             findings=[Finding("/alias", detail, "alias_taken")],
@@ -242,16 +244,16 @@ async def _add(
     return _read(row)
 
 
-def _read(row: Any) -> Connection:
+def _read(row: Any) -> McpConnection:
     values = dict(row)
     values["command"] = tuple(values["command"] or ())
     values["oauth"] = values["oauth"] or {}
-    return Connection(**values)
+    return McpConnection(**values)
 
 
-def _missing() -> Missing:
-    return Missing("There is no such connection here.", code="connection_missing")
+def _connection_missing_error() -> NotFound:
+    return NotFound("There is no such connection here.", code="connection_missing")
 
 
-def _invalid(pointer: str, detail: str, code: str) -> Invalid:
+def _invalid_connection_error(pointer: str, detail: str, code: str) -> Invalid:
     return Invalid(detail, code=code, findings=[Finding(pointer, detail, code)])

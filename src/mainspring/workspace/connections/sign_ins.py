@@ -14,13 +14,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.store.turns import in_batches
+from mainspring.store.turns import delete_in_batches
 from mainspring.workspace.away import (
     LIFETIME,
     hash_of_state,
-    never_left,
     open_leaving,
     seal_leaving,
+    unknown_state_error,
 )
 from mainspring.workspace.vault import Vault
 
@@ -50,7 +50,7 @@ _EXPIRED = """
 
 
 @dataclass(frozen=True, slots=True)
-class SignIn:
+class McpSignIn:
     """What was kept since somebody left."""
 
     connection_id: UUID
@@ -85,20 +85,20 @@ async def leave(
     return left.state
 
 
-async def come_back(
+async def redeem_sign_in(
     tx: Transaction,
     vault: Vault,
     workspace_id: UUID,
     member_id: UUID,
     connection_id: UUID,
     state: str,
-) -> SignIn:
+) -> McpSignIn:
     """What was kept for this state, once, for whoever left with it and comes back there."""
     hashed = hash_of_state(state)
     row = await tx.fetchrow(_TAKE, workspace_id, hashed, member_id)
     if row is None or row["connection_id"] != connection_id:
-        raise never_left()
-    return SignIn(connection_id, await open_leaving(vault, workspace_id, member_id, hashed, row))
+        raise unknown_state_error()
+    return McpSignIn(connection_id, await open_leaving(vault, workspace_id, member_id, hashed, row))
 
 
 async def expire_sign_ins(database: Database, now: datetime) -> int:
@@ -107,4 +107,4 @@ async def expire_sign_ins(database: Database, now: datetime) -> int:
     async def batch(tx: Transaction, most: int) -> int:
         return len(await tx.fetch(_EXPIRED, now, most))
 
-    return await in_batches(database, batch)
+    return await delete_in_batches(database, batch)

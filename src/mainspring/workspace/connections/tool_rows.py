@@ -14,7 +14,7 @@ from uuid import UUID
 
 import orjson
 
-from mainspring.contracts.errors import Missing, Problem
+from mainspring.contracts.errors import NotFound, Problem
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -164,7 +164,7 @@ class ToolRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class ConnectionGeneration:
     """A connection as far as tools are remembered by it."""
 
     connection_id: UUID
@@ -173,7 +173,7 @@ class Stand:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LockedConnection:
     """A connection that nobody else changes until the transaction ends."""
 
     alias: str
@@ -181,17 +181,19 @@ class Held:
     last_harvested_at: datetime | None
 
 
-async def tools_of(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> list[ToolRow]:
+async def list_connection_tools(
+    tx: Transaction, workspace_id: UUID, connection_id: UUID
+) -> list[ToolRow]:
     """Every tool of a connection, by name."""
     return [_read(row) for row in await tx.fetch(_TOOLS, workspace_id, connection_id)]
 
 
-async def agreed_tools(tx: Transaction, workspace_id: UUID) -> list[ToolRow]:
+async def list_agreed_tools(tx: Transaction, workspace_id: UUID) -> list[ToolRow]:
     """Every tool of a workspace that can be called."""
     return [_read(row) for row in await tx.fetch(_AGREED, workspace_id)]
 
 
-async def named_tools(
+async def find_tools_by_name(
     tx: Transaction, workspace_id: UUID, names: Sequence[tuple[UUID, str]]
 ) -> list[ToolRow]:
     """Some tools, by their connections and names, in whichever state."""
@@ -199,7 +201,7 @@ async def named_tools(
     return [_read(row) for row in await tx.fetch(_NAMED, workspace_id, connections, tools)]
 
 
-async def agreed_bytes(tx: Transaction, workspace_id: UUID) -> int:
+async def count_agreed_bytes(tx: Transaction, workspace_id: UUID) -> int:
     """How long all that a workspace has agreed to is, as text."""
     row = await tx.fetchrow(_AGREED_BYTES, workspace_id)
     return int(row["size"])
@@ -225,13 +227,13 @@ async def put_tools(tx: Transaction, workspace_id: UUID, rows: Sequence[ToolRow]
             row.state,
             row.title,
             row.description,
-            _text(row.input_schema),
-            _text(row.output_schema),
-            _text(dict(row.hints)),
+            _to_text(row.input_schema),
+            _to_text(row.output_schema),
+            _to_text(dict(row.hints)),
             row.pinned_hash,
-            _text(row.offered),
+            _to_text(row.offered),
             row.reason,
-            _text(list(row.side_effects)),
+            _to_text(list(row.side_effects)),
             row.effect,
             row.agreed_by,
             row.agreed_at,
@@ -249,12 +251,14 @@ async def drop_tools(
         await tx.execute(_DROP, workspace_id, connection_id, list(names))
 
 
-async def hold_connection(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> Held:
+async def hold_connection(
+    tx: Transaction, workspace_id: UUID, connection_id: UUID
+) -> LockedConnection:
     """Whoever changes the tools of a connection holds it first."""
     row = await tx.fetchrow(_HOLD, workspace_id, connection_id)
     if row is None:
-        raise Missing("There is no such connection here.", code="connection_missing")
-    return Held(row["alias"], row["looks_first"], row["last_harvested_at"])
+        raise NotFound("There is no such connection here.", code="connection_missing")
+    return LockedConnection(row["alias"], row["looks_first"], row["last_harvested_at"])
 
 
 async def count_on(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> None:
@@ -287,13 +291,15 @@ async def take_due(tx: Transaction, most: int) -> list[tuple[UUID, UUID]]:
     return [(row["workspace_id"], row["id"]) for row in rows]
 
 
-async def stands_of(tx: Transaction, workspace_id: UUID) -> tuple[Stand, ...]:
+async def list_connection_generations(
+    tx: Transaction, workspace_id: UUID
+) -> tuple[ConnectionGeneration, ...]:
     """The connections of a workspace, and the numbers that count their changes."""
     rows = await tx.fetch(_STANDS, workspace_id)
-    return tuple(Stand(row["id"], row["alias"], row["generation"]) for row in rows)
+    return tuple(ConnectionGeneration(row["id"], row["alias"], row["generation"]) for row in rows)
 
 
-async def tool_counts(tx: Transaction, workspace_id: UUID) -> dict[UUID, dict[str, int]]:
+async def count_tools_by_state(tx: Transaction, workspace_id: UUID) -> dict[UUID, dict[str, int]]:
     """How many tools of each connection are in which state."""
     found: dict[UUID, dict[str, int]] = {}
     for row in await tx.fetch(_COUNTS, workspace_id):
@@ -301,7 +307,7 @@ async def tool_counts(tx: Transaction, workspace_id: UUID) -> dict[UUID, dict[st
     return found
 
 
-async def users_of(
+async def list_capability_users(
     tx: Transaction, workspace_id: UUID, capabilities: Sequence[str]
 ) -> dict[str, list[str]]:
     """The names of the automations that were granted each of these."""
@@ -311,12 +317,12 @@ async def users_of(
     return found
 
 
-async def users_of_alias(tx: Transaction, workspace_id: UUID, alias: str) -> list[str]:
+async def list_alias_users(tx: Transaction, workspace_id: UUID, alias: str) -> list[str]:
     """The names of the automations that were granted any tool under this alias."""
     return [row["name"] for row in await tx.fetch(_USERS_OF_ALIAS, workspace_id, alias)]
 
 
-def _text(value: Any) -> str | None:
+def _to_text(value: Any) -> str | None:
     return None if value is None else orjson.dumps(value).decode()
 
 

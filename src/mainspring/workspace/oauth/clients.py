@@ -15,12 +15,17 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.store.audit import INSTALLATION, Entry, append_audit
-from mainspring.workspace.oauth.redirects import MOST, are_of_one, fault_of, place_of
-from mainspring.workspace.oauth.refusals import Refusal
-from mainspring.workspace.oauth.scopes import ROLES, role_registered, scope_of
+from mainspring.store.audit import INSTALLATION, AuditRecord, append_audit
+from mainspring.workspace.oauth.redirects import (
+    MOST,
+    describe_redirect,
+    find_redirect_fault,
+    share_one_host,
+)
+from mainspring.workspace.oauth.refusals import OAuthError
+from mainspring.workspace.oauth.scopes import ROLES, format_scope, parse_registered_role
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -54,7 +59,7 @@ _METADATA: Final = "invalid_client_metadata"
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class ClientMetadata:
     """What a client says of itself, checked."""
 
     name: str
@@ -66,7 +71,7 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class RegisteredClient:
     """A client that has registered."""
 
     id: UUID
@@ -80,29 +85,29 @@ class Client:
     most: Role | None = None
 
 
-def read_description(given: Any) -> Described:
+def read_description(given: Any) -> ClientMetadata:
     """What is taken of a registration; whatever else it says is passed over."""
     if not isinstance(given, Mapping):
-        raise Refusal(_METADATA, "A registration is a JSON object.")
-    uris = _redirect_uris(given.get("redirect_uris"))
+        raise OAuthError(_METADATA, "A registration is a JSON object.")
+    uris = _validate_redirect_uris(given.get("redirect_uris"))
     method = given.get("token_endpoint_auth_method", "client_secret_basic")
     if method not in METHODS:
-        raise Refusal(_METADATA, f"token_endpoint_auth_method is one of {', '.join(METHODS)}.")
+        raise OAuthError(_METADATA, f"token_endpoint_auth_method is one of {', '.join(METHODS)}.")
     types = given.get("grant_types", ["authorization_code"])
     if not isinstance(types, list) or "authorization_code" not in types:
-        raise Refusal(_METADATA, "grant_types holds authorization_code.")
+        raise OAuthError(_METADATA, "grant_types holds authorization_code.")
     if given.get("response_types", ["code"]) != ["code"]:
-        raise Refusal(_METADATA, "The only response type is code.")
-    return Described(
+        raise OAuthError(_METADATA, "The only response type is code.")
+    return ClientMetadata(
         _name(given.get("client_name"), uris[0]),
         uris,
         method,
         "refresh_token" in types,
-        role_registered(given.get("scope")),
+        parse_registered_role(given.get("scope")),
     )
 
 
-def as_registered(client: Client, secret: str | None) -> dict[str, Any]:
+def as_registered(client: RegisteredClient, secret: str | None) -> dict[str, Any]:
     """The answer to a registration; the secret is shown once."""
     shown = {
         "client_id": str(client.id),
@@ -114,15 +119,15 @@ def as_registered(client: Client, secret: str | None) -> dict[str, Any]:
         "response_types": ["code"],
     }
     if client.most is not None:
-        shown["scope"] = scope_of(client.most)
+        shown["scope"] = format_scope(client.most)
     if secret is not None:
         shown |= {"client_secret": secret, "client_secret_expires_at": 0}
     return shown
 
 
 async def register(
-    tx: Transaction, described: Described, *, told: bool = True
-) -> tuple[Client, str | None]:
+    tx: Transaction, described: ClientMetadata, *, told: bool = True
+) -> tuple[RegisteredClient, str | None]:
     """A new client, and its secret if it keeps one, which cannot be had again.
 
     ``told`` says whether the audit log has room for it: anybody may register, at any rate.
@@ -131,7 +136,7 @@ async def register(
     await tx.execute(_FORGET, UNUSED_FOR, MOST_UNUSED - 1)
     row = await tx.fetchrow(
         _ADD,
-        new_id(),
+        generate_id(),
         described.name,
         list(described.redirect_uris),
         described.auth_method,
@@ -139,15 +144,17 @@ async def register(
         described.renews,
         None if described.most is None else _SCOPES[described.most],
     )
-    client = _client(row)
+    client = _build_client(row)
     if told:
-        detail = {"name": client.name, "redirect": place_of(client.redirect_uris[0]).name}
-        entry = Entry(INSTALLATION, "stranger", None, "client_registered", str(client.id), detail)
+        detail = {"name": client.name, "redirect": describe_redirect(client.redirect_uris[0]).name}
+        entry = AuditRecord(
+            INSTALLATION, "stranger", None, "client_registered", str(client.id), detail
+        )
         await append_audit(tx, [entry])
     return client, secret
 
 
-async def find_client(tx: Transaction, client_id: str | None) -> Client | None:
+async def find_client(tx: Transaction, client_id: str | None) -> RegisteredClient | None:
     """The client that calls itself so."""
     try:
         named = UUID(client_id or "")
@@ -155,7 +162,7 @@ async def find_client(tx: Transaction, client_id: str | None) -> Client | None:
         return None
     # An id has one spelling here, as every other text that is compared.
     row = await tx.fetchrow(_FIND, named) if str(named) == client_id else None
-    return None if row is None else _client(row)
+    return None if row is None else _build_client(row)
 
 
 async def note_use(tx: Transaction, client_id: UUID) -> None:
@@ -163,7 +170,7 @@ async def note_use(tx: Transaction, client_id: UUID) -> None:
     await tx.execute(_USED, client_id)
 
 
-def is_authentic(client: Client, method: str, secret: str | None) -> bool:
+def is_authentic(client: RegisteredClient, method: str, secret: str | None) -> bool:
     """Whether a client has shown what it said it would, in the way it said."""
     if method != client.auth_method:
         return False
@@ -177,15 +184,17 @@ def hash_of(plain: str) -> bytes:
     return hashlib.sha256(plain.encode("utf-8", "replace")).digest()
 
 
-def _redirect_uris(given: Any) -> tuple[str, ...]:
+def _validate_redirect_uris(given: Any) -> tuple[str, ...]:
     if not isinstance(given, list) or not 0 < len(given) <= MOST:
-        raise Refusal("invalid_redirect_uri", f"redirect_uris is a list of 1 to {MOST} addresses.")
+        raise OAuthError(
+            "invalid_redirect_uri", f"redirect_uris is a list of 1 to {MOST} addresses."
+        )
     for place, uri in enumerate(given):
-        fault = fault_of(uri)
+        fault = find_redirect_fault(uri)
         if fault is not None:
-            raise Refusal("invalid_redirect_uri", f"redirect_uris/{place}: {fault}")
-    if not are_of_one(given):
-        raise Refusal("invalid_redirect_uri", "All redirect URIs with https are of one site.")
+            raise OAuthError("invalid_redirect_uri", f"redirect_uris/{place}: {fault}")
+    if not share_one_host(given):
+        raise OAuthError("invalid_redirect_uri", "All redirect URIs with https are of one site.")
     return tuple(given)
 
 
@@ -193,11 +202,11 @@ def _name(given: Any, first: str) -> str:
     """What people are shown; a name that is none is where the client is answered."""
     text = given if isinstance(given, str) else ""
     shown = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
-    return shown[:LONGEST_NAME] or place_of(first).name
+    return shown[:LONGEST_NAME] or describe_redirect(first).name
 
 
-def _client(row: Any) -> Client:
+def _build_client(row: Any) -> RegisteredClient:
     found = dict(row)
     scope = found.pop("scope")
     found["redirect_uris"] = tuple(found["redirect_uris"])
-    return Client(**found, most=None if scope is None else ROLES[scope])
+    return RegisteredClient(**found, most=None if scope is None else ROLES[scope])

@@ -14,16 +14,20 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Denied, Finding, Invalid, Missing
+from mainspring.contracts.errors import Finding, Invalid, NotFound, PermissionDenied
 from mainspring.contracts.roles import Role
 from mainspring.workspace.oauth.clients import hash_of
-from mainspring.workspace.oauth.redirects import place_of, with_answer
-from mainspring.workspace.oauth.scopes import choices, covers, remembered
+from mainspring.workspace.oauth.redirects import add_query, describe_redirect
+from mainspring.workspace.oauth.scopes import (
+    is_role_sufficient,
+    list_role_choices,
+    merge_agreed_role,
+)
 from mainspring.workspace.tokens import narrow_tokens_of_client, revoke_tokens_of_client
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.workspace.oauth.requests import Waiting
+    from mainspring.workspace.oauth.requests import PendingAuthorization
 
 _AGREE = """
     INSERT INTO client_consents (workspace_id, member_id, client_id, role, redirect_uri)
@@ -77,7 +81,7 @@ CODE_LIFETIME: Final = timedelta(minutes=2)
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
+class ClientConsent:
     """What a member has agreed to before."""
 
     role: Role
@@ -90,23 +94,25 @@ def check_role(role: Role | None, limit: Role, own: Role) -> Role:
     if role is None:
         detail = "Say how much the client may do."
         raise Invalid(detail, findings=[Finding("/role", detail, "required")])
-    if role in choices(limit, own):
+    if role in list_role_choices(limit, own):
         return role
     if role.rank > own.rank:
         detail = "A client cannot be given a higher role than you have here."
-        raise Denied(detail, code="role_too_small", findings=[Finding("/role", detail, "role")])
+        raise PermissionDenied(
+            detail, code="role_too_small", findings=[Finding("/role", detail, "role")]
+        )
     detail = "This is more than the client asked or registered for, or than any client is given."
     raise Invalid(detail, findings=[Finding("/role", detail, "role")])
 
 
 async def find_agreed(
     tx: Transaction, workspace_id: UUID, member_id: UUID, client_id: UUID
-) -> Agreed | None:
+) -> ClientConsent | None:
     """What this member has agreed to for this client."""
     row = await tx.fetchrow(_FIND, workspace_id, member_id, client_id)
     if row is None:
         return None
-    return Agreed(Role(row["role"]), row["redirect_uri"], row["agreed_at"])
+    return ClientConsent(Role(row["role"]), row["redirect_uri"], row["agreed_at"])
 
 
 async def is_trusted(tx: Transaction, client_id: UUID) -> bool:
@@ -115,27 +121,36 @@ async def is_trusted(tx: Transaction, client_id: UUID) -> bool:
     return row is not None and bool(row["agreed"])
 
 
-def passes(agreed: Agreed | None, waiting: Waiting, own_host: str) -> bool:
+def is_consent_sufficient(
+    agreed: ClientConsent | None, waiting: PendingAuthorization, own_host: str
+) -> bool:
     """Whether a person need not be asked again: as much, and at this very address, was agreed to.
 
     On somebody's own machine any program may say that it is this client, and what is answered
     by this server itself is nobody's; there they are always asked.
     """
-    place = place_of(waiting.redirect_uri)
+    place = describe_redirect(waiting.redirect_uri)
     if agreed is None or place.kind != "web" or place.name.strip("[]") == own_host:
         return False
-    return agreed.redirect_uri == waiting.redirect_uri and covers(agreed.role, waiting.role)
+    return agreed.redirect_uri == waiting.redirect_uri and is_role_sufficient(
+        agreed.role, waiting.role
+    )
 
 
 async def agree(
-    tx: Transaction, workspace_id: UUID, member_id: UUID, waiting: Waiting, role: Role, own: Role
+    tx: Transaction,
+    workspace_id: UUID,
+    member_id: UUID,
+    waiting: PendingAuthorization,
+    role: Role,
+    own: Role,
 ) -> str:
     """Writes the agreement down; answers the address that brings the client its code."""
     plain = "msc_" + secrets.token_urlsafe(32)
     who = workspace_id, member_id, waiting.client_id
     before = await find_agreed(tx, *who)
-    most = choices(waiting.limit, own)[-1]
-    stands = remembered(role, most, None if before is None else before.role)
+    most = list_role_choices(waiting.limit, own)[-1]
+    stands = merge_agreed_role(role, most, None if before is None else before.role)
     # What is greater than this answer was agreed to before, and for the address of then.
     where = waiting.redirect_uri if before is None or stands is role else before.redirect_uri
     await tx.execute(_AGREE, *who, stands.value, where)
@@ -152,20 +167,20 @@ async def agree(
         waiting.challenge,
         CODE_LIFETIME,
     )
-    return _answered(waiting, {"code": plain})
+    return _build_redirect_answer(waiting, {"code": plain})
 
 
-def refuse(waiting: Waiting) -> str:
+def refuse(waiting: PendingAuthorization) -> str:
     """The address that tells the client no."""
     told = {"error": "access_denied", "error_description": "The member said no."}
-    return _answered(waiting, told)
+    return _build_redirect_answer(waiting, told)
 
 
 async def list_connected(
     tx: Transaction, workspace_id: UUID, member_id: UUID
 ) -> list[dict[str, Any]]:
     """The clients that a member has agreed to, the latest first."""
-    return [_connected(row) for row in await tx.fetch(_LIST, workspace_id, member_id)]
+    return [_format_connected_client(row) for row in await tx.fetch(_LIST, workspace_id, member_id)]
 
 
 async def disconnect(tx: Transaction, workspace_id: UUID, member_id: UUID, client_id: UUID) -> None:
@@ -174,7 +189,7 @@ async def disconnect(tx: Transaction, workspace_id: UUID, member_id: UUID, clien
     # Codes come first: whoever exchanges one holds it, and then looks at the agreement.
     await tx.execute(_FORGET_CODES, *who)
     if await tx.fetchrow(_FORGET, *who) is None:
-        raise Missing("There is no such client connected.", code="no_client")
+        raise NotFound("There is no such client connected.", code="no_client")
     await revoke_tokens_of_client(tx, *who)
 
 
@@ -189,8 +204,8 @@ async def forget_agreements(tx: Transaction, workspace_id: UUID, member_id: UUID
     await tx.execute(_FORGET_ALL, workspace_id, member_id)
 
 
-def _connected(row: Any) -> dict[str, Any]:
-    place = place_of(row["redirect_uri"])
+def _format_connected_client(row: Any) -> dict[str, Any]:
+    place = describe_redirect(row["redirect_uri"])
     return {
         "id": row["client_id"],
         "name": row["name"],
@@ -202,6 +217,6 @@ def _connected(row: Any) -> dict[str, Any]:
     }
 
 
-def _answered(waiting: Waiting, answer: Mapping[str, str]) -> str:
+def _build_redirect_answer(waiting: PendingAuthorization, answer: Mapping[str, str]) -> str:
     more = {"state": waiting.state, "iss": waiting.issuer}
-    return with_answer(waiting.redirect_uri, {**answer, **more})
+    return add_query(waiting.redirect_uri, {**answer, **more})

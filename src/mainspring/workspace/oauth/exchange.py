@@ -18,12 +18,18 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.roles import Role, lesser
-from mainspring.store.audit import Entry, append_audit
-from mainspring.workspace.oauth.clients import Client, hash_of, note_use
-from mainspring.workspace.oauth.refusals import Refusal
-from mainspring.workspace.oauth.scopes import scope_of
-from mainspring.workspace.tokens import Bounds, make_token, renew_token, revoke_token, token_hash
+from mainspring.contracts.roles import Role, min_role
+from mainspring.store.audit import AuditRecord, append_audit
+from mainspring.workspace.oauth.clients import RegisteredClient, hash_of, note_use
+from mainspring.workspace.oauth.refusals import OAuthError
+from mainspring.workspace.oauth.scopes import format_scope
+from mainspring.workspace.tokens import (
+    TokenLimits,
+    hash_token,
+    make_token,
+    renew_token,
+    revoke_token,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -74,11 +80,11 @@ TOKEN_LIFETIME: Final = timedelta(hours=1)
 RENEWAL_LIFETIME: Final = timedelta(days=30)
 _VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 # For every reason the same: whoever holds what is not theirs learns nothing.
-_NO_CODE: Final = Refusal("invalid_grant", "This code is not good, or not any more.")
-_NO_RENEWAL: Final = Refusal("invalid_grant", "This refresh token is not good, or not any more.")
+_NO_CODE: Final = OAuthError("invalid_grant", "This code is not good, or not any more.")
+_NO_RENEWAL: Final = OAuthError("invalid_grant", "This refresh token is not good, or not any more.")
 
 
-class Verdict(Enum):
+class CodeVerdict(Enum):
     """What is to be done with a code or a renewal token."""
 
     GOOD = auto()
@@ -91,7 +97,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class AuthorizationCodeGrant:
     """What a client brings for its first token."""
 
     code: str
@@ -100,7 +106,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class _MemberRoles:
     """What a member may do themselves, and what they have agreed that a client may."""
 
     own: Role
@@ -108,7 +114,7 @@ class _Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class IssuedTokens:
     """What a client is handed."""
 
     access: str
@@ -120,12 +126,12 @@ class Given:
             "access_token": self.access,
             "token_type": "Bearer",
             "expires_in": int(TOKEN_LIFETIME.total_seconds()),
-            "scope": scope_of(self.role),
+            "scope": format_scope(self.role),
         }
         return shown if self.renewal is None else {**shown, "refresh_token": self.renewal}
 
 
-def proves(verifier: str | None, challenge: str) -> bool:
+def is_verifier_valid(verifier: str | None, challenge: str) -> bool:
     """Whether whoever brings the verifier made the challenge (RFC 7636, S256)."""
     if verifier is None or not _VERIFIER.fullmatch(verifier):
         return False
@@ -133,29 +139,29 @@ def proves(verifier: str | None, challenge: str) -> bool:
     return hmac.compare_digest(made, challenge.encode())
 
 
-def judge_code(row: Any, client_id: UUID, shown: Shown) -> Verdict:
+def judge_code(row: Any, client_id: UUID, shown: AuthorizationCodeGrant) -> CodeVerdict:
     """A code is good once, in time, for its client, its address and its verifier."""
     if row["client_id"] != client_id:
-        return Verdict.STRANGE
+        return CodeVerdict.STRANGE
     if row["used"]:
-        return Verdict.AGAIN
+        return CodeVerdict.AGAIN
     same = shown.redirect_uri in (None, row["redirect_uri"])
-    good = row["in_time"] and same and proves(shown.verifier, row["challenge"])
-    return Verdict.GOOD if good else Verdict.SPOILT
+    good = row["in_time"] and same and is_verifier_valid(shown.verifier, row["challenge"])
+    return CodeVerdict.GOOD if good else CodeVerdict.SPOILT
 
 
-def judge_renewal(row: Any, client_id: UUID) -> Verdict:
+def judge_renewal(row: Any, client_id: UUID) -> CodeVerdict:
     """A renewal token is good once, in time, for its client, while what it renews is."""
     if row["client_id"] != client_id or not row["alive"]:
-        return Verdict.STRANGE
+        return CodeVerdict.STRANGE
     if row["used"]:
-        return Verdict.AGAIN
-    return Verdict.GOOD if row["in_time"] else Verdict.SPOILT
+        return CodeVerdict.AGAIN
+    return CodeVerdict.GOOD if row["in_time"] else CodeVerdict.SPOILT
 
 
 async def exchange_code(
-    database: Database, client: Client, shown: Shown, now: datetime
-) -> Given | Refusal:
+    database: Database, client: RegisteredClient, shown: AuthorizationCodeGrant, now: datetime
+) -> IssuedTokens | OAuthError:
     """What a code is worth. A refusal is an answer, so that what it ended stays ended."""
     hashed = hash_of(shown.code)
     async with database.transaction() as tx:
@@ -163,30 +169,32 @@ async def exchange_code(
         if row is None:
             return _NO_CODE
         verdict = judge_code(row, client.id, shown)
-        if verdict is Verdict.AGAIN and row["token_id"] is not None:
-            await _cut_off(tx, row, "code_again")
-        if verdict is Verdict.SPOILT:
+        if verdict is CodeVerdict.AGAIN and row["token_id"] is not None:
+            await _revoke_grant(tx, row, "code_again")
+        if verdict is CodeVerdict.SPOILT:
             await tx.execute(_USE_CODE, row["workspace_id"], hashed, None)
-        if verdict is not Verdict.GOOD:
+        if verdict is not CodeVerdict.GOOD:
             return _NO_CODE
-        standing = await _standing(tx, row)
+        standing = await _load_roles(tx, row)
         if standing is None:
             return _NO_CODE
         # The member may have agreed to less since the code was made.
-        role = lesser(Role(row["role"]), standing.agreed)
-        bounds = Bounds(role, None, now + TOKEN_LIFETIME)
+        role = min_role(Role(row["role"]), standing.agreed)
+        bounds = TokenLimits(role, None, now + TOKEN_LIFETIME)
         name = f"{client.name} (connected)"
         stored, plain = await make_token(
             tx, row["workspace_id"], row["member_id"], name, bounds, client_id=client.id
         )
         await tx.execute(_USE_CODE, row["workspace_id"], hashed, stored.id)
         await note_use(tx, client.id)
-        renewal = await _next_renewal(tx, client, row["workspace_id"], stored.id)
+        renewal = await _issue_refresh_token(tx, client, row["workspace_id"], stored.id)
         await _tell(tx, row, stored.id, "client_connected", {"role": stored.role.value})
-        return Given(plain, renewal, lesser(stored.role, standing.own))
+        return IssuedTokens(plain, renewal, min_role(stored.role, standing.own))
 
 
-async def renew(database: Database, client: Client, renewal: str, now: datetime) -> Given | Refusal:
+async def refresh_tokens(
+    database: Database, client: RegisteredClient, renewal: str, now: datetime
+) -> IssuedTokens | OAuthError:
     """The next access token for a renewal token, and the next renewal token."""
     hashed = hash_of(renewal)
     async with database.transaction() as tx:
@@ -194,9 +202,9 @@ async def renew(database: Database, client: Client, renewal: str, now: datetime)
         if row is None:
             return _NO_RENEWAL
         verdict = judge_renewal(row, client.id)
-        if verdict is Verdict.AGAIN:
-            await _cut_off(tx, row, "renewal_again")
-        standing = await _standing(tx, row) if verdict is Verdict.GOOD else None
+        if verdict is CodeVerdict.AGAIN:
+            await _revoke_grant(tx, row, "renewal_again")
+        standing = await _load_roles(tx, row) if verdict is CodeVerdict.GOOD else None
         if standing is None:
             return _NO_RENEWAL
         plain = await renew_token(tx, row["workspace_id"], row["token_id"], now + TOKEN_LIFETIME)
@@ -204,21 +212,21 @@ async def renew(database: Database, client: Client, renewal: str, now: datetime)
             return _NO_RENEWAL
         await tx.execute(_USE_RENEWAL, row["workspace_id"], hashed)
         await note_use(tx, client.id)
-        made = await _next_renewal(tx, client, row["workspace_id"], row["token_id"])
-        return Given(plain, made, lesser(Role(row["role"]), standing.own))
+        made = await _issue_refresh_token(tx, client, row["workspace_id"], row["token_id"])
+        return IssuedTokens(plain, made, min_role(Role(row["role"]), standing.own))
 
 
-async def give_up(database: Database, client: Client, token: str) -> None:
+async def give_up(database: Database, client: RegisteredClient, token: str) -> None:
     """Ends what a client holds, by either of its tokens (RFC 7009); another's is not there."""
     async with database.transaction() as tx:
-        row = await tx.fetchrow(_HELD, client.id, token_hash(token))
+        row = await tx.fetchrow(_HELD, client.id, hash_token(token))
         if row is not None:
             await revoke_token(tx, row["workspace_id"], row["id"])
             await _tell(tx, row, row["id"], "client_gave_up", {})
 
 
-async def _next_renewal(
-    tx: Transaction, client: Client, workspace_id: UUID, token_id: UUID
+async def _issue_refresh_token(
+    tx: Transaction, client: RegisteredClient, workspace_id: UUID, token_id: UUID
 ) -> str | None:
     if not client.renews:
         return None
@@ -230,12 +238,12 @@ async def _next_renewal(
     return plain
 
 
-async def _standing(tx: Transaction, row: Any) -> _Standing | None:
+async def _load_roles(tx: Transaction, row: Any) -> _MemberRoles | None:
     found = await tx.fetchrow(_STANDING, row["workspace_id"], row["member_id"], row["client_id"])
-    return None if found is None else _Standing(Role(found["own"]), Role(found["agreed"]))
+    return None if found is None else _MemberRoles(Role(found["own"]), Role(found["agreed"]))
 
 
-async def _cut_off(tx: Transaction, row: Any, why: str) -> None:
+async def _revoke_grant(tx: Transaction, row: Any, why: str) -> None:
     await revoke_token(tx, row["workspace_id"], row["token_id"])
     await _tell(tx, row, row["token_id"], "client_cut_off", {"why": why})
 
@@ -243,7 +251,7 @@ async def _cut_off(tx: Transaction, row: Any, why: str) -> None:
 async def _tell(
     tx: Transaction, row: Any, token_id: UUID, action: str, detail: dict[str, Any]
 ) -> None:
-    entry = Entry(
+    entry = AuditRecord(
         row["workspace_id"], "client", row["member_id"], action, str(token_id), detail, token_id
     )
     await append_audit(tx, [entry])

@@ -52,19 +52,19 @@ _APPS: Final = frozenset(
     }
 )
 
-Kind = Literal["web", "loopback", "app"]
+RedirectKind = Literal["web", "loopback", "app"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RedirectTarget:
     """Where an address leads, as a person may judge it."""
 
-    kind: Kind
+    kind: RedirectKind
     # The host of a page, this machine, or the scheme of an app.
     name: str
 
 
-def fault_of(uri: object) -> str | None:
+def find_redirect_fault(uri: object) -> str | None:
     """Why nobody is sent to this address; None when it is good."""
     if not isinstance(uri, str) or not 0 < len(uri) <= LONGEST or not _SIGNS.fullmatch(uri):
         return f"A redirect URI is a text of 1 to {LONGEST} printable signs without spaces."
@@ -80,11 +80,11 @@ def fault_of(uri: object) -> str | None:
     if parts.scheme == "https":
         return None if _has_host(parts) else "A redirect URI with https names a host."
     if parts.scheme == "http":
-        return None if _host(parts) in _LOOPBACK else "Plain http is for this machine alone."
-    return _fault_of_app(uri, parts.scheme)
+        return None if _get_host(parts) in _LOOPBACK else "Plain http is for this machine alone."
+    return _find_app_redirect_fault(uri, parts.scheme)
 
 
-def _fault_of_app(uri: str, scheme: str) -> str | None:
+def _find_app_redirect_fault(uri: str, scheme: str) -> str | None:
     if not _SCHEME.fullmatch(scheme) or ("." not in scheme and scheme not in _APPS):
         return (
             "A redirect URI uses https, http on this machine, or the scheme of an app, "
@@ -97,42 +97,44 @@ def _fault_of_app(uri: str, scheme: str) -> str | None:
 
 def is_registered(uri: str, registered: Iterable[str]) -> bool:
     """Whether a client may be answered here."""
-    return fault_of(uri) is None and any(_same(uri, known) for known in registered)
+    return find_redirect_fault(uri) is None and any(
+        _is_same_redirect(uri, known) for known in registered
+    )
 
 
-def are_of_one(uris: Iterable[str]) -> bool:
+def share_one_host(uris: Iterable[str]) -> bool:
     """Whether all addresses on the web have one host, or lie below one of theirs."""
-    hosts = {_host(parts) for parts in map(urlsplit, uris) if parts.scheme == "https"}
+    hosts = {_get_host(parts) for parts in map(urlsplit, uris) if parts.scheme == "https"}
     if len(hosts) < 2:
         return True
     first = min(hosts, key=len)
     return "." in first and all(host == first or host.endswith(f".{first}") for host in hosts)
 
 
-def place_of(uri: str) -> Place:
+def describe_redirect(uri: str) -> RedirectTarget:
     """Where an address that was found good leads."""
     parts = urlsplit(uri)
     if parts.scheme == "https":
-        return Place("loopback" if _is_here(_host(parts)) else "web", _host(parts))
+        return RedirectTarget("loopback" if _is_here(_get_host(parts)) else "web", _get_host(parts))
     if parts.scheme == "http":
-        return Place("loopback", _host(parts))
-    return Place("app", parts.scheme)
+        return RedirectTarget("loopback", _get_host(parts))
+    return RedirectTarget("app", parts.scheme)
 
 
-def with_answer(uri: str, answer: Mapping[str, str | None]) -> str:
+def add_query(uri: str, answer: Mapping[str, str | None]) -> str:
     """The address with an answer in its query; what stood there stays."""
     query = urlencode({name: value for name, value in answer.items() if value is not None})
     return f"{uri}{'&' if '?' in uri else '?'}{query}"
 
 
-def _same(given: str, known: str) -> bool:
+def _is_same_redirect(given: str, known: str) -> bool:
     if given == known:
         return True
     one, other = urlsplit(given), urlsplit(known)
     return (
         one.scheme == other.scheme == "http"
-        and _host(one) in _LOOPBACK
-        and _host(one) == _host(other)
+        and _get_host(one) in _LOOPBACK
+        and _get_host(one) == _get_host(other)
         and (one.path, one.query) == (other.path, other.query)
     )
 
@@ -151,7 +153,7 @@ def _has_host(parts: SplitResult) -> bool:
     host = parts.hostname or ""
     labels = host.split(".")
     if ":" in host or _NUMBER.fullmatch(labels[-1]):
-        return _numbers(host) is not None
+        return _parse_ip(host) is not None
     return len(host) <= 253 and all(_LABEL.fullmatch(label) for label in labels)
 
 
@@ -159,11 +161,11 @@ def _is_here(host: str) -> bool:
     """Whether a host is the machine of whoever goes there."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
-    found = _numbers(host.strip("[]"))
+    found = _parse_ip(host.strip("[]"))
     return found is not None and (found.is_loopback or found.is_unspecified)
 
 
-def _numbers(host: str) -> IPv4Address | IPv6Address | None:
+def _parse_ip(host: str) -> IPv4Address | IPv6Address | None:
     try:
         found = ip_address(host)
     except ValueError:
@@ -172,6 +174,6 @@ def _numbers(host: str) -> IPv4Address | IPv6Address | None:
     return mapped or found
 
 
-def _host(parts: SplitResult) -> str:
+def _get_host(parts: SplitResult) -> str:
     host = parts.hostname or ""
     return f"[{host}]" if ":" in host else host

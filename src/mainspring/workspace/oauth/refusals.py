@@ -8,7 +8,7 @@ from typing import Final
 _STATUS: Final = {"invalid_client": 401, "temporarily_unavailable": 429}
 
 
-class Refusal(Exception):
+class OAuthError(Exception):
     """A request of a client that is not granted; the error is for programs."""
 
     def __init__(self, error: str, description: str) -> None:

@@ -17,8 +17,8 @@ from uuid import UUID
 from mainspring.contracts.errors import Expired
 from mainspring.contracts.roles import Role
 from mainspring.workspace.oauth.clients import hash_of
-from mainspring.workspace.oauth.refusals import Refusal
-from mainspring.workspace.oauth.scopes import ROLES, limit_of, role_asked
+from mainspring.workspace.oauth.refusals import OAuthError
+from mainspring.workspace.oauth.scopes import ROLES, limit_of, parse_requested_role
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -56,7 +56,7 @@ _CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AuthorizationParameters:
     """What a client asks for, found good."""
 
     role: Role | None
@@ -65,7 +65,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingAuthorization:
     """A request that a person has opened."""
 
     client_id: UUID
@@ -81,29 +81,33 @@ class Waiting:
     limit: Role = Role.EDITOR
 
 
-def read_asked(given: Mapping[str, str | None], resources: frozenset[str]) -> Asked:
+def read_asked(
+    given: Mapping[str, str | None], resources: frozenset[str]
+) -> AuthorizationParameters:
     """What is asked for, or the error that the client is told; who asks is known by now."""
     if given.get("response_type") != "code":
-        raise Refusal("unsupported_response_type", "The only response type is code.")
+        raise OAuthError("unsupported_response_type", "The only response type is code.")
     if given.get("response_mode") not in (None, "query"):
-        raise Refusal("invalid_request", "The only response mode is query.")
+        raise OAuthError("invalid_request", "The only response mode is query.")
     challenge = given.get("code_challenge")
     if challenge is None or given.get("code_challenge_method") != "S256":
-        raise Refusal("invalid_request", "PKCE is needed, with the method S256.")
+        raise OAuthError("invalid_request", "PKCE is needed, with the method S256.")
     if not _CHALLENGE.fullmatch(challenge):
-        raise Refusal("invalid_request", "A code_challenge of S256 has 43 signs.")
+        raise OAuthError("invalid_request", "A code_challenge of S256 has 43 signs.")
     check_resource(given.get("resource"), resources)
-    return Asked(role_asked(given.get("scope")), challenge, given.get("state"))
+    return AuthorizationParameters(
+        parse_requested_role(given.get("scope")), challenge, given.get("state")
+    )
 
 
 def check_resource(given: str | None, resources: frozenset[str]) -> None:
     """Refuses a token for another server (RFC 8707); left out, it is for this one."""
     if given is not None and given not in resources:
-        raise Refusal("invalid_target", "Tokens for this resource are not given here.")
+        raise OAuthError("invalid_target", "Tokens for this resource are not given here.")
 
 
 async def keep_request(
-    tx: Transaction, client_id: UUID, redirect_uri: str, asked: Asked, issuer: str
+    tx: Transaction, client_id: UUID, redirect_uri: str, asked: AuthorizationParameters, issuer: str
 ) -> str:
     """Keeps a request until a person answers it; answers what stands in the address."""
     plain = secrets.token_urlsafe(32)
@@ -122,17 +126,17 @@ async def keep_request(
     return plain
 
 
-async def open_request(tx: Transaction, plain: str, user_id: UUID) -> Waiting:
+async def open_request(tx: Transaction, plain: str, user_id: UUID) -> PendingAuthorization:
     """The request, for the first person who opens it."""
-    return _waiting(await tx.fetchrow(_OPEN, hash_of(plain), user_id))
+    return _build_pending_authorization(await tx.fetchrow(_OPEN, hash_of(plain), user_id))
 
 
-async def take_request(tx: Transaction, plain: str, user_id: UUID) -> Waiting:
+async def take_request(tx: Transaction, plain: str, user_id: UUID) -> PendingAuthorization:
     """The request, which nobody can answer again."""
-    return _waiting(await tx.fetchrow(_TAKE, hash_of(plain), user_id))
+    return _build_pending_authorization(await tx.fetchrow(_TAKE, hash_of(plain), user_id))
 
 
-def _waiting(row: Any) -> Waiting:
+def _build_pending_authorization(row: Any) -> PendingAuthorization:
     if row is None:
         raise Expired(
             "This request is over, was answered, or is somebody else's.",
@@ -143,4 +147,4 @@ def _waiting(row: Any) -> Waiting:
     role = None if found["role"] is None else Role(found["role"])
     scope = found.pop("registered")
     limit = limit_of(role, None if scope is None else ROLES[scope])
-    return Waiting(**{**found, "role": role, "limit": limit})
+    return PendingAuthorization(**{**found, "role": role, "limit": limit})

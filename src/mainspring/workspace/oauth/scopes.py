@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from mainspring.contracts.roles import Permission, Role, lesser
-from mainspring.workspace.oauth.refusals import Refusal
+from mainspring.contracts.roles import Permission, Role, min_role
+from mainspring.workspace.oauth.refusals import OAuthError
 
 ROLES: Final[Mapping[str, Role]] = MappingProxyType(
     {"read": Role.VIEWER, "operate": Role.OPERATOR, "edit": Role.EDITOR}
@@ -23,31 +23,31 @@ _OF_NO_ACCOUNT: Final = frozenset({"offline_access"})
 _LONGEST: Final = 1_000
 
 
-def role_asked(scope: str | None) -> Role | None:
+def parse_requested_role(scope: str | None) -> Role | None:
     """The least role that covers a scope; None when nothing was asked for."""
     words = (scope or "")[:_LONGEST].split(" ")
     named = [word for word in words if word and word not in _OF_NO_ACCOUNT]
     if not named:
         return None
     if any(word not in ROLES for word in named):
-        raise Refusal("invalid_scope", f"A scope is made of {', '.join(ROLES)}.")
+        raise OAuthError("invalid_scope", f"A scope is made of {', '.join(ROLES)}.")
     return max((ROLES[word] for word in named), key=lambda role: role.rank)
 
 
-def role_registered(scope: Any) -> Role | None:
+def parse_registered_role(scope: Any) -> Role | None:
     """The role of the scope that a client registers with; words of other servers do not count."""
     words = scope[:_LONGEST].split(" ") if isinstance(scope, str) else []
     named = [ROLES[word] for word in words if word in ROLES]
     return max(named, key=lambda role: role.rank) if named else None
 
 
-def within_registration(asked: Role | None, registered: Role | None) -> Role | None:
+def limit_to_registration(asked: Role | None, registered: Role | None) -> Role | None:
     """What a request asks for, at most what its client registered for; None: the person chooses.
 
     Clients register and ask for what the 401 names, so the least scope is no limit that they
     chose: it is preselected, and the person may give more, within ``limit_of``.
     """
-    role = asked if registered is None else lesser(asked or registered, registered)
+    role = asked if registered is None else min_role(asked or registered, registered)
     return None if role is ROLES[LEAST] else role
 
 
@@ -63,25 +63,25 @@ def limit_of(asked: Role | None, registered: Role | None) -> Role:
     return registered
 
 
-def scope_of(role: Role) -> str:
+def format_scope(role: Role) -> str:
     """What a client is told it was given."""
     return " ".join(word for word, given in ROLES.items() if given.rank <= role.rank)
 
 
-def choices(asked: Role | None, own: Role) -> list[Role]:
+def list_role_choices(asked: Role | None, own: Role) -> list[Role]:
     """How much a person may give: no more than was asked for, and no more than they have."""
-    most = lesser(asked or Role.EDITOR, own)
+    most = min_role(asked or Role.EDITOR, own)
     return [role for role in ROLES.values() if role.rank <= most.rank]
 
 
-def suggested(asked: Role | None, own: Role, agreed: Role | None) -> Role:
+def suggest_role(asked: Role | None, own: Role, agreed: Role | None) -> Role:
     """What is chosen until the person chooses: what they agreed to, or the least that was meant."""
     if agreed is not None and asked is None:
-        return lesser(agreed, own)
-    return lesser(asked or Role.VIEWER, own)
+        return min_role(agreed, own)
+    return min_role(asked or Role.VIEWER, own)
 
 
-def remembered(given: Role, most: Role, agreed: Role | None) -> Role:
+def merge_agreed_role(given: Role, most: Role, agreed: Role | None) -> Role:
     """What stands as agreed after an answer; ``most`` is the most that could have been given.
 
     Who gives all of it has taken nothing back: a client that asks for less on one day may have
@@ -92,12 +92,12 @@ def remembered(given: Role, most: Role, agreed: Role | None) -> Role:
     return max(given, agreed, key=lambda role: role.rank)
 
 
-def covers(agreed: Role | None, asked: Role | None) -> bool:
+def is_role_sufficient(agreed: Role | None, asked: Role | None) -> bool:
     """Whether what a person agreed to is enough for what is asked; a wider request is not."""
     return agreed is not None and (asked is None or asked.rank <= agreed.rank)
 
 
-def allows(role: Role) -> list[str]:
+def describe_role(role: Role) -> list[str]:
     """What a client may do with a role, in sentences. An account is out of its reach."""
     return [
         permission.meaning

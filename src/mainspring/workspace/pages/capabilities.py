@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Capability, CapabilityHandler, Effect
-from mainspring.contracts.errors import Clash, Finding, Missing
+from mainspring.contracts.errors import Conflict, Finding, NotFound
 from mainspring.contracts.outcome import Unchanged
-from mainspring.contracts.plain_names import name_findings, plain_name
+from mainspring.contracts.plain_names import clean_name, name_findings
 from mainspring.workspace.pages import keep, read, schemas
 from mainspring.workspace.pages.content import (
     RESERVED,
-    Writing,
-    findings_of,
+    PageDraft,
+    find_page_problems,
     read_writing,
     refuse,
     refuse_reserved,
 )
-from mainspring.workspace.pages.discovery import Discovery
-from mainspring.workspace.pages.keep import writer_of
-from mainspring.workspace.pages.search import Finder, Question
+from mainspring.workspace.pages.discovery import ActionPages
+from mainspring.workspace.pages.keep import get_page_writer
+from mainspring.workspace.pages.search import PageQuery, PageSearch
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -38,19 +38,19 @@ Arguments = Mapping[str, Any]
 
 
 def capabilities(
-    limits: Limits, embedder: Embedder | None = None, discovery: Discovery | None = None
+    limits: Limits, embedder: Embedder | None = None, discovery: ActionPages | None = None
 ) -> tuple[Capability, ...]:
     """Everything about pages, with the operator's limits and the installation's model."""
-    finder, actions = Finder(embedder), discovery or Discovery()
+    finder, actions = PageSearch(embedder), discovery or ActionPages()
     return (
-        *_writing(limits),
-        *_reading(actions),
-        *_finding(finder, actions),
-        *_aliases(finder, actions),
+        *_build_write_capabilities(limits),
+        *_build_read_capabilities(actions),
+        *_build_search_capabilities(finder, actions),
+        *_build_alias_capabilities(finder, actions),
     )
 
 
-def _writing(limits: Limits) -> tuple[Capability, ...]:
+def _build_write_capabilities(limits: Limits) -> tuple[Capability, ...]:
     return (
         Capability(
             "create_page",
@@ -63,7 +63,7 @@ def _writing(limits: Limits) -> tuple[Capability, ...]:
             schemas.create_input(limits),
             schemas.KEPT,
             _create(limits),
-            annotations=_with_text(limits),
+            annotations=_build_text_annotations(limits),
         ),
         Capability(
             "update_page",
@@ -71,7 +71,7 @@ def _writing(limits: Limits) -> tuple[Capability, ...]:
             schemas.update_input(limits),
             schemas.KEPT,
             _update(limits),
-            annotations=_with_text(limits),
+            annotations=_build_text_annotations(limits),
         ),
         Capability(
             "delete_page",
@@ -92,13 +92,13 @@ def _writing(limits: Limits) -> tuple[Capability, ...]:
     )
 
 
-def _with_text(limits: Limits) -> Annotations:
+def _build_text_annotations(limits: Limits) -> Annotations:
     """For a call that may bring a whole page along."""
     room = _SPELLED * limits.page_bytes + 2 * limits.page_values_bytes
     return replace(_KEEPS, arguments_bytes=max(room, limits.call_arguments_bytes))
 
 
-def _reading(actions: Discovery) -> tuple[Capability, ...]:
+def _build_read_capabilities(actions: ActionPages) -> tuple[Capability, ...]:
     return (
         Capability(
             "get_page",
@@ -139,7 +139,7 @@ def _reading(actions: Discovery) -> tuple[Capability, ...]:
     )
 
 
-def _finding(finder: Finder, actions: Discovery) -> tuple[Capability, ...]:
+def _build_search_capabilities(finder: PageSearch, actions: ActionPages) -> tuple[Capability, ...]:
     return (
         Capability(
             "search",
@@ -158,20 +158,20 @@ def _finding(finder: Finder, actions: Discovery) -> tuple[Capability, ...]:
             "The answer says which of them were used.",
             schemas.ASK_INPUT,
             schemas.QUERY_OUTPUT,
-            _query(finder, actions),
+            _build_query_handler(finder, actions),
             annotations=replace(_READS, asks_outside=finder.outward),
         ),
     )
 
 
-def _aliases(finder: Finder, actions: Discovery) -> tuple[Capability, ...]:
+def _build_alias_capabilities(finder: PageSearch, actions: ActionPages) -> tuple[Capability, ...]:
     return (
         Capability(
             "search_space.query",
             "Ask for pages by words and meaning (query)\n\nThe same as query.",
             schemas.SPACE_ASK_INPUT,
             schemas.QUERY_OUTPUT,
-            _query(finder, actions),
+            _build_query_handler(finder, actions),
             annotations=replace(_READS, asks_outside=finder.outward),
         ),
         Capability(
@@ -189,7 +189,7 @@ def _create(limits: Limits) -> CapabilityHandler:
     async def create(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
         page = read_writing(arguments, limits, in_run=ctx.run is not None)
         refuse_reserved(page.type)
-        kept = await keep.write_page(ctx.tx, page, writer_of(ctx))
+        kept = await keep.write_page(ctx.tx, page, get_page_writer(ctx))
         told = {"id": str(kept.id), "slug": kept.slug, "became": kept.became}
         return Unchanged(told) if kept.became == "unchanged" else told
 
@@ -198,12 +198,12 @@ def _create(limits: Limits) -> CapabilityHandler:
 
 def _update(limits: Limits) -> CapabilityHandler:
     async def update(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
-        by = writer_of(ctx)
+        by = get_page_writer(ctx)
         if ctx.run is not None and "title" in arguments:
-            arguments = {**arguments, "title": plain_name(arguments["title"])}
+            arguments = {**arguments, "title": clean_name(arguments["title"])}
         row = await read.find_page(ctx.tx, by.workspace_id, arguments, hold=True)
         _check_changeable(row, arguments)
-        before = Writing(
+        before = PageDraft(
             row["slug"], row["type"], row["title"], row["body"], row["frontmatter"], row["head"]
         )
         changed = {
@@ -218,7 +218,7 @@ def _update(limits: Limits) -> CapabilityHandler:
         head = row["head"] if changed.keys() <= {"body"} else None
         page = replace(before, head=head, **changed)
         named = name_findings(page.title, "/title") if "title" in changed else []
-        refuse([*named, *findings_of(page, limits)])
+        refuse([*named, *find_page_problems(page, limits)])
         refuse_reserved(page.type)
         await keep.change(ctx.tx, row["id"], page, by)
         await keep.note(ctx.tx, row["id"], "updated", by, {"fields": sorted(changed)})
@@ -229,7 +229,7 @@ def _update(limits: Limits) -> CapabilityHandler:
 
 def _check_changeable(row: Mapping[str, Any], arguments: Arguments) -> None:
     if row["type"] in RESERVED:
-        raise Clash(
+        raise Conflict(
             f"The page {row['slug']} was brought in by an integration; its source changes it.",
             code="page_of_integration",
             suggestion="Write a page of your own that tells what you have to add.",
@@ -237,7 +237,7 @@ def _check_changeable(row: Mapping[str, Any], arguments: Arguments) -> None:
     known = arguments.get("content_hash")
     if known is not None and known != row["content_hash"].hex():
         detail = "The page was changed by somebody else in the meantime."
-        raise Clash(
+        raise Conflict(
             detail,
             code="page_changed",
             suggestion="Read it again and repeat the change.",
@@ -246,14 +246,14 @@ def _check_changeable(row: Mapping[str, Any], arguments: Arguments) -> None:
 
 
 async def _delete(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
-    by = writer_of(ctx)
+    by = get_page_writer(ctx)
     row = await read.find_page(ctx.tx, by.workspace_id, arguments)
     changed = await keep.delete(ctx.tx, row["id"], by)
     return {"id": str(row["id"]), "slug": row["slug"], "changed": changed}
 
 
 async def _restore(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
-    by = writer_of(ctx)
+    by = get_page_writer(ctx)
     row = await read.find_page(ctx.tx, by.workspace_id, arguments, deleted=True)
     changed = await keep.restore(ctx.tx, row["id"], by)
     told = {"id": str(row["id"]), "slug": row["slug"], "changed": changed}
@@ -261,18 +261,20 @@ async def _restore(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | U
 
 
 async def _get(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
-    workspace_id = _workspace(ctx, arguments)
+    workspace_id = _resolve_workspace(ctx, arguments)
     named = {"id": arguments["document_id"]} if "document_id" in arguments else arguments
     row = await read.find_page(ctx.tx, workspace_id, named)
     wanted = arguments.get("include", schemas.PART_NAMES)
     told = []
     if "timeline" in wanted:
-        told = await read.timeline(ctx.tx, workspace_id, row["id"], read.TIMELINE_SHOWN)
+        told = await read.load_timeline(ctx.tx, workspace_id, row["id"], read.TIMELINE_SHOWN)
     left_out = set(schemas.PART_NAMES) - set(wanted)
-    return {name: part for name, part in read.whole(row, told).items() if name not in left_out}
+    return {
+        name: part for name, part in read.describe_page(row, told).items() if name not in left_out
+    }
 
 
-def _list(actions: Discovery) -> CapabilityHandler:
+def _list(actions: ActionPages) -> CapabilityHandler:
     async def listed(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
         await actions.ensure(ctx, arguments.get("type"))
         most = int(arguments.get("limit", schemas.DEFAULT_LIST))
@@ -293,38 +295,38 @@ async def _list_timeline(ctx: CallContext, arguments: Arguments) -> dict[str, An
     row = await read.find_page(ctx.tx, workspace_id, arguments, deleted=True)
     before = UUID(arguments["before"]) if "before" in arguments else None
     most = int(arguments.get("limit", schemas.DEFAULT_LIST))
-    return {"entries": await read.timeline(ctx.tx, workspace_id, row["id"], most, before)}
+    return {"entries": await read.load_timeline(ctx.tx, workspace_id, row["id"], most, before)}
 
 
-def _search(finder: Finder, actions: Discovery) -> CapabilityHandler:
+def _search(finder: PageSearch, actions: ActionPages) -> CapabilityHandler:
     async def search(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
         await actions.ensure(ctx, arguments.get("type"))
-        return await finder.search(ctx.tx, ctx.actor.workspace_id, _question(arguments))
+        return await finder.search(ctx.tx, ctx.actor.workspace_id, _parse_query(arguments))
 
     return search
 
 
-def _query(finder: Finder, actions: Discovery) -> CapabilityHandler:
+def _build_query_handler(finder: PageSearch, actions: ActionPages) -> CapabilityHandler:
     async def query(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
-        workspace_id = _workspace(ctx, arguments)
+        workspace_id = _resolve_workspace(ctx, arguments)
         await actions.ensure(ctx, arguments.get("type"))
-        return await finder.query(ctx.tx, workspace_id, _question(arguments))
+        return await finder.query(ctx.tx, workspace_id, _parse_query(arguments))
 
     return query
 
 
-def _question(arguments: Arguments) -> Question:
+def _parse_query(arguments: Arguments) -> PageQuery:
     text = next((arguments[name] for name in ("q", "query", "text") if name in arguments), "")
     most = int(arguments.get("limit", schemas.DEFAULT_SEARCH))
-    since = read.moment(arguments, "since") if "since" in arguments else None
+    since = read.parse_moment(arguments, "since") if "since" in arguments else None
     tags = tuple(tag.strip().lower() for tag in arguments.get("tags", ()))
-    return Question(text, arguments.get("type"), most, tags, since)
+    return PageQuery(text, arguments.get("type"), most, tags, since)
 
 
-def _workspace(ctx: CallContext, arguments: Arguments) -> UUID:
+def _resolve_workspace(ctx: CallContext, arguments: Arguments) -> UUID:
     """The caller's workspace. Any other one that is named looks as if it were not there."""
     here = ctx.actor.workspace_id
     for name in ("search_space_id", "brain_id"):
         if name in arguments and UUID(arguments[name]) != here:
-            raise Missing("There is no such workspace.", code="no_workspace")
+            raise NotFound("There is no such workspace.", code="no_workspace")
     return here

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.plain_names import name_findings, plain_name
-from mainspring.definition.json_values import canonical, check_value, content_hash
-from mainspring.definition.pointers import under
-from mainspring.workspace.pages.front_matter import is_name, split, written
-from mainspring.workspace.pages.slugs import LONGEST_SLUG, is_slug, slug_of
+from mainspring.contracts.plain_names import clean_name, name_findings
+from mainspring.definition.json_values import check_value, encode_canonical, hash_content
+from mainspring.definition.pointers import join_pointer
+from mainspring.workspace.pages.front_matter import format_front_matter, is_name, split
+from mainspring.workspace.pages.slugs import LONGEST_SLUG, build_slug, is_slug
 
 LONGEST_TITLE: Final = 500
 LONGEST_REF: Final = 500
@@ -36,7 +36,7 @@ _ENDS: Final = ("end", "end_time", "ends_at", "end_at")
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class PageDraft:
     """A page as somebody wants it to be."""
 
     slug: str
@@ -54,21 +54,21 @@ class Writing:
     @property
     def hash(self) -> bytes:
         """Equal for pages that say the same, wherever they came from."""
-        return content_hash(
+        return hash_content(
             [self.type, self.title, self.body, dict(self.frontmatter), self.head or ""]
         )
 
 
-def whole_text(row: Mapping[str, Any]) -> str:
+def format_page(row: Mapping[str, Any]) -> str:
     """The page as one text, with its front matter before it."""
     head = row["head"]
     if head is None:
         shown = {"title": row["title"], "type": row["type"], **row["frontmatter"]}
-        head = written(shown)
+        head = format_front_matter(shown)
     return f"{head}{row['body']}"
 
 
-def read_writing(given: Mapping[str, Any], limits: Limits, *, in_run: bool = False) -> Writing:
+def read_writing(given: Mapping[str, Any], limits: Limits, *, in_run: bool = False) -> PageDraft:
     """A page from the arguments of a call; what cannot be kept is refused with its place.
 
     A run makes titles of what came in, such as the subject of a mail: those are made plain, so
@@ -82,12 +82,12 @@ def read_writing(given: Mapping[str, Any], limits: Limits, *, in_run: bool = Fal
         head, body, values = split(given["markdown"], limits)
         said = {name: values[name] for name in _OWN_NAMES if name in values} | said
         if "title" not in said:
-            said["title"] = plain_name(_heading(body))
+            said["title"] = clean_name(_find_heading(body))
     title = "" if said.get("title") is None else str(said["title"])
-    title = plain_name(title) if in_run else title
+    title = clean_name(title) if in_run else title
     slug = said.get("slug")
-    kept = Writing(
-        slug=slug_of(title) if slug is None else str(slug),
+    kept = PageDraft(
+        slug=build_slug(title) if slug is None else str(slug),
         type=str(said.get("type", "")),
         title=title,
         body=body,
@@ -98,11 +98,11 @@ def read_writing(given: Mapping[str, Any], limits: Limits, *, in_run: bool = Fal
         named=slug is not None,
     )
     named = name_findings(kept.title, "/title")
-    refuse([*_house_findings(kept), *named, *findings_of(kept, limits)])
+    refuse([*_find_reserved_names(kept), *named, *find_page_problems(kept, limits)])
     return kept
 
 
-def _house_findings(page: Writing) -> Iterator[Finding]:
+def _find_reserved_names(page: PageDraft) -> Iterator[Finding]:
     """The names that pages of the house itself have."""
     if page.slug.startswith(HOUSE_SLUG):
         detail = f"Slugs that begin with {HOUSE_SLUG} are those of the house's own pages."
@@ -112,7 +112,7 @@ def _house_findings(page: Writing) -> Iterator[Finding]:
         yield Finding("/source_ref", detail, "reserved_page_name", "Choose another source_ref.")
 
 
-def _heading(body: str) -> str:
+def _find_heading(body: str) -> str:
     """The first heading of the first order, without the signs that may close it."""
     for line in body.split("\n"):
         if not line.startswith(("# ", "#\t")):
@@ -125,17 +125,17 @@ def _heading(body: str) -> str:
     return ""
 
 
-def findings_of(page: Writing, limits: Limits) -> list[Finding]:
+def find_page_problems(page: PageDraft, limits: Limits) -> list[Finding]:
     """Everything that is wrong with a page, each with its place."""
     return [
         *_name_findings(page),
-        *_text_findings(page, limits),
-        *values_findings(page.frontmatter, "/frontmatter", limits),
-        *values_findings(page.provenance, "/provenance", limits),
+        *_find_text_problems(page, limits),
+        *find_front_matter_problems(page.frontmatter, "/frontmatter", limits),
+        *find_front_matter_problems(page.provenance, "/provenance", limits),
     ]
 
 
-def _name_findings(page: Writing) -> list[Finding]:
+def _name_findings(page: PageDraft) -> list[Finding]:
     found = []
     if not is_slug(page.slug):
         found.append(
@@ -163,7 +163,7 @@ def _name_findings(page: Writing) -> list[Finding]:
     return found
 
 
-def _text_findings(page: Writing, limits: Limits) -> list[Finding]:
+def _find_text_problems(page: PageDraft, limits: Limits) -> list[Finding]:
     found = []
     if not page.title.strip() or len(page.title) > LONGEST_TITLE:
         found.append(
@@ -181,13 +181,13 @@ def _text_findings(page: Writing, limits: Limits) -> list[Finding]:
     return found
 
 
-def values_findings(values: Mapping[str, Any], at: str, limits: Limits) -> list[Finding]:
+def find_front_matter_problems(values: Mapping[str, Any], at: str, limits: Limits) -> list[Finding]:
     """What is wrong with front matter, or with provenance."""
     if len(values) > MOST_VALUES:
         return [Finding(at, f"There are more than {MOST_VALUES} values.", "page_values")]
     found = [
         Finding(
-            under(at, name),
+            join_pointer(at, name),
             "A name here begins with a letter and has at most 100 letters, digits, dots, "
             "dashes, spaces and underscores.",
             "page_value_name",
@@ -196,21 +196,25 @@ def values_findings(values: Mapping[str, Any], at: str, limits: Limits) -> list[
         if not is_name(name)
     ]
     found += [
-        Finding(under(at, name), f"A value has at most {_VALUES_DEPTH} levels.", "page_value_depth")
+        Finding(
+            join_pointer(at, name),
+            f"A value has at most {_VALUES_DEPTH} levels.",
+            "page_value_depth",
+        )
         for name, value in values.items()
-        if _depth(value) > _VALUES_DEPTH
+        if _measure_depth(value) > _VALUES_DEPTH
     ]
-    if not found and len(canonical(dict(values))) > limits.page_values_bytes:
+    if not found and len(encode_canonical(dict(values))) > limits.page_values_bytes:
         detail = f"Together the values must not be larger than {limits.page_values_bytes:,} bytes."
         found.append(Finding(at, detail, "page_values_too_large"))
     return found
 
 
-def _depth(value: Any, seen: int = 0) -> int:
+def _measure_depth(value: Any, seen: int = 0) -> int:
     if seen > _VALUES_DEPTH or not isinstance(value, (dict, list)):
         return seen
     inner = value.values() if isinstance(value, dict) else value
-    return max((_depth(item, seen + 1) for item in inner), default=seen + 1)
+    return max((_measure_depth(item, seen + 1) for item in inner), default=seen + 1)
 
 
 def refuse(findings: Sequence[Finding]) -> None:
@@ -237,14 +241,14 @@ def refuse_reserved(kind: str) -> None:
         )
 
 
-def event_times(values: Mapping[str, Any]) -> tuple[datetime | None, datetime | None]:
+def read_event_times(values: Mapping[str, Any]) -> tuple[datetime | None, datetime | None]:
     """When the event of a calendar begins and ends, as far as its front matter says so."""
-    start = next((found for name in _STARTS if (found := moment_of(values.get(name)))), None)
-    end = next((found for name in _ENDS if (found := moment_of(values.get(name)))), None)
+    start = next((found for name in _STARTS if (found := parse_event_time(values.get(name)))), None)
+    end = next((found for name in _ENDS if (found := parse_event_time(values.get(name)))), None)
     return start, None if start is None or end is None or end < start else end
 
 
-def moment_of(value: Any) -> datetime | None:
+def parse_event_time(value: Any) -> datetime | None:
     """A moment from text or from a calendar's own way to say one; a day begins in UTC."""
     if isinstance(value, Mapping):
         value = value.get("dateTime", value.get("date"))

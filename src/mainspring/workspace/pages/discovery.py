@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash
-from mainspring.workspace.pages.content import HOUSE_REF, HOUSE_SLUG, Writing
-from mainspring.workspace.pages.keep import Writer, delete, ingest, restore
+from mainspring.contracts.errors import Conflict
+from mainspring.workspace.pages.content import HOUSE_REF, HOUSE_SLUG, PageDraft
+from mainspring.workspace.pages.keep import PageWriter, delete, ingest, restore
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
@@ -42,22 +42,22 @@ _CONNECTED = """
 
 
 @dataclass(frozen=True, slots=True)
-class ActionPage:
+class ActionReferencePage:
     """The page of one action, and the integration that somebody must have connected for it."""
 
-    page: Writing
+    page: PageDraft
     needs: str | None = None
 
 
-def action_page(
+def build_action_page(
     install_id: UUID,
     integration: str,
     action: str,
     body: str,
     more: Mapping[str, Any] | None = None,
-) -> Writing:
+) -> PageDraft:
     """The page of one action; its slug holds the id of the install."""
-    return Writing(
+    return PageDraft(
         slug=f"{HOUSE_SLUG}{install_id}.{action}",
         type=ACTION_TYPE,
         title=f"{integration}: {action}",
@@ -73,10 +73,10 @@ def action_page(
     )
 
 
-class Discovery:
+class ActionPages:
     """The pages of this installation's actions."""
 
-    def __init__(self, pages: Sequence[ActionPage] = ()) -> None:
+    def __init__(self, pages: Sequence[ActionReferencePage] = ()) -> None:
         self._pages = {one.page.slug: one for one in pages}
 
     async def ensure(self, ctx: CallContext, wanted: object) -> None:
@@ -87,17 +87,17 @@ class Discovery:
         rows = await tx.fetch(_KNOWN, space, ACTION_TYPE, list(self._pages))
         known = {row["slug"]: row for row in rows}
         connected = {row["integration"] for row in await tx.fetch(_CONNECTED, space)}
-        by = Writer(space, _ENGINE, _HOUSE, "mainspring")
+        by = PageWriter(space, _ENGINE, _HOUSE, "mainspring")
         for slug, one in self._pages.items():
             if one.needs is None or one.needs in connected:
                 # A page of somebody else that has its name from before keeps no other away.
-                with suppress(Clash):
-                    await _offer(tx, one.page, known.get(slug), by)
+                with suppress(Conflict):
+                    await _write_action_page(tx, one.page, known.get(slug), by)
             elif slug in known and not known[slug]["deleted"]:
                 await delete(tx, known[slug]["id"], by)
 
 
-async def _offer(tx: Transaction, page: Writing, row: Any, by: Writer) -> None:
+async def _write_action_page(tx: Transaction, page: PageDraft, row: Any, by: PageWriter) -> None:
     if row is not None and row["deleted"]:
         if row["deleted_by"] != _ENGINE:
             return

@@ -56,7 +56,7 @@ def split(markdown: str, limits: Limits | None = None) -> tuple[str, str, dict[s
     if closing is None:
         # A line without its partner is a rule across the page.
         return "", markdown, {}
-    reader = _Reader(limits or Limits())
+    reader = _FrontMatterParser(limits or Limits())
     reader.measure(closing.end())
     lines = markdown[opening.end() : closing.start() + 1].split("\n")
     head, body = markdown[: closing.end()], markdown[closing.end() :]
@@ -65,14 +65,14 @@ def split(markdown: str, limits: Limits | None = None) -> tuple[str, str, dict[s
 
 def join(values: Mapping[str, Any], body: str) -> str:
     """A text with its front matter."""
-    return written(values) + body
+    return format_front_matter(values) + body
 
 
-def written(values: Mapping[str, Any]) -> str:
+def format_front_matter(values: Mapping[str, Any]) -> str:
     """The head of a text, marks included; none for no values."""
     if not values:
         return ""
-    lines = [f"{name}: {_written(value)}" for name, value in values.items()]
+    lines = [f"{name}: {_format_value(value)}" for name, value in values.items()]
     return "\n".join([_MARK, *lines, _MARK, "", ""])
 
 
@@ -81,20 +81,20 @@ def is_name(text: str) -> bool:
     return re.fullmatch(_NAME, text) is not None and text == text.strip()
 
 
-def _written(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, str):
         plain = _PLAIN.fullmatch(value) and value.lower() not in _NOT_PLAIN
-        return value if plain else _quoted(value)
-    return _quoted(value)
+        return value if plain else _quote_value(value)
+    return _quote_value(value)
 
 
-def _quoted(value: Any) -> str:
+def _quote_value(value: Any) -> str:
     """JSON is YAML too; what would end a line there is spelled out."""
     text = json.dumps(value, ensure_ascii=False)
     return re.sub("[\x7f-\x9f\u2028\u2029\ufeff]", lambda odd: f"\\u{ord(odd.group()):04x}", text)
 
 
-class _Reader:
+class _FrontMatterParser:
     """Reads the lines between the marks; what a value may be is what JSON may be here."""
 
     def __init__(self, limits: Limits) -> None:
@@ -105,7 +105,7 @@ class _Reader:
         most = _SPELLED * self._limits.page_values_bytes
         if size > most:
             detail = f"The front matter has {size:,} characters; at most {most:,} are read."
-            raise _problem(detail, "Put what is long into the text below it.")
+            raise _front_matter_error(detail, "Put what is long into the text below it.")
 
     def values(self, lines: list[str]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -119,9 +119,9 @@ class _Reader:
                 open_list.append(self._value(item["value"] or "", number))
                 found[name] = open_list
                 continue
-            name, text = _named(line, number)
+            name, text = _split_line(line, number)
             if name in found:
-                raise _refused(number, f"gives {name!r} a second time")
+                raise _invalid_line_error(number, f"gives {name!r} a second time")
             found[name] = self._value(text, number)
             # Only a name with nothing behind it may begin a list.
             open_list = [] if not text else None
@@ -132,14 +132,14 @@ class _Reader:
         if text[:1] in {'"', "[", "{"}:
             return self._bracketed(text, number)
         if text[:1] == "'":
-            return _single(text, number)
+            return _unquote_single(text, number)
         text = re.split(r"\s#", text, maxsplit=1)[0].rstrip()
         if text in _WORDS:
             return _WORDS[text]
         if _NUMBER.fullmatch(text):
             return self._json(text, number)
         if text[:1] in _BEYOND or text.startswith(("- ", "? ")) or ": " in text or text[-1:] == ":":
-            raise _refused(number, "has a value that is not read here without quotes")
+            raise _invalid_line_error(number, "has a value that is not read here without quotes")
         return text
 
     def _bracketed(self, text: str, number: int) -> Any:
@@ -154,13 +154,13 @@ class _Reader:
         try:
             return read_json(text, self._limits)
         except Invalid as problem:
-            raise _unfit(number, problem) from None
+            raise _unfit_value_error(number, problem) from None
 
 
 def _is_json(text: str) -> bool:
     """Whether a text is at least spelled as JSON; cheaper than to learn why it is none."""
     try:
-        json.loads(text, parse_constant=_no_constant)
+        json.loads(text, parse_constant=_reject_constant)
     except json.JSONDecodeError:
         return False
     except (ValueError, RecursionError):
@@ -168,40 +168,42 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _no_constant(name: str) -> Any:
+def _reject_constant(name: str) -> Any:
     raise json.JSONDecodeError("a word", name, 0)
 
 
-def _named(line: str, number: int) -> tuple[str, str]:
+def _split_line(line: str, number: int) -> tuple[str, str]:
     """The name and the value of one line."""
     name, colon, text = line.partition(":")
     name = name.rstrip(" \t")
     if not colon or not re.fullmatch(_NAME, name) or (text and text[0] not in " \t"):
-        raise _refused(number, "is not a name, a colon and a value")
+        raise _invalid_line_error(number, "is not a name, a colon and a value")
     return name, text.strip()
 
 
-def _single(text: str, number: int) -> str:
+def _unquote_single(text: str, number: int) -> str:
     inner = text[1:-1]
     if len(text) < 2 or text[-1] != "'" or "'" in inner.replace("''", ""):
-        raise _refused(number, "has a quote that is not closed as it should be")
+        raise _invalid_line_error(number, "has a quote that is not closed as it should be")
     return inner.replace("''", "'")
 
 
-def _unfit(number: int, problem: Invalid) -> Invalid:
+def _unfit_value_error(number: int, problem: Invalid) -> Invalid:
     if problem.code in _NOT_JSON:
-        return _refused(number, "has a quote or a bracket that is not closed as it should be")
+        return _invalid_line_error(
+            number, "has a quote or a bracket that is not closed as it should be"
+        )
     # The place it names is one inside the value.
     why = problem.detail.rpartition(" (line ")[0] or problem.detail
-    return _refused(number, f"has a value that cannot be kept: {why.rstrip('.')}")
+    return _invalid_line_error(number, f"has a value that cannot be kept: {why.rstrip('.')}")
 
 
-def _refused(number: int, why: str) -> Invalid:
+def _invalid_line_error(number: int, why: str) -> Invalid:
     way_out = "Write one name: value to a line, lists as [a, b], and other text in quotes."
-    return _problem(f"Line {number} of the front matter {why}.", way_out)
+    return _front_matter_error(f"Line {number} of the front matter {why}.", way_out)
 
 
-def _problem(detail: str, way_out: str) -> Invalid:
+def _front_matter_error(detail: str, way_out: str) -> Invalid:
     return Invalid(
         detail,
         code="front_matter",

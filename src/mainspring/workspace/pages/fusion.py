@@ -18,7 +18,7 @@ Hits = Sequence[tuple[UUID, float]]
 
 
 @dataclass(slots=True)
-class Fused:
+class FusedResult:
     """One page, with its points and where they are from."""
 
     id: UUID
@@ -27,12 +27,12 @@ class Fused:
     parts: dict[str, tuple[int, float]] = field(default_factory=dict)
 
 
-def fuse(ways: Mapping[str, Hits], weights: Mapping[str, float]) -> list[Fused]:
+def fuse_results(ways: Mapping[str, Hits], weights: Mapping[str, float]) -> list[FusedResult]:
     """The pages of all ways, the best first; a page found twice stands higher."""
-    found: dict[UUID, Fused] = {}
+    found: dict[UUID, FusedResult] = {}
     for way, hits in ways.items():
         for place, (page_id, score) in enumerate(hits, start=1):
-            page = found.setdefault(page_id, Fused(page_id))
+            page = found.setdefault(page_id, FusedResult(page_id))
             page.parts[way] = (place, score)
             page.score += weights.get(way, 1.0) / (_DAMPING + place)
     return sorted(found.values(), key=lambda page: (-page.score, str(page.id)))

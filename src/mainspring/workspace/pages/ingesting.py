@@ -16,11 +16,17 @@ from uuid import UUID
 
 import orjson
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.store.events import append_events
-from mainspring.workspace.pages.content import Writing, event_times
-from mainspring.workspace.pages.keep import Kept, Writer, ingest, provenance_of, told_of
-from mainspring.workspace.pages.slugs import beside, slug_of
+from mainspring.workspace.pages.content import PageDraft, read_event_times
+from mainspring.workspace.pages.keep import (
+    PageWriter,
+    WriteResult,
+    build_page_event,
+    build_provenance,
+    ingest,
+)
+from mainspring.workspace.pages.slugs import build_slug, build_source_slug
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -31,7 +37,7 @@ _KNOWN = """
     SELECT id, slug, source_ref, content_hash, deleted_at IS NOT NULL AS deleted
     FROM pages WHERE workspace_id = $1 AND source_ref = ANY($2::text[])
 """
-_ADD = """
+_ADD_MANY = """
     INSERT INTO pages (workspace_id, id, slug, type, title, body, frontmatter, source_ref, source,
         provenance, content_hash, event_start, event_end, created_by, run_id)
     SELECT $1, p.id, p.slug, p.type, p.title, p.body, p.frontmatter::jsonb, p.source_ref, $2,
@@ -43,7 +49,7 @@ _ADD = """
     ON CONFLICT DO NOTHING
     RETURNING id, ingested_at
 """
-_NOTE = """
+_NOTE_MANY = """
     INSERT INTO page_timeline (workspace_id, page_id, id, action, actor_kind, actor_id, run_id,
         detail)
     SELECT $1, n.page_id, n.id, 'created', $2, $3, $4, jsonb_build_object('bytes', n.bytes)
@@ -52,68 +58,84 @@ _NOTE = """
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
-def slug_from(title: str, source_ref: str) -> str:
+def build_ingested_slug(title: str, source_ref: str) -> str:
     """The slug of a page that came from outside; no page of a person has it by chance."""
-    return beside(slug_of(title), source_ref)
+    return build_source_slug(build_slug(title), source_ref)
 
 
-async def ingest_all(tx: Transaction, pages: Sequence[Writing], by: Writer) -> list[Kept]:
+async def ingest_all(
+    tx: Transaction, pages: Sequence[PageDraft], by: PageWriter
+) -> list[WriteResult]:
     """Keeps what an integration brought, in its transaction; what became of each, in order.
 
     Each has a source_ref; of several with the same one the last is kept.
     """
     wanted = {page.source_ref: page for page in pages if page.source_ref is not None}
-    known = await _known(tx, list(wanted), by)
-    became = {ref: kept for ref, page in wanted.items() if (kept := _same(page, known.get(ref)))}
+    known = await _load_known_pages(tx, list(wanted), by)
+    became = {
+        ref: kept
+        for ref, page in wanted.items()
+        if (kept := _match_unchanged(page, known.get(ref)))
+    }
     if len(became) < len(wanted):
         await tx.execute(_TURN, str(by.workspace_id))
         new = [page for ref, page in wanted.items() if ref not in known]
-        became |= await _added(tx, new, by)
+        became |= await _add_pages(tx, new, by)
         for ref, page in wanted.items():
             if ref not in became:
                 became[ref] = await ingest(tx, page, by)
     return [became[page.source_ref] for page in pages if page.source_ref is not None]
 
 
-async def _known(tx: Transaction, refs: Sequence[str], by: Writer) -> dict[str, Mapping[str, Any]]:
+async def _load_known_pages(
+    tx: Transaction, refs: Sequence[str], by: PageWriter
+) -> dict[str, Mapping[str, Any]]:
     rows = await tx.fetch(_KNOWN, by.workspace_id, list(refs)) if refs else []
     return {row["source_ref"]: dict(row) for row in rows}
 
 
-def _same(page: Writing, row: Mapping[str, Any] | None) -> Kept | None:
+def _match_unchanged(page: PageDraft, row: Mapping[str, Any] | None) -> WriteResult | None:
     """A page that is there and needs nothing: it says the same, or somebody deleted it."""
     if row is None or not (row["deleted"] or row["content_hash"] == page.hash):
         return None
-    return Kept(row["id"], row["slug"], "unchanged")
+    return WriteResult(row["id"], row["slug"], "unchanged")
 
 
-async def _added(tx: Transaction, pages: Sequence[Writing], by: Writer) -> dict[str, Kept]:
+async def _add_pages(
+    tx: Transaction, pages: Sequence[PageDraft], by: PageWriter
+) -> dict[str, WriteResult]:
     """New pages with their timelines and events; those that met somebody are left out."""
     if not pages:
         return {}
-    made = {new_id(): page for page in pages}
-    columns = zip(*(_columns(key, page, by) for key, page in made.items()), strict=True)
-    rows = await tx.fetch(_ADD, by.workspace_id, by.source, by.id, by.run_id, *map(list, columns))
+    made = {generate_id(): page for page in pages}
+    columns = zip(*(_build_columns(key, page, by) for key, page in made.items()), strict=True)
+    rows = await tx.fetch(
+        _ADD_MANY, by.workspace_id, by.source, by.id, by.run_id, *map(list, columns)
+    )
     if not rows:
         return {}
     times = {row["id"]: row["ingested_at"] for row in rows}
-    kept = {key: Kept(key, page.slug, "created") for key, page in made.items() if key in times}
+    kept = {
+        key: WriteResult(key, page.slug, "created") for key, page in made.items() if key in times
+    }
     await tx.execute(
-        _NOTE,
+        _NOTE_MANY,
         by.workspace_id,
         by.kind,
         by.id,
         by.run_id,
         list(kept),
-        [new_id() for _ in kept],
+        [generate_id() for _ in kept],
         [len(made[key].body.encode()) for key in kept],
     )
-    await append_events(tx, [told_of(kept[key], made[key], by, times[key]) for key in kept])
+    await append_events(
+        tx, [build_page_event(kept[key], made[key], by, times[key]) for key in kept]
+    )
     return {str(made[key].source_ref): one for key, one in kept.items()}
 
 
-def _columns(key: UUID, page: Writing, by: Writer) -> tuple[Any, ...]:
-    times = event_times(page.frontmatter if page.type == "calendar_event" else _NOTHING)
+def _build_columns(key: UUID, page: PageDraft, by: PageWriter) -> tuple[Any, ...]:
+    times = read_event_times(page.frontmatter if page.type == "calendar_event" else _NOTHING)
     return (
         key,
         page.slug,
@@ -122,7 +144,7 @@ def _columns(key: UUID, page: Writing, by: Writer) -> tuple[Any, ...]:
         page.body,
         orjson.dumps(dict(page.frontmatter)).decode(),
         page.source_ref,
-        orjson.dumps(provenance_of(page, by)).decode(),
+        orjson.dumps(build_provenance(page, by)).decode(),
         page.hash,
         *times,
     )

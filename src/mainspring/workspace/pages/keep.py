@@ -14,18 +14,18 @@ from uuid import UUID
 
 import orjson
 
-from mainspring.contracts.errors import Clash, Finding
+from mainspring.contracts.errors import Conflict, Finding
 from mainspring.contracts.event import EventRow
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.store.events import append_events
-from mainspring.workspace.pages.content import RESERVED, Writing, event_times
+from mainspring.workspace.pages.content import RESERVED, PageDraft, read_event_times
 from mainspring.workspace.pages.events import PAGE_INGESTED
-from mainspring.workspace.pages.slugs import beside, numbered, same_title
+from mainspring.workspace.pages.slugs import build_source_slug, is_same_title, list_numbered_slugs
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
 
-Became = Literal["created", "updated", "ingested_again", "unchanged"]
+WriteStatus = Literal["created", "updated", "ingested_again", "unchanged"]
 
 # The same content of the same page counts as one arrival for so long.
 SAME_FOR: Final = timedelta(hours=24)
@@ -78,7 +78,7 @@ _RESTORE = """
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class PageWriter:
     """Whoever writes a page, as its record names them."""
 
     workspace_id: UUID
@@ -91,88 +91,96 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class WriteResult:
     """What became of a page that was written."""
 
     id: UUID
     slug: str
-    became: Became
+    became: WriteStatus
 
 
-def writer_of(ctx: CallContext) -> Writer:
+def get_page_writer(ctx: CallContext) -> PageWriter:
     """The caller of a capability."""
     actor, run = ctx.actor, ctx.run
     if run is None:
-        return Writer(actor.workspace_id, actor.kind, actor.id, actor.kind)
-    return Writer(actor.workspace_id, actor.kind, actor.id, "automation", run.id, run.automation_id)
+        return PageWriter(actor.workspace_id, actor.kind, actor.id, actor.kind)
+    return PageWriter(
+        actor.workspace_id, actor.kind, actor.id, "automation", run.id, run.automation_id
+    )
 
 
-async def write_page(tx: Transaction, page: Writing, by: Writer) -> Kept:
+async def write_page(tx: Transaction, page: PageDraft, by: PageWriter) -> WriteResult:
     """Keeps what a person or a run wrote; a page that was deleted comes back by it."""
     found = await _find(tx, page, by)
     if found is not None and found["type"] in RESERVED:
-        raise _clash("/slug", f"The page {found['slug']} was brought in by an integration.")
+        raise _page_conflict_error(
+            "/slug", f"The page {found['slug']} was brought in by an integration."
+        )
     return await _keep(tx, page, by, found)
 
 
-async def ingest(tx: Transaction, page: Writing, by: Writer) -> Kept:
+async def ingest(tx: Transaction, page: PageDraft, by: PageWriter) -> WriteResult:
     """Keeps what an integration brought, of any type, in the integration's transaction.
 
     A page that somebody deleted stays away, however often its source brings it.
     """
     found = await _find(tx, page, by)
     if found is not None and found["deleted_at"] is not None:
-        return Kept(found["id"], found["slug"], "unchanged")
+        return WriteResult(found["id"], found["slug"], "unchanged")
     return await _keep(tx, page, by, found)
 
 
-async def _find(tx: Transaction, page: Writing, by: Writer) -> Mapping[str, Any] | None:
+async def _find(tx: Transaction, page: PageDraft, by: PageWriter) -> Mapping[str, Any] | None:
     """The page that stands for this slug or this source, held until the end."""
-    slugs = _slugs(page)
+    slugs = _list_candidate_slugs(page)
     names = [f"pages/{by.workspace_id}/{slug}" for slug in slugs]
     if page.source_ref is not None:
         names.append(f"pages/{by.workspace_id}//{page.source_ref}")
     await tx.fetch(_LOCK, names)
     rows = await tx.fetch(_FIND, by.workspace_id, slugs, page.source_ref, SAME_FOR)
-    return _meant(rows, page)
+    return _select_existing(rows, page)
 
 
-def _slugs(page: Writing) -> list[str]:
+def _list_candidate_slugs(page: PageDraft) -> list[str]:
     """Where the page may stand, the best first. A slug that was asked for is the only one."""
     if page.named:
         return [page.slug]
     if page.source_ref is not None:
-        return [page.slug, beside(page.slug, page.source_ref)]
-    return [page.slug, *numbered(page.slug, page.title)]
+        return [page.slug, build_source_slug(page.slug, page.source_ref)]
+    return [page.slug, *list_numbered_slugs(page.slug, page.title)]
 
 
-def _meant(rows: list[Any], page: Writing) -> Mapping[str, Any] | None:
+def _select_existing(rows: list[Any], page: PageDraft) -> Mapping[str, Any] | None:
     same_source = None
     if page.source_ref is not None:
         same_source = next((row for row in rows if row["source_ref"] == page.source_ref), None)
     if same_source is not None:
         if page.named and same_source["slug"] != page.slug:
-            raise _clash(
+            raise _page_conflict_error(
                 "/source_ref", f"The page {same_source['slug']} was made from this source already."
             )
         return dict(same_source)
     there = {row["slug"]: row for row in rows}
-    own = (there[slug] for slug in _slugs(page) if slug in there and _is_for(there[slug], page))
+    own = (
+        there[slug]
+        for slug in _list_candidate_slugs(page)
+        if slug in there and _is_for(there[slug], page)
+    )
     return next(map(dict, own), None)
 
 
-def _is_for(row: Any, page: Writing) -> bool:
+def _is_for(row: Any, page: PageDraft) -> bool:
     """Whether a page that has the slug is the one that is written, and not another's."""
     elsewhere = page.source_ref is not None and row["source_ref"] is not None
     if page.named and elsewhere:
-        raise _clash("/slug", f"The page {page.slug} was made from another source.")
+        raise _page_conflict_error("/slug", f"The page {page.slug} was made from another source.")
     # A slug that was made from a title says less than the title.
-    return page.named or (not elsewhere and same_title(row["title"], page.title))
+    return page.named or (not elsewhere and is_same_title(row["title"], page.title))
 
 
-def _clash(pointer: str, detail: str) -> Clash:
+def _page_conflict_error(pointer: str, detail: str) -> Conflict:
     way_out = "Choose another slug."
-    return Clash(
+    return Conflict(
         detail,
         code="page_taken",
         suggestion=way_out,
@@ -181,20 +189,20 @@ def _clash(pointer: str, detail: str) -> Clash:
 
 
 async def _keep(
-    tx: Transaction, page: Writing, by: Writer, found: Mapping[str, Any] | None
-) -> Kept:
+    tx: Transaction, page: PageDraft, by: PageWriter, found: Mapping[str, Any] | None
+) -> WriteResult:
     if found is None:
         return await _create(tx, page, by)
-    became: Became = "updated"
+    became: WriteStatus = "updated"
     if found["content_hash"] == page.hash and found["deleted_at"] is None:
         became = "unchanged" if found["fresh"] else "ingested_again"
-    kept = Kept(found["id"], found["slug"], became)
+    kept = WriteResult(found["id"], found["slug"], became)
     if became == "unchanged":
         return kept
     if became == "updated":
         await change(tx, kept.id, page, by)
     row = await tx.fetchrow(
-        _ARRIVE, by.workspace_id, kept.id, provenance_of(page, by), page.source_ref
+        _ARRIVE, by.workspace_id, kept.id, build_provenance(page, by), page.source_ref
     )
     if found["deleted_at"] is not None:
         await note(tx, kept.id, "restored", by)
@@ -203,14 +211,14 @@ async def _keep(
     return kept
 
 
-async def _create(tx: Transaction, page: Writing, by: Writer) -> Kept:
-    slugs = _slugs(page)
+async def _create(tx: Transaction, page: PageDraft, by: PageWriter) -> WriteResult:
+    slugs = _list_candidate_slugs(page)
     taken = {row["slug"] for row in await tx.fetch(_TAKEN, by.workspace_id, slugs)}
     free = next((slug for slug in slugs if slug not in taken), None)
     if free is None:
-        raise _clash("/slug", f"There is another page called {page.slug}.")
+        raise _page_conflict_error("/slug", f"There is another page called {page.slug}.")
     page = replace(page, slug=free)
-    kept = Kept(new_id(), page.slug, "created")
+    kept = WriteResult(generate_id(), page.slug, "created")
     row = await tx.fetchrow(
         _ADD,
         by.workspace_id,
@@ -223,9 +231,9 @@ async def _create(tx: Transaction, page: Writing, by: Writer) -> Kept:
         dict(page.frontmatter),
         page.source_ref,
         by.source,
-        provenance_of(page, by),
+        build_provenance(page, by),
         page.hash,
-        *event_times(page.frontmatter if page.type == "calendar_event" else {}),
+        *read_event_times(page.frontmatter if page.type == "calendar_event" else {}),
         by.id,
         by.run_id,
     )
@@ -234,7 +242,7 @@ async def _create(tx: Transaction, page: Writing, by: Writer) -> Kept:
     return kept
 
 
-def provenance_of(page: Writing, by: Writer) -> dict[str, Any]:
+def build_provenance(page: PageDraft, by: PageWriter) -> dict[str, Any]:
     """What the writer says of the origin, and what is known of the writer."""
     known = {"source": by.source, f"{by.kind}_id": str(by.id)}
     if by.automation_id is not None:
@@ -242,9 +250,9 @@ def provenance_of(page: Writing, by: Writer) -> dict[str, Any]:
     return {**page.provenance, **known}
 
 
-async def change(tx: Transaction, page_id: UUID, page: Writing, by: Writer) -> None:
+async def change(tx: Transaction, page_id: UUID, page: PageDraft, by: PageWriter) -> None:
     """Puts new content in the place of the old."""
-    times = event_times(page.frontmatter if page.type == "calendar_event" else {})
+    times = read_event_times(page.frontmatter if page.type == "calendar_event" else {})
     await tx.execute(
         _CHANGE,
         by.workspace_id,
@@ -259,7 +267,7 @@ async def change(tx: Transaction, page_id: UUID, page: Writing, by: Writer) -> N
     )
 
 
-async def delete(tx: Transaction, page_id: UUID, by: Writer) -> bool:
+async def delete(tx: Transaction, page_id: UUID, by: PageWriter) -> bool:
     """Takes a page away from every list and search; it can be restored."""
     if await tx.fetchrow(_DELETE, by.workspace_id, page_id) is None:
         return False
@@ -267,7 +275,7 @@ async def delete(tx: Transaction, page_id: UUID, by: Writer) -> bool:
     return True
 
 
-async def restore(tx: Transaction, page_id: UUID, by: Writer) -> bool:
+async def restore(tx: Transaction, page_id: UUID, by: PageWriter) -> bool:
     """Brings a deleted page back as it was."""
     if await tx.fetchrow(_RESTORE, by.workspace_id, page_id) is None:
         return False
@@ -276,14 +284,18 @@ async def restore(tx: Transaction, page_id: UUID, by: Writer) -> bool:
 
 
 async def note(
-    tx: Transaction, page_id: UUID, action: str, by: Writer, detail: Mapping[str, Any] | None = None
+    tx: Transaction,
+    page_id: UUID,
+    action: str,
+    by: PageWriter,
+    detail: Mapping[str, Any] | None = None,
 ) -> None:
     """Adds one entry to a page's timeline."""
     await tx.execute(
         _NOTE,
         by.workspace_id,
         page_id,
-        new_id(),
+        generate_id(),
         action,
         by.kind,
         by.id,
@@ -292,11 +304,13 @@ async def note(
     )
 
 
-async def _tell(tx: Transaction, kept: Kept, page: Writing, by: Writer, at: datetime) -> None:
-    await append_events(tx, [told_of(kept, page, by, at)])
+async def _tell(
+    tx: Transaction, kept: WriteResult, page: PageDraft, by: PageWriter, at: datetime
+) -> None:
+    await append_events(tx, [build_page_event(kept, page, by, at)])
 
 
-def told_of(kept: Kept, page: Writing, by: Writer, at: datetime) -> EventRow:
+def build_page_event(kept: WriteResult, page: PageDraft, by: PageWriter, at: datetime) -> EventRow:
     """The event of a page that came in."""
     payload: dict[str, Any] = {
         "page_id": str(kept.id),
@@ -311,4 +325,6 @@ def told_of(kept: Kept, page: Writing, by: Writer, at: datetime) -> EventRow:
     if by.automation_id is not None:
         payload["automation_id"] = str(by.automation_id)
     text = orjson.dumps(payload).decode()
-    return EventRow(by.workspace_id, new_id(), PAGE_INGESTED.type, str(kept.id), text, by.run_id)
+    return EventRow(
+        by.workspace_id, generate_id(), PAGE_INGESTED.type, str(kept.id), text, by.run_id
+    )

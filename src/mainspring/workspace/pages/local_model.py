@@ -32,7 +32,7 @@ _BATCH: Final = 16
 _EPSILON: Final = 1e-12
 
 
-def open_local_model() -> LocalModel:
+def open_local_model() -> LocalEmbedder:
     """The model; a missing package is said at once, with the way out."""
     missing = [name for name in ("numpy", _WEIGHTS) if find_spec(name) is None]
     if missing:
@@ -44,10 +44,10 @@ def open_local_model() -> LocalModel:
     spec = find_spec(_WEIGHTS)
     assert spec is not None
     [folder] = spec.submodule_search_locations or [""]
-    return LocalModel(Path(folder) / "model")
+    return LocalEmbedder(Path(folder) / "model")
 
 
-class LocalModel:
+class LocalEmbedder:
     """Reads its weights at the first text; one thread computes at a time."""
 
     name = NAME
@@ -57,7 +57,7 @@ class LocalModel:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._one_at_a_time = threading.Lock()
-        self._net: _Net | None = None
+        self._net: _MiniLmNetwork | None = None
 
     async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
         """One vector for each text, in the order of the texts; beside the loop."""
@@ -68,11 +68,11 @@ class LocalModel:
         """The vectors, by whoever waits for them."""
         with self._one_at_a_time:
             if self._net is None:
-                self._net = _Net(self._folder)
+                self._net = _MiniLmNetwork(self._folder)
             return self._net.embed(texts)
 
 
-class _Net:
+class _MiniLmNetwork:
     """The network itself: six layers of attention over 384 numbers for each piece."""
 
     def __init__(self, folder: Path) -> None:

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Finding, Invalid, Missing
-from mainspring.workspace.pages.content import moment_of, whole_text
+from mainspring.contracts.errors import Finding, Invalid, NotFound
+from mainspring.workspace.pages.content import format_page, parse_event_time
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -71,21 +71,21 @@ async def find_page(
     held = _HELD if hold else ""
     if "slug" in given:
         row = await tx.fetchrow(_BY_SLUG + held, workspace_id, given["slug"])
-    elif (page_id := _id_of(given.get("id"))) is not None:
+    elif (page_id := _parse_id(given.get("id"))) is not None:
         row = await tx.fetchrow(_BY_ID + held, workspace_id, page_id)
     if row is None or (row["deleted_at"] is not None and not deleted):
-        raise Missing("There is no such page.", code="no_page")
+        raise NotFound("There is no such page.", code="no_page")
     return dict(row)
 
 
-def _id_of(text: Any) -> UUID | None:
+def _parse_id(text: Any) -> UUID | None:
     try:
         return UUID(str(text))
     except ValueError:
         return None
 
 
-async def timeline(
+async def load_timeline(
     tx: Transaction, workspace_id: UUID, page_id: UUID, most: int, before: UUID | None = None
 ) -> list[dict[str, Any]]:
     """What happened to a page, the newest first."""
@@ -109,19 +109,21 @@ async def list_pages(
 ) -> tuple[list[dict[str, Any]], str | None]:
     """A page of pages, the last to come in first, and where the next one begins."""
     after, before = (
-        moment(given, name) if name in given else None
+        parse_moment(given, name) if name in given else None
         for name in ("ingested_after", "ingested_before")
     )
     place = read_cursor(given.get("cursor"))
     rows = await tx.fetch(_LIST, workspace_id, given.get("type"), after, before, *place, most + 1)
-    return [summary(row) for row in rows[:most]], _next(rows, most, "ingested_at")
+    return [summarize_page(row) for row in rows[:most]], _build_next_cursor(
+        rows, most, "ingested_at"
+    )
 
 
 async def list_events(
     tx: Transaction, workspace_id: UUID, given: Mapping[str, Any], most: int
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Events of calendars that take place between two moments, the first one first."""
-    start, end = moment(given, "start"), moment(given, "end")
+    start, end = parse_moment(given, "start"), parse_moment(given, "end")
     if end <= start:
         detail = "The end must be after the start."
         raise Invalid(detail, code="page_times", findings=[Finding("/end", detail, "page_times")])
@@ -129,19 +131,19 @@ async def list_events(
     rows = await tx.fetch(_EVENTS, workspace_id, start, end, *place, most + 1)
     shown = [
         {
-            **summary(row),
+            **summarize_page(row),
             "start": row["event_start"].isoformat(),
             "end": None if row["event_end"] is None else row["event_end"].isoformat(),
             "frontmatter": row["frontmatter"],
         }
         for row in rows[:most]
     ]
-    return shown, _next(rows, most, "event_start")
+    return shown, _build_next_cursor(rows, most, "event_start")
 
 
-def moment(given: Mapping[str, Any], name: str) -> datetime:
+def parse_moment(given: Mapping[str, Any], name: str) -> datetime:
     """A moment from an argument; a date alone is the beginning of that day in UTC."""
-    found = moment_of(given[name])
+    found = parse_event_time(given[name])
     if found is None:
         detail = f"{name} must be a date or a moment, such as 2026-01-31T09:00:00Z."
         raise Invalid(
@@ -150,7 +152,7 @@ def moment(given: Mapping[str, Any], name: str) -> datetime:
     return found
 
 
-def summary(row: Mapping[str, Any]) -> dict[str, Any]:
+def summarize_page(row: Mapping[str, Any]) -> dict[str, Any]:
     """What a list shows of a page."""
     return {
         "id": str(row["id"]),
@@ -165,11 +167,11 @@ def summary(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def whole(row: Mapping[str, Any], told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def describe_page(row: Mapping[str, Any], told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Everything there is to say of a page."""
     return {
-        **summary(row),
-        "markdown": whole_text(row),
+        **summarize_page(row),
+        "markdown": format_page(row),
         "body": row["body"],
         "frontmatter": row["frontmatter"],
         "provenance": row["provenance"],
@@ -180,7 +182,7 @@ def whole(row: Mapping[str, Any], told: Sequence[Mapping[str, Any]]) -> dict[str
     }
 
 
-def _next(rows: Sequence[Any], most: int, column: str) -> str | None:
+def _build_next_cursor(rows: Sequence[Any], most: int, column: str) -> str | None:
     if len(rows) <= most:
         return None
     last = rows[most - 1]

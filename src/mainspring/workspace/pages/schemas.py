@@ -14,7 +14,7 @@ from mainspring.workspace.pages.content import (
 )
 from mainspring.workspace.pages.slugs import LONGEST_SLUG, SLUG_PATTERN
 
-Schema = dict[str, Any]
+JsonSchema = dict[str, Any]
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 LONGEST_QUESTION: Final = 2_000
@@ -23,7 +23,7 @@ DEFAULT_LIST: Final = 50
 DEFAULT_SEARCH: Final = 20
 _EXAMPLE_ID: Final = "01900000-0000-7000-8000-00000000000a"
 
-SLUG: Final[Schema] = {
+SLUG: Final[JsonSchema] = {
     "description": "The page's name in this workspace.",
     "type": "string",
     "pattern": SLUG_PATTERN,
@@ -31,44 +31,44 @@ SLUG: Final[Schema] = {
     "underscores and dashes.",
     "maxLength": LONGEST_SLUG,
 }
-ID: Final[Schema] = {"type": "string", "format": "uuid"}
-TYPE: Final[Schema] = {
+ID: Final[JsonSchema] = {"type": "string", "format": "uuid"}
+TYPE: Final[JsonSchema] = {
     "type": "string",
     "pattern": TYPE_PATTERN,
     "x-mainspring-says": "A type is lower-case letters, digits and underscores, a letter first.",
     "maxLength": LONGEST_TYPE,
 }
-_TITLE: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": LONGEST_TITLE}
-_REF: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": LONGEST_REF}
-_VALUES: Final[Schema] = {"type": "object", "maxProperties": MOST_VALUES}
-_MOMENT: Final[Schema] = {"type": "string", "format": "date-time"}
-_SAID_MOMENT: Final[Schema] = {
+_TITLE: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": LONGEST_TITLE}
+_REF: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": LONGEST_REF}
+_VALUES: Final[JsonSchema] = {"type": "object", "maxProperties": MOST_VALUES}
+_MOMENT: Final[JsonSchema] = {"type": "string", "format": "date-time"}
+_SAID_MOMENT: Final[JsonSchema] = {
     "description": "A moment such as 2026-01-31T09:00:00Z, or a day, which begins in UTC.",
     "type": "string",
     "minLength": 8,
     "maxLength": 40,
 }
-_QUESTION: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": LONGEST_QUESTION}
-_CURSOR: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 200}
-_NEXT: Final[Schema] = {
+_QUESTION: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": LONGEST_QUESTION}
+_CURSOR: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": 200}
+_NEXT: Final[JsonSchema] = {
     "type": ["string", "null"],
     "description": "The cursor of what comes next; null at the end.",
 }
-_OR_NULL: Final[Schema] = {"type": ["string", "null"]}
+_OR_NULL: Final[JsonSchema] = {"type": ["string", "null"]}
 
 
-def limit(default: int) -> Schema:
+def limit(default: int) -> JsonSchema:
     return {"type": "integer", "minimum": 1, "maximum": MOST_PAGES, "default": default}
 
 
 def shape(
-    properties: Schema,
+    properties: JsonSchema,
     *,
     required: tuple[str, ...] = (),
     examples: list[Any],
     wrong: list[tuple[Any, str]],
     **more: Any,
-) -> Schema:
+) -> JsonSchema:
     """An object that has these properties and no others."""
     return {
         "$schema": _DIALECT,
@@ -90,7 +90,7 @@ def one_of(*names: str) -> dict[str, Any]:
 
 
 NAMED: Final = one_of("slug", "id")
-_SUMMARY: Final[Schema] = {
+_SUMMARY: Final[JsonSchema] = {
     "id": ID,
     "slug": SLUG,
     "type": TYPE,
@@ -101,7 +101,7 @@ _SUMMARY: Final[Schema] = {
     "updated_at": _MOMENT,
     "ingested_at": _MOMENT,
 }
-_SUMMARY_EXAMPLE: Final[Schema] = {
+_SUMMARY_EXAMPLE: Final[JsonSchema] = {
     "id": _EXAMPLE_ID,
     "slug": "weekly-report-12",
     "type": "derived",
@@ -114,7 +114,7 @@ _SUMMARY_EXAMPLE: Final[Schema] = {
 }
 
 
-def _entry(more: Schema | None = None) -> Schema:
+def _build_entry_schema(more: JsonSchema | None = None) -> JsonSchema:
     properties = {**_SUMMARY, **(more or {})}
     return {
         "type": "object",
@@ -124,7 +124,7 @@ def _entry(more: Schema | None = None) -> Schema:
     }
 
 
-_TOLD: Final[Schema] = {
+_TOLD: Final[JsonSchema] = {
     "type": "object",
     "additionalProperties": False,
     "required": ["id", "at", "action", "actor_kind", "actor_id", "run_id", "detail"],
@@ -140,7 +140,7 @@ _TOLD: Final[Schema] = {
 }
 
 
-def create_input(limits: Limits) -> Schema:
+def create_input(limits: Limits) -> JsonSchema:
     text = {"type": "string", "maxLength": limits.page_bytes}
     return shape(
         {
@@ -199,7 +199,7 @@ KEPT: Final = shape(
 )
 
 
-def update_input(limits: Limits) -> Schema:
+def update_input(limits: Limits) -> JsonSchema:
     text = {"type": "string", "maxLength": limits.page_bytes}
     return shape(
         {
@@ -225,7 +225,7 @@ def update_input(limits: Limits) -> Schema:
     )
 
 
-_WHICH: Final[Schema] = {"slug": SLUG, "id": ID}
+_WHICH: Final[JsonSchema] = {"slug": SLUG, "id": ID}
 _ONE_EXAMPLES: Final[list[Any]] = [{"slug": "weekly-report-12"}, {"id": _EXAMPLE_ID}]
 _ONE_WRONG: Final[list[tuple[Any, str]]] = [
     ({}, "which page?"),
@@ -249,7 +249,7 @@ GET_INPUT: Final = shape(
     wrong=[*_ONE_WRONG, ({"slug": "a", "include": ["title"]}, "the short parts always come")],
     **NAMED,
 )
-_WHOLE: Final[Schema] = {
+_WHOLE: Final[JsonSchema] = {
     **_SUMMARY,
     "markdown": {"type": "string", "description": "The whole text with its front matter."},
     "body": {"type": "string", "description": "The text without front matter."},
@@ -301,7 +301,7 @@ LIST_INPUT: Final = shape(
 )
 
 
-def pages_output(entry: Schema, example: Schema, **more: Schema) -> Schema:
+def pages_output(entry: JsonSchema, example: JsonSchema, **more: JsonSchema) -> JsonSchema:
     """A list of pages and what is said beside it."""
     return shape(
         {"pages": {"type": "array", "items": entry, "maxItems": MOST_PAGES}, **more},
@@ -311,7 +311,9 @@ def pages_output(entry: Schema, example: Schema, **more: Schema) -> Schema:
     )
 
 
-LIST_OUTPUT: Final = pages_output(_entry(), {"pages": [_SUMMARY_EXAMPLE], "next": None}, next=_NEXT)
+LIST_OUTPUT: Final = pages_output(
+    _build_entry_schema(), {"pages": [_SUMMARY_EXAMPLE], "next": None}, next=_NEXT
+)
 EVENTS_INPUT: Final = shape(
     {
         "start": _SAID_MOMENT,
@@ -327,7 +329,7 @@ EVENTS_INPUT: Final = shape(
     ],
 )
 EVENTS_OUTPUT: Final = pages_output(
-    _entry({"start": _MOMENT, "end": _OR_NULL, "frontmatter": {"type": "object"}}),
+    _build_entry_schema({"start": _MOMENT, "end": _OR_NULL, "frontmatter": {"type": "object"}}),
     {
         "pages": [
             {
@@ -359,7 +361,7 @@ TIMELINE_OUTPUT: Final = shape(
     wrong=[({}, "what happened?")],
 )
 
-_ASKED: Final[Schema] = {
+_ASKED: Final[JsonSchema] = {
     "q": {**_QUESTION, "description": "What to look for."},
     "query": {**_QUESTION, "description": "Another name for q."},
     "text": {**_QUESTION, "description": "Another name for q."},
@@ -376,12 +378,12 @@ _ASKED: Final[Schema] = {
         "2026-01-31T09:00:00Z, or since the beginning of a day in UTC.",
     },
 }
-_ASKED_TWICE: Final[Schema] = {
+_ASKED_TWICE: Final[JsonSchema] = {
     "not": {},
     "x-mainspring-says": "The question is asked under one name: give only one of q, query or text.",
 }
 # One question at most; none only where tags or a moment say which pages are meant.
-_ONE_QUESTION: Final[Schema] = {
+_ONE_QUESTION: Final[JsonSchema] = {
     "anyOf": [{"required": [name]} for name in _ASKED],
     "dependentSchemas": {
         "q": {"properties": {"query": _ASKED_TWICE, "text": _ASKED_TWICE}},
@@ -405,7 +407,7 @@ ASK_INPUT: Final = shape(
     wrong=_ASK_WRONG,
     **_ONE_QUESTION,
 )
-SPACE: Final[Schema] = {
+SPACE: Final[JsonSchema] = {
     "search_space_id": {**ID, "description": "This workspace; no other is there."},
     "brain_id": {**ID, "description": "Another name for search_space_id."},
 }
@@ -424,7 +426,7 @@ FETCH_INPUT: Final = shape(
     wrong=[({}, "which page?"), ({"slug": "a", "document_id": _EXAMPLE_ID}, "one name, not two")],
     **one_of("document_id", "slug", "id"),
 )
-_FOUND: Final[Schema] = {
+_FOUND: Final[JsonSchema] = {
     "score": {"type": "number"},
     "snippet": {"type": "string", "description": "A part of the body, as plain text."},
     "highlights": {
@@ -433,21 +435,21 @@ _FOUND: Final[Schema] = {
         "items": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
     },
 }
-_USED: Final[Schema] = {
+_USED: Final[JsonSchema] = {
     "description": "The ways that were taken.",
     "type": "array",
     "items": {"enum": ["text", "trigram", "embedding"]},
 }
-_FOUND_EXAMPLE: Final[Schema] = {
+_FOUND_EXAMPLE: Final[JsonSchema] = {
     **_SUMMARY_EXAMPLE,
     "score": 0.6,
     "snippet": "All is well.",
     "highlights": [[0, 3]],
 }
 SEARCH_OUTPUT: Final = pages_output(
-    _entry(_FOUND), {"pages": [_FOUND_EXAMPLE], "used": ["text"]}, used=_USED
+    _build_entry_schema(_FOUND), {"pages": [_FOUND_EXAMPLE], "used": ["text"]}, used=_USED
 )
-_PARTS: Final[Schema] = {
+_PARTS: Final[JsonSchema] = {
     "description": "For each way that found it: its place there, and its score there.",
     "type": "object",
     "additionalProperties": {
@@ -457,7 +459,7 @@ _PARTS: Final[Schema] = {
     },
 }
 QUERY_OUTPUT: Final = pages_output(
-    _entry({**_FOUND, "parts": _PARTS}),
+    _build_entry_schema({**_FOUND, "parts": _PARTS}),
     {
         "pages": [{**_FOUND_EXAMPLE, "parts": {"text": {"place": 1, "score": 0.6}}}],
         "used": ["text", "trigram"],

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Problem
-from mainspring.workspace.pages.fusion import Fused, Hits, fuse
-from mainspring.workspace.pages.read import summary
-from mainspring.workspace.pages.snippets import snippet, words_of
+from mainspring.workspace.pages.fusion import FusedResult, Hits, fuse_results
+from mainspring.workspace.pages.read import summarize_page
+from mainspring.workspace.pages.snippets import build_snippet, split_query_words
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -95,7 +95,7 @@ _SHOWN = """
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PageQuery:
     """What is looked for, and where."""
 
     # Empty where tags or a moment alone say which pages are meant.
@@ -111,7 +111,7 @@ class Question:
         return bool(self.tags) or self.since is not None
 
 
-class Finder:
+class PageSearch:
     """All ways to find a page that this installation has."""
 
     def __init__(self, embedder: Embedder | None = None) -> None:
@@ -122,24 +122,24 @@ class Finder:
         """Whether a question by meaning leaves the house."""
         return self._embedder is not None and self._embedder.outward
 
-    async def search(self, tx: Transaction, workspace_id: UUID, asked: Question) -> dict[str, Any]:
+    async def search(self, tx: Transaction, workspace_id: UUID, asked: PageQuery) -> dict[str, Any]:
         """By words alone, ranked."""
         if not asked.text:
-            return {"pages": await _newest(tx, workspace_id, asked), "used": []}
+            return {"pages": await _list_newest(tx, workspace_id, asked), "used": []}
         most = _MOST_FILTERED if asked.filtered else asked.most
-        ways = {TEXT: await _by_words(tx, asked, most)}
+        ways = {TEXT: await _search_words(tx, asked, most)}
         await _leave_out(tx, workspace_id, asked, ways)
         hits = ways[TEXT][: asked.most]
-        found = fuse({TEXT: hits}, _WEIGHTS)
-        shown = await _shown(tx, workspace_id, found, asked)
+        found = fuse_results({TEXT: hits}, _WEIGHTS)
+        shown = await _format_results(tx, workspace_id, found, asked)
         for page, (_, score) in zip(shown, hits, strict=False):
             page["score"] = score
         return {"pages": shown, "used": [TEXT]}
 
-    async def query(self, tx: Transaction, workspace_id: UUID, asked: Question) -> dict[str, Any]:
+    async def query(self, tx: Transaction, workspace_id: UUID, asked: PageQuery) -> dict[str, Any]:
         """By every way there is, in one order."""
         if not asked.text:
-            newest = await _newest(tx, workspace_id, asked)
+            newest = await _list_newest(tx, workspace_id, asked)
             pages = [{**page, "parts": {}} for page in newest]
             return {"pages": pages, "used": [], "model": None, "note": _NO_QUESTION}
         depth = min(max(asked.most * 2, _LEAST_DEPTH), _MOST_DEPTH)
@@ -147,18 +147,18 @@ class Finder:
         ways: dict[str, Hits] = {}
         there = await tx.fetchrow(_WAYS)
         note = await self._by_meaning(tx, workspace_id, asked, depth, ways, there["dimensions"])
-        ways[TEXT] = await _by_words(tx, asked, depth)
+        ways[TEXT] = await _search_words(tx, asked, depth)
         await _leave_out(tx, workspace_id, asked, ways)
         # Pages with only some of the words are noise beside those that mean the same, and
         # beside enough of those that have all words.
         if MEANING not in ways and len(ways[TEXT]) < min(_ENOUGH, asked.most):
-            ways[TEXT] = await _with_any_word(tx, asked, depth, ways[TEXT])
+            ways[TEXT] = await _search_any_word(tx, asked, depth, ways[TEXT])
         if there["likeness"]:
             like = (asked.text[:_TITLE_QUESTION], asked.type, depth)
-            ways[LIKENESS] = _hits(await tx.fetch(_BY_LIKENESS, *like))
+            ways[LIKENESS] = _build_hits(await tx.fetch(_BY_LIKENESS, *like))
         await _leave_out(tx, workspace_id, asked, ways)
-        found = fuse(ways, _WEIGHTS)[: asked.most]
-        shown = await _shown(tx, workspace_id, found, asked)
+        found = fuse_results(ways, _WEIGHTS)[: asked.most]
+        shown = await _format_results(tx, workspace_id, found, asked)
         for page, fused in zip(shown, found, strict=True):
             page["score"] = fused.score
             page["parts"] = {
@@ -173,7 +173,7 @@ class Finder:
         self,
         tx: Transaction,
         workspace_id: UUID,
-        asked: Question,
+        asked: PageQuery,
         depth: int,
         ways: dict[str, Hits],
         dimensions: int | None,
@@ -194,7 +194,7 @@ class Finder:
             log.exception("The question could not be embedded.")
             return "The embedding model failed, so pages were found by words and titles alone."
         rows = await tx.fetch(_BY_MEANING, as_text(vector), model.name, asked.type, depth)
-        ways[MEANING] = _hits(rows)
+        ways[MEANING] = _build_hits(rows)
         return None
 
 
@@ -203,13 +203,13 @@ def as_text(vector: Sequence[float]) -> str:
     return f"[{','.join(f'{number:.6g}' for number in vector)}]"
 
 
-async def _by_words(tx: Transaction, asked: Question, most: int) -> Hits:
-    text = tidied(asked.text)
-    before, beginning = last_word(text)
-    return _hits(await tx.fetch(_BY_WORDS, text, before, beginning, asked.type, most))
+async def _search_words(tx: Transaction, asked: PageQuery, most: int) -> Hits:
+    text = clean_query(asked.text)
+    before, beginning = split_last_word(text)
+    return _build_hits(await tx.fetch(_BY_WORDS, text, before, beginning, asked.type, most))
 
 
-def tidied(text: str) -> str:
+def clean_query(text: str) -> str:
     """A question with no more signs than the database can follow.
 
     Its reader of questions fails where minus signs are heaped, so a question that is mostly
@@ -221,7 +221,7 @@ def tidied(text: str) -> str:
     return plain
 
 
-def last_word(text: str) -> tuple[str, str]:
+def split_last_word(text: str) -> tuple[str, str]:
     """What stands before the last word, and the word as a beginning of words.
 
     None where the last word is not one that somebody may still be typing: inside quotes,
@@ -236,15 +236,15 @@ def last_word(text: str) -> tuple[str, str]:
     return found["before"], f"'{word}':*"
 
 
-async def _with_any_word(tx: Transaction, asked: Question, most: int, strict: Hits) -> Hits:
+async def _search_any_word(tx: Transaction, asked: PageQuery, most: int, strict: Hits) -> Hits:
     """The pages with all words first, then those with some of them."""
     known = {page_id for page_id, _ in strict}
-    more = _hits(await tx.fetch(_BY_ANY_WORD, asked.text, asked.type, most))
+    more = _build_hits(await tx.fetch(_BY_ANY_WORD, asked.text, asked.type, most))
     return [*strict, *(hit for hit in more if hit[0] not in known)][:most]
 
 
 async def _leave_out(
-    tx: Transaction, workspace_id: UUID, asked: Question, ways: dict[str, Hits]
+    tx: Transaction, workspace_id: UUID, asked: PageQuery, ways: dict[str, Hits]
 ) -> None:
     """Takes out of what was found the pages that the tags or the moment leave out."""
     if not asked.filtered:
@@ -256,32 +256,36 @@ async def _leave_out(
         ways[way] = [hit for hit in hits if hit[0] in kept]
 
 
-async def _newest(tx: Transaction, workspace_id: UUID, asked: Question) -> list[dict[str, Any]]:
+async def _list_newest(
+    tx: Transaction, workspace_id: UUID, asked: PageQuery
+) -> list[dict[str, Any]]:
     """The pages that fit the filters, the last to come in or change first."""
     rows = await tx.fetch(
         _NEWEST, workspace_id, asked.since, list(asked.tags), asked.type, asked.most
     )
-    shown = await _shown(tx, workspace_id, [Fused(row["id"]) for row in rows], asked)
+    shown = await _format_results(tx, workspace_id, [FusedResult(row["id"]) for row in rows], asked)
     return [{**page, "score": 0.0} for page in shown]
 
 
-def _hits(rows: Sequence[Any]) -> Hits:
+def _build_hits(rows: Sequence[Any]) -> Hits:
     return [(row["id"], float(row["score"])) for row in rows]
 
 
-async def _shown(
-    tx: Transaction, workspace_id: UUID, found: Sequence[Fused], asked: Question
+async def _format_results(
+    tx: Transaction, workspace_id: UUID, found: Sequence[FusedResult], asked: PageQuery
 ) -> list[dict[str, Any]]:
     wanted = [page.id for page in found]
     rows = {row["id"]: row for row in await tx.fetch(_SHOWN, workspace_id, wanted, _OPENING)}
     openings = [rows[page_id]["opening"] for page_id in wanted]
     # A hundred long pages are read through here, and others wait for the loop meanwhile.
-    found_in = await asyncio.to_thread(_snippets, openings, words_of(asked.text))
+    found_in = await asyncio.to_thread(_build_snippets, openings, split_query_words(asked.text))
     return [
-        {**summary(rows[page_id]), "snippet": text, "highlights": places}
+        {**summarize_page(rows[page_id]), "snippet": text, "highlights": places}
         for page_id, (text, places) in zip(wanted, found_in, strict=True)
     ]
 
 
-def _snippets(openings: Sequence[str], words: Sequence[str]) -> list[tuple[str, list[list[int]]]]:
-    return [snippet(opening, words) for opening in openings]
+def _build_snippets(
+    openings: Sequence[str], words: Sequence[str]
+) -> list[tuple[str, list[list[int]]]]:
+    return [build_snippet(opening, words) for opening in openings]

@@ -18,7 +18,7 @@ def is_slug(text: str) -> bool:
     return len(text) <= LONGEST_SLUG and _SLUG.fullmatch(text) is not None
 
 
-def slug_of(title: str) -> str:
+def build_slug(title: str) -> str:
     """A slug made from a title: the same title always makes the same one."""
     plain = unicodedata.normalize("NFKD", title.replace("ß", "ss"))
     letters = plain.encode("ascii", "ignore").decode().lower()
@@ -32,18 +32,18 @@ def slug_of(title: str) -> str:
     return made or f"page-{mark_of(title)}"
 
 
-def beside(slug: str, source_ref: str) -> str:
+def build_source_slug(slug: str, source_ref: str) -> str:
     """Another slug, for a page of another source that has the same title."""
     return f"{slug[: LONGEST_SLUG - 9]}-{mark_of(source_ref)}"
 
 
-def numbered(slug: str, title: str) -> list[str]:
+def list_numbered_slugs(slug: str, title: str) -> list[str]:
     """Other slugs, for a page with another title that makes the same one."""
     made = [f"{slug[: LONGEST_SLUG - 2]}-{number}" for number in range(2, 10)]
-    return [*made, beside(slug, title)]
+    return [*made, build_source_slug(slug, title)]
 
 
-def same_title(one: str, other: str) -> bool:
+def is_same_title(one: str, other: str) -> bool:
     """Whether two titles are one, however they are spaced and in whatever case."""
     return _read_out(one) == _read_out(other)
 

@@ -15,17 +15,17 @@ _STEM: Final = 4
 _MOST_MARKS: Final = 20
 
 
-def words_of(asked: str) -> list[str]:
+def split_query_words(asked: str) -> list[str]:
     """The words of a question, each once, without its operators."""
     return list(dict.fromkeys(word.lower() for word in _WORD.findall(asked)))
 
 
-def snippet(body: str, words: Sequence[str]) -> tuple[str, list[list[int]]]:
+def build_snippet(body: str, words: Sequence[str]) -> tuple[str, list[list[int]]]:
     """A part of the text around the first of the words, and where words stand in it.
 
     The places are [start, end) in characters of the snippet.
     """
-    wanted = _Stems(words)
+    wanted = _StemMatcher(words)
     first = next(wanted.places(body), None)
     start = 0 if first is None else max(0, first[0] - SNIPPET // 3)
     # The cut goes between two words.
@@ -41,7 +41,7 @@ def snippet(body: str, words: Sequence[str]) -> tuple[str, list[list[int]]]:
     return shown, [list(place) for place in islice(wanted.places(shown), _MOST_MARKS)]
 
 
-class _Stems:
+class _StemMatcher:
     """The beginnings that are looked for, so that a long text and many words cost their sum."""
 
     def __init__(self, words: Sequence[str]) -> None:

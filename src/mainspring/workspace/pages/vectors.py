@@ -54,7 +54,7 @@ _DONE = """
 """
 
 
-class Embedding:
+class PageEmbeddingJob:
     """The duty that gives every page its vectors."""
 
     def __init__(self, database: Database, model: Embedder) -> None:
@@ -107,7 +107,7 @@ class Embedding:
         return len(rows)
 
     async def _embedded(self, tx: Connection, space: UUID, rows: Sequence[Any]) -> None:
-        texts = [list(pieces(row["title"], row["opening"])) for row in rows]
+        texts = [list(split_page(row["title"], row["opening"])) for row in rows]
         flat = [piece for page in texts for piece in page]
         vectors = await self._model.embed(space, flat)
         await self._keep(tx, rows, [len(page) for page in texts], vectors)
@@ -135,7 +135,7 @@ class Embedding:
         await tx.execute(_DONE, spaces, pages, self._model.name)
 
 
-def pieces(title: str, body: str) -> Iterator[str]:
+def split_page(title: str, body: str) -> Iterator[str]:
     """The parts of a page that are embedded, each under its title; cut between words."""
     text, made = body.strip(), 0
     while made < MOST_PIECES and (text or not made):

@@ -42,7 +42,7 @@ class WordPieces:
     def encode(self, text: str, most: int) -> list[int]:
         """The numbers of the pieces between the two marks, at most so many in all."""
         found: list[int] = []
-        for word in words(text):
+        for word in split_words(text):
             found += self._pieces(word)
             if len(found) >= most - 2:
                 break
@@ -73,14 +73,14 @@ class WordPieces:
         return tuple(found)
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Lower case, without accents, signs as words of their own."""
-    plain = "".join(map(_cleaned, text))
+    plain = "".join(map(_clean_character, text))
     plain = unicodedata.normalize("NFD", plain.lower())
-    return "".join(map(_spaced, plain)).split()
+    return "".join(map(_space_character, plain)).split()
 
 
-def _cleaned(sign: str) -> str:
+def _clean_character(sign: str) -> str:
     if sign in "\t\n\r":
         return " "
     if sign in "\x00\ufffd" or unicodedata.category(sign) in _UNSEEN:
@@ -91,7 +91,7 @@ def _cleaned(sign: str) -> str:
     return sign
 
 
-def _spaced(sign: str) -> str:
+def _space_character(sign: str) -> str:
     kind = unicodedata.category(sign)
     if kind == "Mn":
         return ""

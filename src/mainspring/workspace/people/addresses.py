@@ -29,14 +29,14 @@ _OF_MAKER: Final = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class MailAddressState:
     """Where mail to a person goes, and whether they have shown that the mailbox is theirs."""
 
     email: str
     verified: bool
 
 
-async def address_of_member(
+async def find_member_address(
     tx: Transaction, workspace_id: UUID, user_id: UUID, first: str | None
 ) -> str | None:
     """A member's own address; ``first`` is the one for the first person, who may have none."""
@@ -46,12 +46,12 @@ async def address_of_member(
 
 async def reach_member(
     tx: Transaction, workspace_id: UUID, user_id: UUID, first: str | None
-) -> Reached | None:
+) -> MailAddressState | None:
     """The same, and whether the address is verified."""
-    return reached(await tx.fetchrow(_OF_MEMBER, workspace_id, user_id), first)
+    return get_mail_address(await tx.fetchrow(_OF_MEMBER, workspace_id, user_id), first)
 
 
-async def address_of_maker(
+async def find_author_address(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, first: str | None
 ) -> str | None:
     """The address of whoever made an automation, while they are a member."""
@@ -61,17 +61,19 @@ async def address_of_maker(
 
 async def reach_maker(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, first: str | None
-) -> Reached | None:
+) -> MailAddressState | None:
     """The same, and whether the address is verified."""
-    return reached(await tx.fetchrow(_OF_MAKER, workspace_id, automation_id), first)
+    return get_mail_address(await tx.fetchrow(_OF_MAKER, workspace_id, automation_id), first)
 
 
-def reached(row: Any, first: str | None) -> Reached | None:
+def get_mail_address(row: Any, first: str | None) -> MailAddressState | None:
     """Where a row of a user is reached: ``id``, ``email`` and ``email_state``."""
     if row is None or row["email"] is None:
         return None
     email, state = str(row["email"]), row["email_state"]
     if state != "unverified" and email.lower() != PLACEHOLDER:
-        return Reached(email, state == "verified")
+        return MailAddressState(email, state == "verified")
     # The operator set this one, for the first member alone.
-    return Reached(first, True) if first is not None and row["id"] == FIRST_MEMBER else None
+    return (
+        MailAddressState(first, True) if first is not None and row["id"] == FIRST_MEMBER else None
+    )

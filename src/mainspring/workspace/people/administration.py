@@ -16,10 +16,10 @@ from mainspring.contracts.capability import (
     Audience,
     Capability,
     Effect,
-    capability_of,
-    there,
+    build_capability,
+    require_part,
 )
-from mainspring.contracts.errors import Finding, Invalid, PersonNeeded
+from mainspring.contracts.errors import Finding, Invalid, PersonRequired
 from mainspring.contracts.roles import Permission
 from mainspring.store.audit import tell_installation
 from mainspring.workspace.people import administration_schemas as schemas
@@ -50,9 +50,9 @@ _KEEPS: Final = Annotations(
 
 def administration(database: Database | None, address: str) -> tuple[Capability, ...]:
     """Every capability of an administrator. Without a database they can only be described."""
-    office = _Office(database, address)
+    office = _AdministrationHandlers(database, address)
     return (
-        capability_of(
+        build_capability(
             "admin_list_users",
             "List the people of the installation",
             "In the order of their coming, a page at a time.",
@@ -61,7 +61,7 @@ def administration(database: Database | None, address: str) -> tuple[Capability,
             office.list_users,
             _READS,
         ),
-        capability_of(
+        build_capability(
             "admin_create_user",
             "Add a person",
             "They get a workspace of their own. The link signs them in once, within 7 days.",
@@ -70,7 +70,7 @@ def administration(database: Database | None, address: str) -> tuple[Capability,
             office.create_user,
             _KEEPS,
         ),
-        capability_of(
+        build_capability(
             "admin_disable_user",
             "Shut a person out",
             "Their sessions end, and their tokens stop working until they are let in again.",
@@ -79,7 +79,7 @@ def administration(database: Database | None, address: str) -> tuple[Capability,
             office.disable_user,
             _KEEPS,
         ),
-        capability_of(
+        build_capability(
             "admin_enable_user",
             "Let a person in again",
             "They sign in as before, and their tokens work again.",
@@ -88,7 +88,7 @@ def administration(database: Database | None, address: str) -> tuple[Capability,
             office.enable_user,
             _KEEPS,
         ),
-        capability_of(
+        build_capability(
             "admin_reset_password",
             "Make a link for somebody who lost their password",
             "Using the link, once and within an hour, forgets the old password and ends their "
@@ -98,7 +98,7 @@ def administration(database: Database | None, address: str) -> tuple[Capability,
             office.reset_password,
             _KEEPS,
         ),
-        capability_of(
+        build_capability(
             "admin_list_workspaces",
             "List the workspaces of the installation",
             "Who owns them and how many are in them; nothing of what they keep.",
@@ -111,7 +111,7 @@ def administration(database: Database | None, address: str) -> tuple[Capability,
 
 
 @dataclass(frozen=True, slots=True)
-class _Office:
+class _AdministrationHandlers:
     """The handlers, over the whole database."""
 
     database: Database | None
@@ -120,22 +120,24 @@ class _Office:
     async def list_users(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         del ctx
         most = given.get("limit", schemas.USUAL_PAGE)
-        found = await list_users(there(self.database), _after(given), most + 1)
-        rows = [_person(user) for user in found]
-        return {"users": rows[:most], "next": _next(rows, most)}
+        found = await list_users(require_part(self.database), _parse_after(given), most + 1)
+        rows = [_format_user(user) for user in found]
+        return {"users": rows[:most], "next": _build_next_cursor(rows, most)}
 
     async def list_workspaces(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         del ctx
         most = given.get("limit", schemas.USUAL_PAGE)
         rows = [
-            _room(row)
-            for row in await list_workspaces(there(self.database), _after(given), most + 1)
+            _format_workspace(row)
+            for row in await list_workspaces(
+                require_part(self.database), _parse_after(given), most + 1
+            )
         ]
-        return {"workspaces": rows[:most], "next": _next(rows, most)}
+        return {"workspaces": rows[:most], "next": _build_next_cursor(rows, most)}
 
     async def create_user(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         _check_person(ctx)
-        async with there(self.database).transaction() as tx:
+        async with require_part(self.database).transaction() as tx:
             user = await create_user(
                 tx,
                 given["email"],
@@ -144,42 +146,42 @@ class _Office:
             )
             plain = await make_link(tx, user.id, "invite", ctx.actor.id)
             await tell_installation(tx, ctx.actor, "admin_create_user", user.id)
-        return {"user": _person(user), "link": link_address(self.address, plain)}
+        return {"user": _format_user(user), "link": link_address(self.address, plain)}
 
     async def disable_user(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        async with there(self.database).transaction() as tx:
-            user = await disable_user(tx, _id(given, "user_id"))
+        async with require_part(self.database).transaction() as tx:
+            user = await disable_user(tx, _parse_id(given, "user_id"))
             await end_sessions(tx, user.id)
             await drop_links(tx, user.id)
             await tell_installation(tx, ctx.actor, "admin_disable_user", user.id)
-        return {"user": _person(user)}
+        return {"user": _format_user(user)}
 
     async def enable_user(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        async with there(self.database).transaction() as tx:
-            user = await enable_user(tx, _id(given, "user_id"))
+        async with require_part(self.database).transaction() as tx:
+            user = await enable_user(tx, _parse_id(given, "user_id"))
             await tell_installation(tx, ctx.actor, "admin_enable_user", user.id)
-        return {"user": _person(user)}
+        return {"user": _format_user(user)}
 
     async def reset_password(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         _check_person(ctx)
-        async with there(self.database).transaction() as tx:
-            user = await read_user(tx, _id(given, "user_id"))
+        async with require_part(self.database).transaction() as tx:
+            user = await read_user(tx, _parse_id(given, "user_id"))
             plain = await make_link(tx, user.id, "reset", ctx.actor.id)
             await tell_installation(tx, ctx.actor, "admin_reset_password", user.id)
-        return {"user": _person(user), "link": link_address(self.address, plain)}
+        return {"user": _format_user(user), "link": link_address(self.address, plain)}
 
 
 def _check_person(ctx: CallContext) -> None:
     """The link signs its holder in as a person, and a program is answered the link."""
     if not ctx.actor.is_person:
-        raise PersonNeeded(
+        raise PersonRequired(
             "A person makes links that sign people in; a program cannot.",
             suggestion="Sign in at the page and do it there, or use `mainspring sign-in` on the "
             "machine of the server.",
         )
 
 
-def _person(user: User) -> dict[str, Any]:
+def _format_user(user: User) -> dict[str, Any]:
     return {
         "id": str(user.id),
         "email": user.email,
@@ -191,7 +193,7 @@ def _person(user: User) -> dict[str, Any]:
     }
 
 
-def _room(row: Mapping[str, Any]) -> dict[str, Any]:
+def _format_workspace(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": str(row["id"]),
         "name": row["name"],
@@ -201,15 +203,15 @@ def _room(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _next(rows: list[dict[str, Any]], most: int) -> str | None:
+def _build_next_cursor(rows: list[dict[str, Any]], most: int) -> str | None:
     return str(rows[most - 1]["id"]) if len(rows) > most else None
 
 
-def _after(given: Mapping[str, Any]) -> UUID | None:
-    return _id(given, "after") if "after" in given else None
+def _parse_after(given: Mapping[str, Any]) -> UUID | None:
+    return _parse_id(given, "after") if "after" in given else None
 
 
-def _id(given: Mapping[str, Any], name: str) -> UUID:
+def _parse_id(given: Mapping[str, Any], name: str) -> UUID:
     try:
         return UUID(given[name])
     except ValueError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mainspring.contracts.object_schema import object_schema, plain_object
+from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.workspace.people.users import LONGEST_EMAIL, LONGEST_NAME
 
 USUAL_PAGE: Final = 50
@@ -14,7 +14,7 @@ _ID: Final = {"type": "string", "minLength": 36, "maxLength": 36}
 _MOMENT: Final = {"type": "string", "format": "date-time"}
 
 
-_PERSON: Final = plain_object(
+_PERSON: Final = build_object_part(
     {
         "id": _ID,
         "email": {"type": "string"},
@@ -26,7 +26,7 @@ _PERSON: Final = plain_object(
     },
     ["id", "email", "name", "administrator", "has_password", "created_at", "disabled_at"],
 )
-_ROOM: Final = plain_object(
+_ROOM: Final = build_object_part(
     {
         "id": _ID,
         "name": {"type": "string"},
@@ -47,7 +47,7 @@ _ADA: Final = {
     "disabled_at": None,
 }
 
-PAGE: Final = object_schema(
+PAGE: Final = build_object_schema(
     {
         "limit": {
             "type": "integer",
@@ -61,7 +61,7 @@ PAGE: Final = object_schema(
     [{}, {"limit": 10, "after": _AN_ID}],
     [({"limit": 0}, "at least one"), ({"after": 7}, "an id is text")],
 )
-NEW_USER: Final = object_schema(
+NEW_USER: Final = build_object_schema(
     {
         "email": {"type": "string", "minLength": 3, "maxLength": LONGEST_EMAIL},
         "name": {"type": "string", "maxLength": LONGEST_NAME, "default": ""},
@@ -75,14 +75,14 @@ NEW_USER: Final = object_schema(
     [{"email": "ada@example.org", "name": "Ada"}],
     [({}, "whose?"), ({"email": "ada@example.org", "password": "x"}, "they choose it themselves")],
 )
-ONE_USER: Final = object_schema(
+ONE_USER: Final = build_object_schema(
     {"user_id": _ID},
     ["user_id"],
     [{"user_id": _AN_ID}],
     [({}, "whom?"), ({"user_id": "ada@example.org"}, "an id, not an email")],
 )
-USER: Final = object_schema({"user": _PERSON}, ["user"], [{"user": _ADA}])
-LINKED: Final = object_schema(
+USER: Final = build_object_schema({"user": _PERSON}, ["user"], [{"user": _ADA}])
+LINKED: Final = build_object_schema(
     {
         "user": _PERSON,
         "link": {"type": "string", "description": "Shown this once; it signs in once."},
@@ -90,12 +90,12 @@ LINKED: Final = object_schema(
     ["user", "link"],
     [{"user": _ADA, "link": "https://example.org/sign-in#msl_…"}],
 )
-USERS: Final = object_schema(
+USERS: Final = build_object_schema(
     {"users": {"type": "array", "items": _PERSON}, "next": _NEXT},
     ["users", "next"],
     [{"users": [_ADA], "next": None}],
 )
-WORKSPACES: Final = object_schema(
+WORKSPACES: Final = build_object_schema(
     {"workspaces": {"type": "array", "items": _ROOM}, "next": _NEXT},
     ["workspaces", "next"],
     [{"workspaces": [], "next": None}],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mainspring.contracts.errors import Unauthenticated
-from mainspring.store.audit import Entry, append_audit
+from mainspring.store.audit import AuditRecord, append_audit
 from mainspring.workspace.oauth.consents import forget_codes_everywhere
 from mainspring.workspace.people.links import drop_links
 from mainspring.workspace.people.sessions import end_sessions
@@ -72,7 +72,7 @@ async def start_afresh(
     await append_audit(
         tx,
         [
-            Entry(
+            AuditRecord(
                 workspace_id,
                 "member",
                 user_id,

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.workspace.people.links import link_hash
 from mainspring.workspace.people.members import check_may_name, hold_members, may_name
@@ -105,7 +105,7 @@ async def invite(
     held = await hold_members(tx, actor)
     check_may_name(held.own, role)
     if not again and await tx.fetchrow(_MEMBER, actor.workspace_id, email) is not None:
-        raise Clash(
+        raise Conflict(
             "Somebody with this email is a member already.",
             code="already_member",
             suggestion="Change their role instead. If they lost their way in, an administrator "
@@ -113,7 +113,14 @@ async def invite(
         )
     plain = "msi_" + secrets.token_urlsafe(32)
     row = await tx.fetchrow(
-        _ADD, actor.workspace_id, new_id(), link_hash(plain), email, role.value, actor.id, LIFETIME
+        _ADD,
+        actor.workspace_id,
+        generate_id(),
+        link_hash(plain),
+        email,
+        role.value,
+        actor.id,
+        LIFETIME,
     )
     return dict(row), plain
 
@@ -126,7 +133,7 @@ async def list_invitations(tx: Transaction, workspace_id: UUID) -> list[dict[str
 async def withdraw(tx: Transaction, workspace_id: UUID, invitation_id: UUID) -> None:
     """Takes an invitation back; its link no longer works."""
     if await tx.fetchrow(_WITHDRAW, workspace_id, invitation_id) is None:
-        raise Missing("There is no such invitation.", code="no_invitation")
+        raise NotFound("There is no such invitation.", code="no_invitation")
 
 
 async def find_invitation(tx: Transaction, plain: str) -> Invitation | None:

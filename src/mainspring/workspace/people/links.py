@@ -15,12 +15,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal
 from uuid import UUID
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-Purpose = Literal["first", "invite", "reset"]
+LinkPurpose = Literal["first", "invite", "reset"]
 
 _ADD = """
     INSERT INTO sign_in_links (hash, id, user_id, purpose, created_by, expires_at)
@@ -43,7 +43,7 @@ _FIND = """
 """
 _SWEEP = "DELETE FROM sign_in_links WHERE expires_at < now() - interval '7 days'"
 
-LIFETIMES: Final[dict[Purpose, timedelta]] = {
+LIFETIMES: Final[dict[LinkPurpose, timedelta]] = {
     "first": timedelta(hours=1),
     "reset": timedelta(hours=1),
     "invite": timedelta(days=7),
@@ -52,45 +52,45 @@ _FORM: Final = re.compile(r"ms[il]_[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class RedeemedLink:
     """Whom a link signs in, and why it was made."""
 
     user_id: UUID
-    purpose: Purpose
+    purpose: LinkPurpose
 
 
 async def make_link(
-    tx: Transaction, user_id: UUID, purpose: Purpose, created_by: UUID | None = None
+    tx: Transaction, user_id: UUID, purpose: LinkPurpose, created_by: UUID | None = None
 ) -> str:
     """The token of a new link, which cannot be had again; older links of the person end."""
     plain = "msl_" + secrets.token_urlsafe(32)
     await tx.execute(_DROP, user_id)
     await tx.execute(
-        _ADD, link_hash(plain), new_id(), user_id, purpose, created_by, LIFETIMES[purpose]
+        _ADD, link_hash(plain), generate_id(), user_id, purpose, created_by, LIFETIMES[purpose]
     )
     return plain
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SignInLinkInfo:
     """Whom a link would sign in, and who made it for them."""
 
-    purpose: Purpose
+    purpose: LinkPurpose
     email: str
     name: str
     made_by: str | None
 
 
-async def find_link(tx: Transaction, plain: str) -> Found | None:
+async def find_link(tx: Transaction, plain: str) -> SignInLinkInfo | None:
     """A link that works, which it still does afterwards; None when it does not."""
     row = await tx.fetchrow(_FIND, link_hash(plain))
-    return None if row is None else Found(**dict(row))
+    return None if row is None else SignInLinkInfo(**dict(row))
 
 
-async def use_link(tx: Transaction, plain: str) -> Used | None:
+async def use_link(tx: Transaction, plain: str) -> RedeemedLink | None:
     """Uses a link up; None when it is unknown, over, or was used before."""
     row = await tx.fetchrow(_USE, link_hash(plain))
-    return None if row is None else Used(row["user_id"], row["purpose"])
+    return None if row is None else RedeemedLink(row["user_id"], row["purpose"])
 
 
 async def drop_links(tx: Transaction, user_id: UUID) -> None:
@@ -98,7 +98,7 @@ async def drop_links(tx: Transaction, user_id: UUID) -> None:
     await tx.execute(_DROP, user_id)
 
 
-async def sweep_links(tx: Transaction) -> None:
+async def delete_expired_links(tx: Transaction) -> None:
     """Forgets links that have long been over."""
     await tx.execute(_SWEEP)
 

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Literal
 
 from mainspring.contracts.roles import Role
 from mainspring.workspace.people.invitations import find_invitation, is_unsettled
-from mainspring.workspace.people.links import Purpose, find_link, is_link
-from mainspring.workspace.people.signing_in import no_link
+from mainspring.workspace.people.links import LinkPurpose, find_link, is_link
+from mainspring.workspace.people.signing_in import invalid_link_error
 from mainspring.workspace.people.users import find_user
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.store.database import Database
-    from mainspring.workspace.people.signing_in import Visit
+    from mainspring.workspace.people.signing_in import SignInOrigin
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LinkPreview:
     """What a link is."""
 
-    purpose: Purpose | Literal["invitation"]
+    purpose: LinkPurpose | Literal["invitation"]
     email: str
     name: str = ""
     # Who made it, unless it was the person themselves.
@@ -38,28 +38,32 @@ class Look:
     sign_in_first: bool = False
 
 
-async def look_at_link(database: Database, visit: Visit, plain: str) -> Look:
+async def look_at_link(database: Database, visit: SignInOrigin, plain: str) -> LinkPreview:
     """What a link is; it works as before afterwards."""
     if is_link(plain):
         async with database.transaction() as tx:
-            found = await (_invitation if plain.startswith("msi_") else _link)(tx, plain)
+            found = await (_preview_invitation if plain.startswith("msi_") else _link)(tx, plain)
             if found is not None:
                 return found
-    raise await no_link(database, visit)
+    raise await invalid_link_error(database, visit)
 
 
-async def _link(tx: Transaction, plain: str) -> Look | None:
+async def _link(tx: Transaction, plain: str) -> LinkPreview | None:
     found = await find_link(tx, plain)
-    return None if found is None else Look(found.purpose, found.email, found.name, found.made_by)
+    return (
+        None
+        if found is None
+        else LinkPreview(found.purpose, found.email, found.name, found.made_by)
+    )
 
 
-async def _invitation(tx: Transaction, plain: str) -> Look | None:
+async def _preview_invitation(tx: Transaction, plain: str) -> LinkPreview | None:
     found = await find_invitation(tx, plain)
     if found is None:
         return None
     known = await find_user(tx, found.email)
     first = known is not None and not await is_unsettled(tx, found.workspace_id, found.email)
-    return Look(
+    return LinkPreview(
         "invitation",
         found.email,
         "" if known is None else known.name,

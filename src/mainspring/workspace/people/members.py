@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Denied, Missing
-from mainspring.contracts.roles import Permission, Role, lesser, role_too_small
+from mainspring.contracts.errors import Conflict, NotFound, PermissionDenied
+from mainspring.contracts.roles import Permission, Role, min_role, role_too_small_error
 from mainspring.workspace.leavers import remember_leaver, stop_all_of
 from mainspring.workspace.oauth.consents import forget_agreements
 from mainspring.workspace.tokens import revoke_tokens_of
@@ -38,7 +38,7 @@ _REMOVE = "DELETE FROM members WHERE workspace_id = $1 AND user_id = $2"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LockedMembers:
     """The members of a workspace, who stay as they are until the transaction ends."""
 
     roles: dict[UUID, Role]
@@ -49,7 +49,7 @@ class Held:
 
     def role_of(self, user_id: UUID) -> Role:
         if user_id not in self.roles:
-            raise Missing("There is no such member.", code="no_member")
+            raise NotFound("There is no such member.", code="no_member")
         return self.roles[user_id]
 
 
@@ -58,17 +58,17 @@ async def list_members(tx: Transaction, workspace_id: UUID) -> list[dict[str, An
     return [dict(row) for row in await tx.fetch(_LIST, workspace_id)]
 
 
-async def hold_members(tx: Transaction, actor: Actor) -> Held:
+async def hold_members(tx: Transaction, actor: Actor) -> LockedMembers:
     """Locks the members of the actor's workspace, and looks again at what the actor is."""
     rows = await tx.fetch(_HOLD, actor.workspace_id)
     roles = {row["user_id"]: Role(row["role"]) for row in rows}
     if actor.id not in roles or actor.role is None:
-        raise Denied("You are no member of this workspace.", code="not_a_member")
-    own = lesser(actor.role, roles[actor.id])
+        raise PermissionDenied("You are no member of this workspace.", code="not_a_member")
+    own = min_role(actor.role, roles[actor.id])
     if not own.may(Permission.MEMBERS):
-        raise role_too_small(own, Permission.MEMBERS)
+        raise role_too_small_error(own, Permission.MEMBERS)
     owners = {row["user_id"] for row in rows if row["role"] == Role.OWNER and not row["disabled"]}
-    return Held(roles, frozenset(owners), own)
+    return LockedMembers(roles, frozenset(owners), own)
 
 
 async def change_role(tx: Transaction, actor: Actor, user_id: UUID, role: Role) -> Role:
@@ -76,7 +76,7 @@ async def change_role(tx: Transaction, actor: Actor, user_id: UUID, role: Role) 
     held = await hold_members(tx, actor)
     before = held.role_of(user_id)
     if user_id == actor.id and role.rank > before.rank:
-        raise Denied("Nobody raises themselves.", code="own_role")
+        raise PermissionDenied("Nobody raises themselves.", code="own_role")
     check_may_name(held.own, before)
     check_may_name(held.own, role)
     if role is not Role.OWNER:
@@ -109,7 +109,7 @@ async def remove_member(tx: Transaction, actor: Actor, user_id: UUID) -> Role:
 def check_may_name(own: Role, role: Role) -> None:
     """Owners and admins are named, changed and removed by owners alone."""
     if not may_name(own, role):
-        raise Denied(
+        raise PermissionDenied(
             "Only an owner names, changes or removes owners and admins.",
             code="role_too_small",
             suggestion=f"Ask an owner, or choose the role {Role.EDITOR.value} or less.",
@@ -121,9 +121,9 @@ def may_name(own: Role, role: Role) -> bool:
     return own.may(least)
 
 
-def _check_owner_stays(held: Held, user_id: UUID) -> None:
+def _check_owner_stays(held: LockedMembers, user_id: UUID) -> None:
     if held.owners == {user_id}:
-        raise Clash(
+        raise Conflict(
             "A workspace has an owner at all times, and this is the only one.",
             code="last_owner",
             suggestion="Make somebody else an owner first.",

@@ -14,7 +14,7 @@ from typing import Final, TypeVar, TypeVarTuple
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from mainspring.contracts.errors import Exhausted, Finding, Invalid
+from mainspring.contracts.errors import Finding, Invalid, LimitExceeded
 
 Made = TypeVar("Made")
 Given = TypeVarTuple("Given")
@@ -26,7 +26,7 @@ _WAITING: Final = 64
 _DIFFERENT: Final = 4
 
 
-class Passwords:
+class PasswordVerifier:
     """Makes and checks hashes; the hasher says how much work that is."""
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
@@ -37,11 +37,11 @@ class Passwords:
 
     async def hashed(self, password: str, pointer: str = "/password") -> str:
         """The hash of a new password; one that is too easy or too long is refused."""
-        return await self._apart(self._hasher.hash, _checked(password, pointer))
+        return await self._apart(self._hasher.hash, _validate_password(password, pointer))
 
     async def fits(self, hashed: str | None, password: str) -> bool:
         """Whether a password is the one. No hash at all takes as long and never fits."""
-        return await self._apart(self._compare, hashed, _spelled(password))
+        return await self._apart(self._compare, hashed, _normalize_password(password))
 
     def is_dated(self, hashed: str) -> bool:
         """Whether a hash was made with less work than is asked for now."""
@@ -62,7 +62,9 @@ class Passwords:
 
     async def _apart(self, work: Callable[[*Given], Made], *given: *Given) -> Made:
         if self._waiting >= _WAITING:
-            raise Exhausted("Too many people sign in at this moment.", code="busy", retry_after=2.0)
+            raise LimitExceeded(
+                "Too many people sign in at this moment.", code="busy", retry_after=2.0
+            )
         self._waiting += 1
         try:
             async with self._turns:
@@ -71,8 +73,8 @@ class Passwords:
             self._waiting -= 1
 
 
-def _checked(password: str, pointer: str) -> str:
-    text = _spelled(password)
+def _validate_password(password: str, pointer: str) -> str:
+    text = _normalize_password(password)
     if not SHORTEST <= len(text) <= LONGEST:
         detail = f"A password has {SHORTEST} to {LONGEST} characters."
         raise Invalid(detail, findings=[Finding(pointer, detail, "password_length")])
@@ -82,6 +84,6 @@ def _checked(password: str, pointer: str) -> str:
     return text
 
 
-def _spelled(password: str) -> str:
+def _normalize_password(password: str) -> str:
     """One spelling for what looks the same, whatever keyboard it was typed on."""
     return unicodedata.normalize("NFC", password[: LONGEST + 1])

@@ -17,8 +17,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.workspace.push_subscriptions import end_pushes_of_others, end_pushes_of_session
 
@@ -53,9 +53,9 @@ IDLE: Final = timedelta(days=3)
 LIFETIME: Final = timedelta(days=30)
 # A file on a disk is read more easily than a browser's cookie.
 TERMINAL_LIFETIME: Final = timedelta(days=7)
-Kind = Literal["browser", "terminal"]
+SessionKind = Literal["browser", "terminal"]
 # A terminal's text has a form of its own, so that neither can be shown in place of the other.
-_FORMS: Final[Mapping[Kind, re.Pattern[str]]] = {
+_FORMS: Final[Mapping[SessionKind, re.Pattern[str]]] = {
     "browser": re.compile(r"[A-Za-z0-9_-]{43}"),
     "terminal": re.compile(r"mst_[A-Za-z0-9_-]{43}"),
 }
@@ -64,7 +64,7 @@ _NOBODY: Final = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class LoginSession:
     """A session that counts now, and what its person is in the workspace they look at."""
 
     id: UUID
@@ -77,15 +77,17 @@ class Session:
 
 
 async def start_session(
-    tx: Transaction, user_id: UUID, workspace_id: UUID, label: str, *, kind: Kind = "browser"
+    tx: Transaction, user_id: UUID, workspace_id: UUID, label: str, *, kind: SessionKind = "browser"
 ) -> tuple[UUID, str]:
     """A new session and what its holder keeps of it. Never one that was there before."""
-    plain, made = secrets.token_urlsafe(32), new_id()
+    plain, made = secrets.token_urlsafe(32), generate_id()
     lasts = LIFETIME
     if kind == "terminal":
         plain, lasts = f"mst_{plain}", TERMINAL_LIFETIME
     shown = "".join(sign for sign in label if sign.isprintable())[:_LONGEST_LABEL]
-    await tx.execute(_ADD, plain_hash(plain), made, user_id, workspace_id, shown, lasts, kind)
+    await tx.execute(
+        _ADD, hash_session_token(plain), made, user_id, workspace_id, shown, lasts, kind
+    )
     return made, plain
 
 
@@ -95,13 +97,13 @@ def is_terminal_session(text: str) -> bool:
 
 
 async def find_session(
-    tx: Transaction, plain: str, *, idle: timedelta = IDLE, kind: Kind = "browser"
-) -> Session | None:
+    tx: Transaction, plain: str, *, idle: timedelta = IDLE, kind: SessionKind = "browser"
+) -> LoginSession | None:
     """The session that a browser or a terminal shows, if it counts now."""
     if _FORMS[kind].fullmatch(plain) is None:
         return None
-    row = await tx.fetchrow(_FIND, plain_hash(plain), idle, kind)
-    return None if row is None else Session(**{**dict(row), "role": Role(row["role"])})
+    row = await tx.fetchrow(_FIND, hash_session_token(plain), idle, kind)
+    return None if row is None else LoginSession(**{**dict(row), "role": Role(row["role"])})
 
 
 async def touch_session(tx: Transaction, session_id: UUID) -> None:
@@ -125,7 +127,7 @@ async def end_session(tx: Transaction, user_id: UUID, session_id: UUID) -> None:
     Its browser gets no more notifications.
     """
     if await tx.fetchrow(_END, user_id, session_id) is None:
-        raise Missing("There is no such session.", code="no_session")
+        raise NotFound("There is no such session.", code="no_session")
     await end_pushes_of_session(tx, user_id, session_id)
 
 
@@ -140,12 +142,12 @@ async def has_session(tx: Transaction, user_id: UUID) -> bool:
     return await tx.fetchrow(_ANY, user_id) is not None
 
 
-async def sweep_sessions(tx: Transaction) -> None:
+async def delete_expired_sessions(tx: Transaction) -> None:
     """Forgets sessions whose time is over."""
     await tx.execute(_SWEEP, IDLE)
 
 
-def csrf_token(plain: str) -> str:
+def build_csrf_token(plain: str) -> str:
     """What a page of ours must send along to change anything.
 
     It is made from what the cookie holds, which no script can read, so only an answer of
@@ -155,9 +157,9 @@ def csrf_token(plain: str) -> str:
 
 
 def is_csrf_token(plain: str, shown: str) -> bool:
-    return hmac.compare_digest(csrf_token(plain).encode(), shown.encode("utf-8", "replace"))
+    return hmac.compare_digest(build_csrf_token(plain).encode(), shown.encode("utf-8", "replace"))
 
 
-def plain_hash(plain: str) -> bytes:
+def hash_session_token(plain: str) -> bytes:
     """What is kept of a random text that lets somebody in."""
     return hashlib.sha256(plain.encode()).digest()

@@ -16,46 +16,58 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Denied, Exhausted, Expired, Problem, Unauthenticated
-from mainspring.store.audit import INSTALLATION, Entry, append_audit
-from mainspring.store.buckets import Bucket, empty, pour, scoop, sweep
+from mainspring.contracts.errors import (
+    Expired,
+    LimitExceeded,
+    PermissionDenied,
+    Problem,
+    Unauthenticated,
+)
+from mainspring.store.audit import INSTALLATION, AuditRecord, append_audit
+from mainspring.store.buckets import (
+    LeakyBucket,
+    clear_bucket,
+    delete_empty_buckets,
+    fill_bucket,
+    refund_bucket,
+)
 from mainspring.workspace.people.fresh_start import start_afresh
 from mainspring.workspace.people.invitations import (
     find_invitation,
     is_unsettled,
     use_invitation,
 )
-from mainspring.workspace.people.links import is_link, sweep_links, use_link
+from mainspring.workspace.people.links import delete_expired_links, is_link, use_link
 from mainspring.workspace.people.sessions import (
+    delete_expired_sessions,
     end_session,
     find_session,
     start_session,
-    sweep_sessions,
 )
 from mainspring.workspace.people.users import (
     create_user,
     describe_user,
     find_user,
-    own_password,
-    password_of,
+    load_own_password_hash,
+    load_password_hash,
+    normalize_email,
     set_password,
-    spelled,
 )
-from mainspring.workspace.people.workspaces import home_of, join_workspace
+from mainspring.workspace.people.workspaces import find_home_workspace, join_workspace
 from mainspring.workspace.push_subscriptions import move_pushes
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.store.database import Database
     from mainspring.workspace.people.invitations import Invitation
-    from mainspring.workspace.people.passwords import Passwords
+    from mainspring.workspace.people.passwords import PasswordVerifier
 
 # Tries at once, and a second for long: at one email from one address, ten and then one a minute.
-PER_PAIR: Final = Bucket(10, 1 / 60)
+PER_PAIR: Final = LeakyBucket(10, 1 / 60)
 # From wherever they come: a hundred in a quarter of an hour.
-PER_EMAIL: Final = Bucket(100, 100 / 900)
+PER_EMAIL: Final = LeakyBucket(100, 100 / 900)
 # Many people may share an address, and only what fails counts against it.
-PER_ADDRESS: Final = Bucket(30, 1 / 10)
+PER_ADDRESS: Final = LeakyBucket(30, 1 / 10)
 _PERSON: Final = "sign-in/person/"
 _PAIR: Final = "sign-in/pair/"
 _EMAIL: Final = "sign-in/email/"
@@ -63,7 +75,7 @@ _ADDRESS: Final = "sign-in/address/"
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class SignInOrigin:
     """Where a sign-in comes from: an address, what the browser calls itself, its old session."""
 
     address: str
@@ -73,7 +85,7 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True)
-class SignedIn:
+class NewSession:
     """A fresh session, and what the browser keeps of it."""
 
     user_id: UUID
@@ -83,33 +95,39 @@ class SignedIn:
 
 
 async def sign_in(
-    database: Database, passwords: Passwords, visit: Visit, email: str, password: str
-) -> SignedIn:
+    database: Database, passwords: PasswordVerifier, visit: SignInOrigin, email: str, password: str
+) -> NewSession:
     """Somebody who knows their password."""
-    keys = pair_key(email, visit.address), email_key(email), address_key(visit.address)
+    keys = (
+        build_email_address_key(email, visit.address),
+        build_email_key(email),
+        build_address_key(visit.address),
+    )
     await count_tries(database, keys)
-    user_id, hashed = await password_of(database, email)
+    user_id, hashed = await load_password_hash(database, email)
     if not await passwords.fits(hashed, password) or user_id is None:
         await note_failure(database, visit, user_id, "password")
-        raise wrong()
+        raise wrong_password_error()
     renewed = None
     if hashed is not None and passwords.is_dated(hashed):
         renewed = await passwords.hashed(password)
     async with database.transaction() as tx:
-        if await own_password(tx, user_id) != hashed:
+        if await load_own_password_hash(tx, user_id) != hashed:
             # It was changed in this very moment, and with it everything that it opened.
-            raise wrong()
+            raise wrong_password_error()
         if renewed is not None:
             await set_password(tx, user_id, renewed)
-        await empty(tx, keys[0])
+        await clear_bucket(tx, keys[0])
         for key in keys[1:]:
-            await scoop(tx, key)
-        return await _begin(tx, visit, user_id, await home_of(tx, user_id), "password")
+            await refund_bucket(tx, key)
+        return await _begin_session(
+            tx, visit, user_id, await find_home_workspace(tx, user_id), "password"
+        )
 
 
 async def sign_in_by_link(
-    database: Database, visit: Visit, plain: str, local: bytes | None = None
-) -> SignedIn:
+    database: Database, visit: SignInOrigin, plain: str, local: bytes | None = None
+) -> NewSession:
     """Somebody who holds a link that nobody has used.
 
     ``local`` is the hash of the local owner's token, which outlives a lost password.
@@ -117,53 +135,55 @@ async def sign_in_by_link(
     if is_link(plain):
         async with database.transaction() as tx:
             if plain.startswith("msi_"):
-                made = await _by_invitation(tx, visit, plain)
+                made = await _sign_in_by_invitation(tx, visit, plain)
             else:
-                made = await _by_link(tx, visit, plain, local)
+                made = await _sign_in_by_link(tx, visit, plain, local)
             if made is not None:
                 return made
-    raise await no_link(database, visit)
+    raise await invalid_link_error(database, visit)
 
 
-async def no_link(database: Database, visit: Visit) -> Problem:
+async def invalid_link_error(database: Database, visit: SignInOrigin) -> Problem:
     """The answer to what is no link: counted against the address, and perhaps too many."""
-    await count_tries(database, (address_key(visit.address),))
+    await count_tries(database, (build_address_key(visit.address),))
     await note_failure(database, visit, None, "link")
     return link_over()
 
 
 async def check_own_password(
-    database: Database, passwords: Passwords, user_id: UUID, password: str | None
+    database: Database, passwords: PasswordVerifier, user_id: UUID, password: str | None
 ) -> bool:
     """Whether somebody who is signed in also knows their password; true where there is none.
 
     Tries are counted, as whoever found a browser open must not guess either.
     """
-    hashed = await own_password(database, user_id)
+    hashed = await load_own_password_hash(database, user_id)
     if hashed is None:
         return True
     key = f"{_PERSON}{user_id}"
     await count_tries(database, (key,))
     if password is None or not await passwords.fits(hashed, password):
         return False
-    await empty(database, key)
+    await clear_bucket(database, key)
     return True
 
 
-async def _by_link(
-    tx: Transaction, visit: Visit, plain: str, local: bytes | None
-) -> SignedIn | None:
+async def _sign_in_by_link(
+    tx: Transaction, visit: SignInOrigin, plain: str, local: bytes | None
+) -> NewSession | None:
     used = await use_link(tx, plain)
     if used is None:
         return None
     if used.purpose == "reset":
         # Whoever lost a password does not know who else has it.
         await start_afresh(tx, used.user_id, None, local=local)
-    workspace_id = await home_of(tx, used.user_id)
-    return await _begin(tx, visit, used.user_id, workspace_id, used.purpose)
+    workspace_id = await find_home_workspace(tx, used.user_id)
+    return await _begin_session(tx, visit, used.user_id, workspace_id, used.purpose)
 
 
-async def _by_invitation(tx: Transaction, visit: Visit, plain: str) -> SignedIn | None:
+async def _sign_in_by_invitation(
+    tx: Transaction, visit: SignInOrigin, plain: str
+) -> NewSession | None:
     invitation = await find_invitation(tx, plain)
     if invitation is None:
         return None
@@ -178,13 +198,13 @@ async def _by_invitation(tx: Transaction, visit: Visit, plain: str) -> SignedIn 
     if not settled:
         # Where they were asked to is where they look first, until they choose otherwise.
         await describe_user(tx, user_id, default_workspace_id=invitation.workspace_id)
-    return await _begin(tx, visit, user_id, invitation.workspace_id, "invitation")
+    return await _begin_session(tx, visit, user_id, invitation.workspace_id, "invitation")
 
 
-async def _check_signed_in(tx: Transaction, visit: Visit, user_id: UUID) -> None:
+async def _check_signed_in(tx: Transaction, visit: SignInOrigin, user_id: UUID) -> None:
     session = None if visit.shown is None else await find_session(tx, visit.shown)
     if session is None or session.user_id != user_id:
-        raise Denied(
+        raise PermissionDenied(
             "This invitation is for somebody who has an account here.",
             code="sign_in_first",
             suggestion="Sign in with the email it was made for, then open the link again.",
@@ -195,16 +215,18 @@ async def _join(tx: Transaction, invitation: Invitation, user_id: UUID) -> None:
     await join_workspace(tx, invitation.workspace_id, user_id, invitation.role)
     await use_invitation(tx, invitation)
     detail = {"role": invitation.role.value}
-    entry = Entry(invitation.workspace_id, "member", user_id, "member_joined", str(user_id), detail)
+    entry = AuditRecord(
+        invitation.workspace_id, "member", user_id, "member_joined", str(user_id), detail
+    )
     await append_audit(tx, [entry])
 
 
-async def _begin(
-    tx: Transaction, visit: Visit, user_id: UUID, workspace_id: UUID, by: str
-) -> SignedIn:
-    await sweep_sessions(tx)
-    await sweep_links(tx)
-    await sweep(tx)
+async def _begin_session(
+    tx: Transaction, visit: SignInOrigin, user_id: UUID, workspace_id: UUID, by: str
+) -> NewSession:
+    await delete_expired_sessions(tx)
+    await delete_expired_links(tx)
+    await delete_empty_buckets(tx)
     session_id, plain = await start_session(tx, user_id, workspace_id, visit.label)
     if visit.shown is not None:
         before = await find_session(tx, visit.shown)
@@ -212,9 +234,9 @@ async def _begin(
             await move_pushes(tx, user_id, before.id, session_id)
             await end_session(tx, user_id, before.id)
     detail = {"by": by, "address": visit.address}
-    entry = Entry(workspace_id, "member", user_id, "sign_in", str(session_id), detail)
+    entry = AuditRecord(workspace_id, "member", user_id, "sign_in", str(session_id), detail)
     await append_audit(tx, [entry])
-    return SignedIn(user_id, workspace_id, session_id, plain)
+    return NewSession(user_id, workspace_id, session_id, plain)
 
 
 async def count_tries(database: Database, keys: tuple[str, ...]) -> None:
@@ -226,8 +248,8 @@ async def count_tries(database: Database, keys: tuple[str, ...]) -> None:
         wait = await count_try(database, key)
         if wait is not None:
             for counted in keys[:place]:
-                await scoop(database, counted)
-            raise Exhausted(
+                await refund_bucket(database, counted)
+            raise LimitExceeded(
                 "There were too many tries to sign in.",
                 code="too_many_tries",
                 suggestion="Wait a moment, or ask for a link.",
@@ -239,19 +261,21 @@ async def count_try(tx: Transaction, key: str) -> float | None:
     """None when one more try is allowed; else the seconds until it is."""
     wide = {_ADDRESS: PER_ADDRESS, _EMAIL: PER_EMAIL}
     found = (bucket for start, bucket in wide.items() if key.startswith(start))
-    return await pour(tx, key, next(found, PER_PAIR))
+    return await fill_bucket(tx, key, next(found, PER_PAIR))
 
 
-async def note_failure(database: Database, visit: Visit, user_id: UUID | None, by: str) -> None:
+async def note_failure(
+    database: Database, visit: SignInOrigin, user_id: UUID | None, by: str
+) -> None:
     """What was typed is not kept: people type passwords into the wrong field."""
     detail: dict[str, Any] = {"by": by, "address": visit.address}
     subject = None if user_id is None else str(user_id)
-    entry = Entry(INSTALLATION, "stranger", None, "sign_in_failed", subject, detail)
+    entry = AuditRecord(INSTALLATION, "stranger", None, "sign_in_failed", subject, detail)
     async with database.transaction() as tx:
         await append_audit(tx, [entry])
 
 
-def wrong() -> Unauthenticated:
+def wrong_password_error() -> Unauthenticated:
     return Unauthenticated(
         "This email and this password do not belong together.",
         code="wrong_password",
@@ -267,14 +291,14 @@ def link_over() -> Expired:
     )
 
 
-def email_key(email: str) -> str:
+def build_email_key(email: str) -> str:
     """A key of one size, that does not tell what was typed."""
-    return _EMAIL + hashlib.sha256(spelled(email).casefold().encode()).hexdigest()
+    return _EMAIL + hashlib.sha256(normalize_email(email).casefold().encode()).hexdigest()
 
 
-def pair_key(email: str, address: str) -> str:
+def build_email_address_key(email: str, address: str) -> str:
     """One email, tried from one address."""
-    told = email_key(email) + address_key(address)
+    told = build_email_key(email) + build_address_key(address)
     return _PAIR + hashlib.sha256(told.encode()).hexdigest()
 
 
@@ -287,7 +311,7 @@ def is_address(text: str) -> bool:
     return True
 
 
-def address_key(address: str) -> str:
+def build_address_key(address: str) -> str:
     """Whoever has one address of version 6 has the whole network of it."""
     if not is_address(address):
         return _ADDRESS + "unknown"

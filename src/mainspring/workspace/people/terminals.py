@@ -19,11 +19,11 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Denied, Exhausted, Expired
-from mainspring.store.audit import Entry, append_audit
-from mainspring.store.buckets import Bucket, pour
-from mainspring.workspace.people.sessions import plain_hash, start_session
-from mainspring.workspace.people.signing_in import Visit, address_key
+from mainspring.contracts.errors import Expired, LimitExceeded, PermissionDenied
+from mainspring.store.audit import AuditRecord, append_audit
+from mainspring.store.buckets import LeakyBucket, fill_bucket
+from mainspring.workspace.people.sessions import hash_session_token, start_session
+from mainspring.workspace.people.signing_in import SignInOrigin, build_address_key
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -33,9 +33,9 @@ WAITING: Final = timedelta(minutes=10)
 INTERVAL_SECONDS: Final = 2.0
 CONFIRMED_HEADER: Final = "X-Terminal-Confirmed"
 # From one address: twenty requests at once, and then one in half a minute.
-_REQUESTS: Final = Bucket(20, 1 / 30)
+_REQUESTS: Final = LeakyBucket(20, 1 / 30)
 # One person types ten codes at once, and then one in ten seconds.
-_CODES: Final = Bucket(10, 1 / 10)
+_CODES: Final = LeakyBucket(10, 1 / 10)
 # No vowels, so that no code spells a word, and nothing that looks like something else.
 _LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"
 _CODE_LETTERS: Final = 8
@@ -62,7 +62,7 @@ _SWEEP = "DELETE FROM terminal_sign_ins WHERE expires_at < now()"
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class DeviceAuthorization:
     """A request to sign in: what the CLI polls with, and what the person types."""
 
     device_code: str
@@ -71,7 +71,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class TerminalSession:
     """The session of a terminal; its text is handed over once."""
 
     user_id: UUID
@@ -80,26 +80,26 @@ class Collected:
     plain: str
 
 
-async def begin(tx: Transaction, visit: Visit) -> Begun:
+async def begin_device_login(tx: Transaction, visit: SignInOrigin) -> DeviceAuthorization:
     """A new request, which a person has ten minutes to confirm."""
-    wait = await pour(tx, f"terminal/{address_key(visit.address)}", _REQUESTS)
+    wait = await fill_bucket(tx, f"terminal/{build_address_key(visit.address)}", _REQUESTS)
     if wait is not None:
-        raise _too_many(wait)
+        raise _too_many_attempts_error(wait)
     await tx.execute(_SWEEP)
     device = secrets.token_urlsafe(32)
     code = "".join(secrets.choice(_LETTERS) for _ in range(_CODE_LETTERS))
     label = "".join(sign for sign in visit.label if sign.isprintable())[:_LONGEST_LABEL]
     row = await tx.fetchrow(
-        _ADD, plain_hash(device), _code_hash(code), label, visit.address, WAITING
+        _ADD, hash_session_token(device), _hash_code(code), label, visit.address, WAITING
     )
-    return Begun(device, f"{code[:4]}-{code[4:]}", row["expires_at"])
+    return DeviceAuthorization(device, f"{code[:4]}-{code[4:]}", row["expires_at"])
 
 
 async def look(tx: Transaction, code: str) -> dict[str, Any]:
     """What a person is shown before they confirm: which terminal asked, from where and when."""
-    row = await tx.fetchrow(_LOOK, _code_hash(code))
+    row = await tx.fetchrow(_LOOK, _hash_code(code))
     if row is None:
-        raise _over()
+        raise _code_expired_error()
     return dict(row)
 
 
@@ -107,31 +107,33 @@ async def answer(
     tx: Transaction, user_id: UUID, workspace_id: UUID, code: str, *, confirm: bool
 ) -> None:
     """Keeps what a signed-in person says; the session begins in the workspace they look at."""
-    if await tx.fetchrow(_ANSWER, _code_hash(code), user_id, workspace_id, confirm) is None:
-        raise _over()
+    if await tx.fetchrow(_ANSWER, _hash_code(code), user_id, workspace_id, confirm) is None:
+        raise _code_expired_error()
 
 
-async def collect(tx: Transaction, device_code: str) -> Collected | None:
+async def collect(tx: Transaction, device_code: str) -> TerminalSession | None:
     """The session, once; None: nobody has answered yet."""
-    hashed = plain_hash(device_code)
+    hashed = hash_session_token(device_code)
     row = await tx.fetchrow(_POLL, hashed)
     if row is None:
-        raise _over()
+        raise _code_expired_error()
     if row["user_id"] is None:
         return None
     await tx.execute(_TAKE, hashed)
     if not row["confirmed"]:
-        raise Denied("The sign-in was declined on the page.", code="sign_in_declined")
+        raise PermissionDenied("The sign-in was declined on the page.", code="sign_in_declined")
     session_id, plain = await start_session(
         tx, row["user_id"], row["begins_in"], row["label"], kind="terminal"
     )
     detail = {"by": "terminal", "address": row["address"]}
-    entry = Entry(row["begins_in"], "member", row["user_id"], "sign_in", str(session_id), detail)
+    entry = AuditRecord(
+        row["begins_in"], "member", row["user_id"], "sign_in", str(session_id), detail
+    )
     await append_audit(tx, [entry])
-    return Collected(row["user_id"], row["begins_in"], session_id, plain)
+    return TerminalSession(row["user_id"], row["begins_in"], session_id, plain)
 
 
-def confirmation_of(method: str, target: str, body: bytes) -> str:
+def compute_call_digest(method: str, target: str, body: bytes) -> str:
     """The digest of one call, which says that a person was asked about just this call."""
     told = f"mainspring terminal v1\n{method.upper()}\n{target}\n".encode()
     return hashlib.sha256(told + body).hexdigest()
@@ -139,18 +141,18 @@ def confirmation_of(method: str, target: str, body: bytes) -> str:
 
 async def count_code(database: Transaction, user_id: UUID) -> None:
     """Counts a code that somebody types; kept whether or not it is one, so in no transaction."""
-    wait = await pour(database, f"terminal/person/{user_id}", _CODES)
+    wait = await fill_bucket(database, f"terminal/person/{user_id}", _CODES)
     if wait is not None:
-        raise _too_many(wait)
+        raise _too_many_attempts_error(wait)
 
 
-def _code_hash(code: str) -> bytes:
+def _hash_code(code: str) -> bytes:
     """However it was typed: in small letters, without the dash."""
     typed = "".join(sign for sign in code.upper() if sign.isalnum())
     return hashlib.sha256(b"mainspring terminal code\0" + typed.encode()).digest()
 
 
-def _over() -> Expired:
+def _code_expired_error() -> Expired:
     return Expired(
         "This code is not known, or its time is over.",
         code="code_over",
@@ -158,8 +160,8 @@ def _over() -> Expired:
     )
 
 
-def _too_many(wait: float) -> Exhausted:
-    return Exhausted(
+def _too_many_attempts_error(wait: float) -> LimitExceeded:
+    return LimitExceeded(
         "There were too many tries to sign in at a terminal.",
         code="too_many_tries",
         suggestion="Wait a moment.",

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Finding, Invalid, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.plain_names import check_plain_name
 from mainspring.contracts.roles import Role
 from mainspring.workspace.leavers import stop_all_of
@@ -104,10 +104,10 @@ async def create_user(
 ) -> User:
     """A new person, with a workspace of their own that is meant when none is named."""
     email, name = clean_email(email), clean_name(name)
-    made = await tx.fetchrow(_ADD, new_id(), email, name, administrator)
+    made = await tx.fetchrow(_ADD, generate_id(), email, name, administrator)
     if made is None:
-        raise email_taken()
-    workspace_id = await add_workspace(tx, made["id"], _home_name(name, email), Role.OWNER)
+        raise email_taken_error()
+    workspace_id = await add_workspace(tx, made["id"], _build_home_name(name, email), Role.OWNER)
     await tx.execute(_SET_DEFAULT, made["id"], workspace_id)
     return await read_user(tx, made["id"])
 
@@ -116,32 +116,32 @@ async def read_user(tx: Transaction, user_id: UUID) -> User:
     """The person with this id."""
     row = await tx.fetchrow(_BY_ID, user_id)
     if row is None:
-        raise Missing("There is no such person.", code="no_user")
-    return _user(row)
+        raise NotFound("There is no such person.", code="no_user")
+    return _build_user(row)
 
 
 async def find_user(tx: Transaction, email: str) -> User | None:
     """The person with this email, however it is written in capitals."""
     row = await tx.fetchrow(_BY_EMAIL, email)
-    return None if row is None else _user(row)
+    return None if row is None else _build_user(row)
 
 
 async def list_users(tx: Transaction, after: UUID | None, most: int) -> list[User]:
     """Everybody of the installation, in the order of their coming."""
-    return [_user(row) for row in await tx.fetch(_LIST, after or UUID(int=0), most)]
+    return [_build_user(row) for row in await tx.fetch(_LIST, after or UUID(int=0), most)]
 
 
-async def password_of(tx: Transaction, email: str) -> tuple[UUID | None, str | None]:
+async def load_password_hash(tx: Transaction, email: str) -> tuple[UUID | None, str | None]:
     """Whom an email belongs to and the hash of their password, unless they are shut out."""
-    row = await tx.fetchrow(_HASH_OF, spelled(email))
+    row = await tx.fetchrow(_HASH_OF, normalize_email(email))
     return (None, None) if row is None else (row["id"], row["password_hash"])
 
 
-async def own_password(tx: Transaction, user_id: UUID) -> str | None:
+async def load_own_password_hash(tx: Transaction, user_id: UUID) -> str | None:
     """The hash of somebody's password, held until the transaction ends."""
     row = await tx.fetchrow(_OWN_HASH, user_id)
     if row is None:
-        raise Missing("There is no such person.", code="no_user")
+        raise NotFound("There is no such person.", code="no_user")
     found: str | None = row["password_hash"]
     return found
 
@@ -172,7 +172,7 @@ async def check_email_free(tx: Transaction, user_id: UUID, email: str) -> None:
     """Refuses an email of somebody else; it stays free until the transaction ends."""
     await tx.execute(_HOLD_EMAILS)
     if await tx.fetchrow(_TAKEN, user_id, email) is not None:
-        raise email_taken()
+        raise email_taken_error()
 
 
 async def disable_user(tx: Transaction, user_id: UUID) -> User:
@@ -182,7 +182,7 @@ async def disable_user(tx: Transaction, user_id: UUID) -> User:
     """
     looking_after = [row["id"] for row in await tx.fetch(_ADMINISTRATORS)]
     if looking_after == [user_id]:
-        raise Clash(
+        raise Conflict(
             "Nobody else looks after this installation.",
             code="last_administrator",
             suggestion="Make another administrator first.",
@@ -198,14 +198,14 @@ async def enable_user(tx: Transaction, user_id: UUID) -> User:
     return await read_user(tx, user_id)
 
 
-def spelled(email: str) -> str:
+def normalize_email(email: str) -> str:
     """One spelling for what looks the same, whatever keyboard it was typed on."""
     return unicodedata.normalize("NFC", email.strip())
 
 
 def clean_email(text: str, pointer: str = "/email") -> str:
     """An email as it is kept; what cannot be one is refused."""
-    email = spelled(text)
+    email = normalize_email(text)
     if len(email) > LONGEST_EMAIL or not email.isprintable() or not _EMAIL.fullmatch(email):
         detail = "This is not an email address."
         raise Invalid(detail, findings=[Finding(pointer, detail, "email")])
@@ -223,17 +223,17 @@ def clean_name(text: str, pointer: str = "/name") -> str:
     return name
 
 
-def email_taken() -> Clash:
-    return Clash(
+def email_taken_error() -> Conflict:
+    return Conflict(
         "Somebody else has this email, or was asked in by it.",
         code="email_taken",
         suggestion="If it was you who was asked, use the link of the invitation.",
     )
 
 
-def _home_name(name: str, email: str) -> str:
+def _build_home_name(name: str, email: str) -> str:
     return f"{name or email.partition('@')[0]}'s workspace"
 
 
-def _user(row: Any) -> User:
+def _build_user(row: Any) -> User:
     return User(**dict(row))

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from mainspring.contracts.context import Mail
-from mainspring.contracts.errors import Clash, Exhausted, Expired, Finding, Problem
-from mainspring.store.buckets import Bucket, empty, pour
+from mainspring.contracts.errors import Conflict, Expired, Finding, LimitExceeded, Problem
+from mainspring.store.buckets import LeakyBucket, clear_bucket, fill_bucket
 from mainspring.workspace.people.users import (
     PLACEHOLDER,
     User,
@@ -35,8 +35,8 @@ log = logging.getLogger(__name__)
 
 LIFETIME: Final = timedelta(hours=1)
 # Five codes at once, then one in ten minutes; ten tries at once, then one a minute.
-_CODES: Final = Bucket(5, 1 / 600)
-_TRIES: Final = Bucket(10, 1 / 60)
+_CODES: Final = LeakyBucket(5, 1 / 600)
+_TRIES: Final = LeakyBucket(10, 1 / 60)
 # Without characters that are easily confused; ten of them are 50 bits.
 _ALPHABET: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _GROUP: Final = 5
@@ -59,7 +59,7 @@ _VERIFIED = """
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class VerificationCode:
     """A code, and the address that it is mailed to; the code is kept nowhere."""
 
     email: str
@@ -67,7 +67,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerifiedUser:
     """A person whose address was verified, and the address that it replaces, if any."""
 
     user: User
@@ -76,37 +76,37 @@ class Verified:
 
 async def request_change(
     tx: Transaction, user_id: UUID, email: str, *, has_mail: bool
-) -> Code | None:
+) -> VerificationCode | None:
     """Sets a new address, or leaves it pending where the old one gets mail; None: no code."""
     email, user = clean_email(email), await read_user(tx, user_id)
     await check_email_free(tx, user_id, email)
     same = email.lower() == user.email.lower()
-    if same and gets_mail(user):
+    if same and can_receive_mail(user):
         await tx.execute(_DROP, user_id)
         await describe_user(tx, user_id, email=email)
         return None
-    if not has_mail or not gets_mail(user):
+    if not has_mail or not can_receive_mail(user):
         await describe_user(tx, user_id, email=email)
     if not has_mail or email.lower() == PLACEHOLDER:
         await tx.execute(_DROP, user_id)
         return None
-    return await _new_code(tx, user_id, email)
+    return await _create_code(tx, user_id, email)
 
 
-async def request_code(tx: Transaction, user_id: UUID) -> Code:
+async def request_code(tx: Transaction, user_id: UUID) -> VerificationCode:
     """A new code for the address that waits for one; the code before it ends."""
-    user, waiting = await read_user(tx, user_id), await pending_email(tx, user_id)
+    user, waiting = await read_user(tx, user_id), await load_pending_email(tx, user_id)
     email = waiting or user.email
     if waiting is None and (user.email_state == "verified" or email.lower() == PLACEHOLDER):
-        raise Clash(
+        raise Conflict(
             "There is no address to verify.",
             code="nothing_to_verify",
             suggestion="Set a new email first.",
         )
-    return await _new_code(tx, user_id, email)
+    return await _create_code(tx, user_id, email)
 
 
-async def pending_email(tx: Transaction, user_id: UUID) -> str | None:
+async def load_pending_email(tx: Transaction, user_id: UUID) -> str | None:
     """The address that waits for its code."""
     row = await tx.fetchrow(_PENDING, user_id)
     return None if row is None else str(row["email"])
@@ -119,10 +119,10 @@ async def count_code(database: Database, user_id: UUID) -> None:
 
 async def count_try(database: Database, user_id: UUID) -> None:
     """Counts a code that is tried, before it is looked at; refused when there were too many."""
-    await _count(database, _tries(user_id), _TRIES, "Too many codes were tried.")
+    await _count(database, _build_attempts_key(user_id), _TRIES, "Too many codes were tried.")
 
 
-async def verify(tx: Transaction, user_id: UUID, text: str) -> Verified:
+async def verify(tx: Transaction, user_id: UUID, text: str) -> VerifiedUser:
     """Accepts the code that was mailed: the address is verified, and in force from now on.
 
     The caller has counted the try.
@@ -140,17 +140,17 @@ async def verify(tx: Transaction, user_id: UUID, text: str) -> Verified:
     email = str(row["email"])
     await check_email_free(tx, user_id, email)
     await tx.execute(_VERIFIED, user_id, email)
-    await empty(tx, _tries(user_id))
-    replaced = gets_mail(before) and before.email.lower() != email.lower()
-    return Verified(await read_user(tx, user_id), before.email if replaced else None)
+    await clear_bucket(tx, _build_attempts_key(user_id))
+    replaced = can_receive_mail(before) and before.email.lower() != email.lower()
+    return VerifiedUser(await read_user(tx, user_id), before.email if replaced else None)
 
 
-def gets_mail(user: User) -> bool:
+def can_receive_mail(user: User) -> bool:
     """Whether mail goes to the address that a person has set."""
     return user.email_state != "unverified" and user.email.lower() != PLACEHOLDER
 
 
-async def mail_code(mailer: Mailer, address: str, code: Code) -> None:
+async def mail_code(mailer: Mailer, address: str, code: VerificationCode) -> None:
     """Mails a code with the link to the page that takes it."""
     text = (
         f"Your code is {code.text}\n\n"
@@ -165,10 +165,10 @@ async def mail_code(mailer: Mailer, address: str, code: Code) -> None:
         text=text,
         headers={"Auto-Submitted": "auto-generated"},
     )
-    await mailer.send(mail, key=_key(code.text))
+    await mailer.send(mail, key=_build_idempotency_key(code.text))
 
 
-async def mail_change(mailer: Mailer, done: Verified) -> None:
+async def mail_change(mailer: Mailer, done: VerifiedUser) -> None:
     """Notifies the address that was replaced; a failure is logged and changes nothing."""
     if done.replaced is None:
         return
@@ -189,17 +189,17 @@ async def mail_change(mailer: Mailer, done: Verified) -> None:
         log.warning("A replaced address could not be notified: %s", problem.detail)
 
 
-async def _new_code(tx: Transaction, user_id: UUID, email: str) -> Code:
+async def _create_code(tx: Transaction, user_id: UUID, email: str) -> VerificationCode:
     groups = ("".join(secrets.choice(_ALPHABET) for _ in range(_GROUP)) for _ in range(2))
     text = "-".join(groups)
     await tx.execute(_ADD, user_id, email, _hash(user_id, text), LIFETIME)
-    return Code(email, text)
+    return VerificationCode(email, text)
 
 
-async def _count(database: Database, key: str, bucket: Bucket, sentence: str) -> None:
-    wait = await pour(database, key, bucket)
+async def _count(database: Database, key: str, bucket: LeakyBucket, sentence: str) -> None:
+    wait = await fill_bucket(database, key, bucket)
     if wait is not None:
-        raise Exhausted(
+        raise LimitExceeded(
             sentence,
             code="too_many_tries",
             suggestion="Wait a moment, then try again.",
@@ -207,7 +207,7 @@ async def _count(database: Database, key: str, bucket: Bucket, sentence: str) ->
         )
 
 
-def _tries(user_id: UUID) -> str:
+def _build_attempts_key(user_id: UUID) -> str:
     return f"email-try/{user_id}"
 
 
@@ -216,5 +216,5 @@ def _hash(user_id: UUID, text: str) -> bytes:
     return hashlib.sha256(user_id.bytes + plain.encode()).digest()
 
 
-def _key(text: str) -> str:
+def _build_idempotency_key(text: str) -> str:
     return hashlib.sha256(f"mail {text}".encode()).hexdigest()

@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Finding, Invalid, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Finding, Invalid, NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.plain_names import check_plain_name
 from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import ensure_workspace
@@ -53,7 +53,7 @@ LEAST_USD: Final = Decimal("0.000001")
 
 async def add_workspace(tx: Transaction, user_id: UUID, name: str, role: Role) -> UUID:
     """A new workspace with its first member."""
-    made = new_id()
+    made = generate_id()
     await ensure_workspace(tx, made, clean_title(name))
     await join_workspace(tx, made, user_id, role)
     return made
@@ -64,19 +64,19 @@ async def join_workspace(tx: Transaction, workspace_id: UUID, user_id: UUID, rol
     await tx.execute(_JOIN, workspace_id, user_id, role.value)
 
 
-async def workspaces_of(tx: Transaction, user_id: UUID) -> list[dict[str, Any]]:
+async def list_user_workspaces(tx: Transaction, user_id: UUID) -> list[dict[str, Any]]:
     """Every workspace that somebody is in, with what they are there."""
     return [dict(row) for row in await tx.fetch(_MINE, user_id)]
 
 
 async def name_if_several(tx: Transaction, actor: Actor) -> tuple[UUID, str] | None:
     """The id and the name of the workspace, for a member who is in several of them."""
-    found = await workspaces_of(tx, actor.id)
+    found = await list_user_workspaces(tx, actor.id)
     here = [(one["id"], str(one["name"])) for one in found if one["id"] == actor.workspace_id]
     return here[0] if here and len(found) > 1 else None
 
 
-async def home_of(tx: Transaction, user_id: UUID) -> UUID:
+async def find_home_workspace(tx: Transaction, user_id: UUID) -> UUID:
     """The workspace that somebody is shown first. Whoever is in none gets one of their own."""
     row = await tx.fetchrow(_HOME, user_id)
     if row is not None:
@@ -85,11 +85,11 @@ async def home_of(tx: Transaction, user_id: UUID) -> UUID:
     return await add_workspace(tx, user_id, "Home", Role.OWNER)
 
 
-async def role_in(tx: Transaction, workspace_id: UUID, user_id: UUID) -> Role:
+async def load_role(tx: Transaction, workspace_id: UUID, user_id: UUID) -> Role:
     """What somebody is in a workspace; one that they are not in looks as if it were not there."""
     row = await tx.fetchrow(_ROLE, workspace_id, user_id)
     if row is None:
-        raise no_workspace()
+        raise no_workspace_error()
     return Role(row["role"])
 
 
@@ -113,7 +113,7 @@ async def read_workspace(tx: Transaction, workspace_id: UUID) -> dict[str, Any]:
     """One workspace."""
     row = await tx.fetchrow(_READ, workspace_id)
     if row is None:
-        raise no_workspace()
+        raise no_workspace_error()
     return dict(row)
 
 
@@ -133,5 +133,5 @@ def clean_title(text: str) -> str:
     return name
 
 
-def no_workspace() -> Missing:
-    return Missing("There is no such workspace.", code="no_workspace")
+def no_workspace_error() -> NotFound:
+    return NotFound("There is no such workspace.", code="no_workspace")

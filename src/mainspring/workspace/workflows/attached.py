@@ -15,16 +15,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Denied, Fault, Finding, Missing, Problem
-from mainspring.contracts.plain_names import plain_name
+from mainspring.contracts.errors import (
+    Conflict,
+    Finding,
+    InternalError,
+    NotFound,
+    PermissionDenied,
+    Problem,
+)
+from mainspring.contracts.plain_names import clean_name
 from mainspring.definition.validate import validate
 from mainspring.workspace import schedules
-from mainspring.workspace.automations import create, hold_all, hold_names, ids_of, read_grants
+from mainspring.workspace.automations import (
+    create,
+    find_automation_ids,
+    hold_all,
+    hold_names,
+    read_grants,
+)
 from mainspring.workspace.consents import agree_or_ask
-from mainspring.workspace.schedules import Waiting
+from mainspring.workspace.schedules import WaitingSchedule
 from mainspring.workspace.states import activate, archive, pause
 from mainspring.workspace.workflows.judging import refuse
-from mainspring.workspace.workflows.templates import document_of
+from mainspring.workspace.workflows.templates import build_definition
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
@@ -88,7 +101,7 @@ _DOCUMENT = """
 """
 
 
-class Words(Protocol):
+class DefinitionJudge(Protocol):
     """Where the words are that judge a definition; it is open once the house stands."""
 
     @property
@@ -106,25 +119,25 @@ class Words(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class WorkflowDependencies:
     """What workflows need of the house around them."""
 
-    words: Words
+    words: DefinitionJudge
     # Keeps on record the moments that schedules waited for and do not wait for any more.
-    record: Callable[[Transaction, Sequence[Waiting], Limits], Awaitable[None]]
+    record: Callable[[Transaction, Sequence[WaitingSchedule], Limits], Awaitable[None]]
 
     @property
     def limits(self) -> Limits:
         return self.words.limits
 
 
-async def tied(tx: Transaction, workspace_id: UUID, workflow_id: UUID) -> list[Any]:
+async def list_attached(tx: Transaction, workspace_id: UUID, workflow_id: UUID) -> list[Any]:
     return await tx.fetch(_TIED, workspace_id, workflow_id)
 
 
 async def make_from_templates(
     tx: Transaction,
-    house: Around,
+    house: WorkflowDependencies,
     workspace_id: UUID,
     actor: Actor,
     workflow: Workflow,
@@ -136,19 +149,19 @@ async def make_from_templates(
     One that the workflow has already is not made a second time.
     """
     assert workflow.board_id is not None
-    rows = await tied(tx, workspace_id, workflow.id)
+    rows = await list_attached(tx, workspace_id, workflow.id)
     known = {row["template"] for row in rows if row["state"] != "archived"}
     for template in templates:
         if template in known:
             continue
         await hold_names(tx, workspace_id)
-        document = document_of(
+        document = build_definition(
             template, workflow.title, str(workflow.id), str(workflow.board_id), timezone
         )
-        document["name"] = await _free_name(tx, workspace_id, plain_name(document["name"]))
+        document["name"] = await _choose_free_name(tx, workspace_id, clean_name(document["name"]))
         spoken = await house.words.words(workspace_id, document)
         report = await asyncio.to_thread(validate, document, spoken, house.limits)
-        refuse([_about_zone(one) for one in report.findings], "bad_schedule")
+        refuse([_attribute_to_zone(one) for one in report.findings], "bad_schedule")
         saved = await create(tx, workspace_id, report.accepted(), report.grants, actor.id)
         await agree_or_ask(tx, workspace_id, saved.automation_id, actor, report.traits)
         await tx.execute(_TIE, workspace_id, workflow.id, saved.automation_id, template, True)
@@ -156,7 +169,7 @@ async def make_from_templates(
 
 async def attach(
     tx: Transaction,
-    house: Around,
+    house: WorkflowDependencies,
     workspace_id: UUID,
     workflow: Workflow,
     automations: Sequence[UUID],
@@ -182,7 +195,7 @@ async def attach(
     for one in automations:
         await tx.execute(_TIE, workspace_id, workflow.id, one, None, False)
     if workflow.status != "active":
-        await rest(tx, house, workspace_id, workflow.id, only=automations)
+        await pause_attached(tx, house, workspace_id, workflow.id, only=automations)
 
 
 async def follow(
@@ -200,16 +213,16 @@ async def detach(
     return row is not None
 
 
-async def rest(
+async def pause_attached(
     tx: Transaction,
-    house: Around,
+    house: WorkflowDependencies,
     workspace_id: UUID,
     workflow_id: UUID,
     only: Collection[UUID] | None = None,
 ) -> list[UUID]:
     """Pauses what is active and remembers that it was."""
     paused = []
-    async with _changing(tx, house, workspace_id, workflow_id) as rows:
+    async with _lock_attached(tx, house, workspace_id, workflow_id) as rows:
         for row in rows:
             one = row["automation_id"]
             if row["state"] == "active" and (only is None or one in only):
@@ -220,15 +233,15 @@ async def rest(
 
 
 async def resume(
-    tx: Transaction, house: Around, workspace_id: UUID, workflow_id: UUID
+    tx: Transaction, house: WorkflowDependencies, workspace_id: UUID, workflow_id: UUID
 ) -> tuple[list[UUID], list[dict[str, str]]]:
     """Activates what goes with the workflow: which went, and which could not and why."""
     going: list[UUID] = []
     waiting = []
-    async with _changing(tx, house, workspace_id, workflow_id) as rows:
+    async with _lock_attached(tx, house, workspace_id, workflow_id) as rows:
         ids = [row["automation_id"] for row in rows]
         goes_on = {one["automation_id"] for one in await tx.fetch(_GOES_ON, workspace_id, ids)}
-        held = await _held_elsewhere(tx, workspace_id, workflow_id, ids)
+        held = await _find_held_by_others(tx, workspace_id, workflow_id, ids)
         for row in rows:
             if row["automation_id"] not in goes_on or row["state"] == "archived":
                 continue
@@ -239,17 +252,17 @@ async def resume(
                 await tx.execute(_RESUMES, workspace_id, workflow_id, row["automation_id"], False)
                 going.append(row["automation_id"])
             else:
-                waiting.append(_told(row, problem))
+                waiting.append(_format_attach_problem(row, problem))
     return going, waiting
 
 
-async def _held_elsewhere(
+async def _find_held_by_others(
     tx: Transaction, workspace_id: UUID, workflow_id: UUID, automations: Sequence[UUID]
 ) -> dict[UUID, Problem]:
     """Automations that belong to another workflow too, which is at rest, and what to do."""
     rows = await tx.fetch(_HOLDERS, workspace_id, workflow_id, list(automations))
     return {
-        row["automation_id"]: Clash(
+        row["automation_id"]: Conflict(
             f"The workflow {row['title']!r}, to which it belongs too, is "
             f"{_AT_REST[row['status']]}.",
             code="held_by_workflow",
@@ -260,7 +273,7 @@ async def _held_elsewhere(
 
 
 async def _start(
-    tx: Transaction, house: Around, workspace_id: UUID, automation_id: UUID
+    tx: Transaction, house: WorkflowDependencies, workspace_id: UUID, automation_id: UUID
 ) -> Problem | None:
     """Activates one, or says why not; it is refused before anything of it is written."""
     kept = await tx.fetchrow(_DOCUMENT, workspace_id, automation_id)
@@ -269,12 +282,12 @@ async def _start(
     missing = await house.words.doubts(workspace_id, kept["document"], grants, automation_id)
     try:
         await activate(tx, workspace_id, automation_id, spoken, house.limits, missing)
-    except (Clash, Denied, Missing) as problem:
+    except (Conflict, PermissionDenied, NotFound) as problem:
         return problem
     return None
 
 
-def _told(row: Any, problem: Problem) -> dict[str, str]:
+def _format_attach_problem(row: Any, problem: Problem) -> dict[str, str]:
     return {
         "automation_id": str(row["automation_id"]),
         "name": row["name"],
@@ -284,10 +297,10 @@ def _told(row: Any, problem: Problem) -> dict[str, str]:
 
 
 async def put_all_away(
-    tx: Transaction, house: Around, workspace_id: UUID, workflow_id: UUID
+    tx: Transaction, house: WorkflowDependencies, workspace_id: UUID, workflow_id: UUID
 ) -> tuple[list[str], list[str]]:
     """Archives the automations of a workflow; those of another workflow too are left alone."""
-    async with _changing(tx, house, workspace_id, workflow_id) as rows:
+    async with _lock_attached(tx, house, workspace_id, workflow_id) as rows:
         ids = [row["automation_id"] for row in rows]
         others = await tx.fetch(_ELSEWHERE, workspace_id, workflow_id, ids)
         kept = {row["automation_id"] for row in others}
@@ -298,27 +311,27 @@ async def put_all_away(
 
 
 @asynccontextmanager
-async def _changing(
-    tx: Transaction, house: Around, workspace_id: UUID, workflow_id: UUID
+async def _lock_attached(
+    tx: Transaction, house: WorkflowDependencies, workspace_id: UUID, workflow_id: UUID
 ) -> AsyncIterator[list[Any]]:
     """The automations of a workflow, all of them held, and what they waited for on record."""
-    ids = [row["automation_id"] for row in await tied(tx, workspace_id, workflow_id)]
+    ids = [row["automation_id"] for row in await list_attached(tx, workspace_id, workflow_id)]
     await hold_all(tx, workspace_id, ids)
-    before = await schedules.waiting(tx, [(workspace_id, one) for one in ids])
-    yield await tied(tx, workspace_id, workflow_id)
+    before = await schedules.list_waiting_schedules(tx, [(workspace_id, one) for one in ids])
+    yield await list_attached(tx, workspace_id, workflow_id)
     await house.record(tx, before, house.limits)
 
 
-async def _free_name(tx: Transaction, workspace_id: UUID, name: str) -> str:
+async def _choose_free_name(tx: Transaction, workspace_id: UUID, name: str) -> str:
     """The name, or the first number behind it that is free; the names are held."""
     for number in range(1, _MOST_TRIED):
         tried = name if number == 1 else f"{name} ({number})"
-        if not await ids_of(tx, workspace_id, [tried]):
+        if not await find_automation_ids(tx, workspace_id, [tried]):
             return tried
-    raise Fault("All names of this kind are taken.", retryable=False)
+    raise InternalError("All names of this kind are taken.", retryable=False)
 
 
-def _about_zone(finding: Finding) -> Finding:
+def _attribute_to_zone(finding: Finding) -> Finding:
     """What is wrong with a schedule was given as a time zone."""
     if "timezone" not in finding.pointer:
         return finding

@@ -15,16 +15,16 @@ from mainspring.contracts.capability import (
     Audience,
     Capability,
     CapabilityHandler,
-    capability_of,
+    build_capability,
 )
 from mainspring.contracts.roles import Permission
-from mainspring.workspace.boards.shapes import ID, KEEPS, NUMBER, READS, asked
+from mainspring.workspace.boards.shapes import ID, KEEPS, NUMBER, READS, schema_with_examples
 from mainspring.workspace.workflows import looking, making, shapes, switching
 from mainspring.workspace.workflows.keeping import MOST_LISTED
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
-    from mainspring.workspace.workflows.attached import Around
+    from mainspring.workspace.workflows.attached import WorkflowDependencies
 
 _ID: Final = {"workflow_id": shapes.WORKFLOW_ID}
 _SOME: Final = {"workflow_id": shapes.SOME_WORKFLOW}
@@ -33,38 +33,38 @@ _SOME_TIE: Final = {**_SOME, "automation_id": shapes.SOME_AUTOMATION}
 _IDS: Final = {"type": "array", "items": ID}
 
 
-def _subject(given: Mapping[str, Any], answered: Any) -> str | None:
+def _get_workflow_id(given: Mapping[str, Any], answered: Any) -> str | None:
     """The workflow, whichever side names it."""
     told = answered if isinstance(answered, Mapping) else {}
     return given.get("workflow_id") or told.get("workflow_id") or told.get("id")
 
 
-_READS: Final = replace(READS, subject=_subject)
-_KEEPS: Final = replace(KEEPS, subject=_subject, audience=Audience.PEOPLE)
+_READS: Final = replace(READS, subject=_get_workflow_id)
+_KEEPS: Final = replace(KEEPS, subject=_get_workflow_id, audience=Audience.PEOPLE)
 _SWITCHES: Final = replace(_KEEPS, permission=Permission.SWITCH)
-_REPORTS: Final[Annotations] = replace(KEEPS, subject=_subject)
+_REPORTS: Final[Annotations] = replace(KEEPS, subject=_get_workflow_id)
 
 
-def workflow_capabilities(house: Around) -> tuple[Capability, ...]:
+def workflow_capabilities(house: WorkflowDependencies) -> tuple[Capability, ...]:
     """Everything about workflows, with the house around them."""
     return (
         _create(house),
         _get(),
         _list(),
         _update(house),
-        _kpi(),
-        _status(house),
+        _build_kpi_capability(),
+        _build_status_capability(house),
         _delete(house),
-        *_ties(house),
+        *_build_attach_capabilities(house),
     )
 
 
-def _create(house: Around) -> Capability:
+def _create(house: WorkflowDependencies) -> Capability:
     async def create(ctx: CallContext, given: Mapping[str, Any]) -> Any:
         return await making.create(ctx, house, given)
 
     kpi = shapes.SOME_KPI
-    takes = asked(
+    takes = schema_with_examples(
         {
             **shapes.FIELDS,
             "status": {"enum": ["draft", "active", "paused"], "default": "draft"},
@@ -99,21 +99,21 @@ def _create(house: Around) -> Capability:
         ({"title": "x", "templates": ["scorer"]}, "there is no such template"),
         ({"title": "x", "roster": [{"user_id": shapes.SOME_PERSON}]}, "as what?"),
     )
-    return capability_of(
+    return build_capability(
         "create_workflow",
         "Create a workflow",
         "Holds together numbers to reach, days, people, a board and automations. Whoever makes "
         "it is its owner when the roster names none. As a draft it starts nothing; made active, "
         "its automations are active too.",
         takes,
-        shapes.whole(waiting=True),
+        shapes.build_workflow_schema(waiting=True),
         create,
         _KEEPS,
     )
 
 
 def _get() -> Capability:
-    takes = asked(
+    takes = schema_with_examples(
         {
             **_ID,
             "standing": {
@@ -129,19 +129,19 @@ def _get() -> Capability:
         ({}, "which workflow?"),
         ({"workflow_id": "Launch"}, "an id, not a title"),
     )
-    return capability_of(
+    return build_capability(
         "get_workflow",
         "Read a workflow",
         "Its KPIs, days, people, board and automations, and how it stands where that is asked for.",
         takes,
-        shapes.whole(standing=True),
+        shapes.build_workflow_schema(standing=True),
         looking.get,
         _READS,
     )
 
 
 def _list() -> Capability:
-    takes = asked(
+    takes = schema_with_examples(
         {
             "status": {"description": "Only those.", **shapes.STATUS},
             "limit": {**NUMBER, "maximum": MOST_LISTED, "default": looking.DEFAULT_LISTED},
@@ -152,9 +152,13 @@ def _list() -> Capability:
         ({"status": "done"}, "no such status"),
         ({"limit": 0}, "at least one"),
     )
-    entry = {key: value for key, value in shapes.whole().items() if not key.startswith(("$", "x-"))}
+    entry = {
+        key: value
+        for key, value in shapes.build_workflow_schema().items()
+        if not key.startswith(("$", "x-"))
+    }
     entry.pop("examples")
-    answers = asked(
+    answers = schema_with_examples(
         {
             "workflows": {"type": "array", "items": entry},
             "next": {"type": ["string", "null"]},
@@ -163,22 +167,22 @@ def _list() -> Capability:
         [{"workflows": [shapes.SOME_TOLD], "next": None}],
         ({"workflows": []}, "the end is said by next being null"),
     )
-    return capability_of(
+    return build_capability(
         "list_workflows",
         "List workflows",
         "In the order in which they were made. next is where the next page begins.",
         takes,
         answers,
-        looking.listed,
+        looking.list_workflows_handler,
         _READS,
     )
 
 
-def _update(house: Around) -> Capability:
+def _update(house: WorkflowDependencies) -> Capability:
     async def update(ctx: CallContext, given: Mapping[str, Any]) -> Any:
         return await making.update(ctx, house, given)
 
-    takes = asked(
+    takes = schema_with_examples(
         {
             **_ID,
             **shapes.FIELDS,
@@ -203,36 +207,36 @@ def _update(house: Around) -> Capability:
         ({**_SOME, "kpis": [{"name": "n", "target": 1, "current": "2"}]}, "a number, no text"),
         minProperties=2,
     )
-    return capability_of(
+    return build_capability(
         "update_workflow",
         "Change a workflow",
         "Changes what is given and leaves the rest. KPIs, deadlines, roster and automation_ids "
         "are replaced as a whole; a KPI that is named without a current value keeps the one it "
         "has. Templates are added. The roster is changed by owners of the workflow and admins.",
         takes,
-        shapes.whole(waiting=True),
+        shapes.build_workflow_schema(waiting=True),
         update,
         _KEEPS,
     )
 
 
-def _kpi() -> Capability:
+def _build_kpi_capability() -> Capability:
     fields = {**_ID, "name": shapes.KPI_NAME, "current": shapes.CURRENT}
     some = {**_SOME, "name": "Paying customers", "current": 20}
-    takes = asked(
+    takes = schema_with_examples(
         fields,
         list(fields),
         [some],
         ({**some, "current": "20"}, "a number, without quotes"),
         (_SOME, "which KPI, and what is it now?"),
     )
-    answers = asked(
+    answers = schema_with_examples(
         {**fields, "target": {"type": "number"}},
         [*fields, "target"],
         [{**some, "target": 100}],
         (some, "it must say what it is to become"),
     )
-    return capability_of(
+    return build_capability(
         "set_workflow_kpi",
         "Say what a KPI is now",
         "Keeps the current value of one KPI of a workflow; the rest of it stays.",
@@ -243,18 +247,18 @@ def _kpi() -> Capability:
     )
 
 
-def _status(house: Around) -> Capability:
+def _build_status_capability(house: WorkflowDependencies) -> Capability:
     async def set_status(ctx: CallContext, given: Mapping[str, Any]) -> Any:
         return await switching.set_status(ctx, house, given)
 
-    takes = asked(
+    takes = schema_with_examples(
         {**_ID, "status": shapes.STATUS},
         ["workflow_id", "status"],
         [{**_SOME, "status": "paused"}],
         ({**_SOME, "status": "stopped"}, "no such status"),
         (_SOME, "which status?"),
     )
-    answers = asked(
+    answers = schema_with_examples(
         {
             **_ID,
             "before": shapes.STATUS,
@@ -276,7 +280,7 @@ def _status(house: Around) -> Capability:
         ],
         ({"status": "paused"}, "of which workflow?"),
     )
-    return capability_of(
+    return build_capability(
         "set_workflow_status",
         "Switch a workflow",
         "active sets its automations going; draft, paused and archived set them at rest. What a "
@@ -288,11 +292,11 @@ def _status(house: Around) -> Capability:
     )
 
 
-def _delete(house: Around) -> Capability:
+def _delete(house: WorkflowDependencies) -> Capability:
     async def delete(ctx: CallContext, given: Mapping[str, Any]) -> Any:
         return await switching.delete(ctx, house, given)
 
-    takes = asked(
+    takes = schema_with_examples(
         {
             **_ID,
             "delete_board": {
@@ -305,7 +309,7 @@ def _delete(house: Around) -> Capability:
         [_SOME, {**_SOME, "delete_board": True}],
         ({"title": "Launch"}, "a title may mean several"),
     )
-    answers = asked(
+    answers = schema_with_examples(
         {
             **_ID,
             "deleted": {"const": True},
@@ -327,7 +331,7 @@ def _delete(house: Around) -> Capability:
         ],
         ({}, "it must say which workflow"),
     )
-    return capability_of(
+    return build_capability(
         "delete_workflow",
         "Delete a workflow",
         "Its automations are archived and can be restored; its board stays unless asked otherwise.",
@@ -338,18 +342,18 @@ def _delete(house: Around) -> Capability:
     )
 
 
-def _ties(house: Around) -> tuple[Capability, ...]:
+def _build_attach_capabilities(house: WorkflowDependencies) -> tuple[Capability, ...]:
     async def attach(ctx: CallContext, given: Mapping[str, Any]) -> Any:
         return await switching.attach_one(ctx, house, given)
 
     return (
-        _tie(
+        _build_attach_capability(
             "attach_automation",
             "Attach an automation to a workflow",
             "It goes and rests with the workflow from here on; while that rests, so does it.",
             attach,
         ),
-        _tie(
+        _build_attach_capability(
             "detach_automation",
             "Detach an automation from a workflow",
             "It stays as it is now, and goes its own way.",
@@ -358,12 +362,16 @@ def _ties(house: Around) -> tuple[Capability, ...]:
     )
 
 
-def _tie(name: str, label: str, words: str, handler: CapabilityHandler) -> Capability:
-    takes = asked(
+def _build_attach_capability(
+    name: str, label: str, words: str, handler: CapabilityHandler
+) -> Capability:
+    takes = schema_with_examples(
         _TIE,
         list(_TIE),
         [_SOME_TIE],
         (_SOME, "which automation?"),
         ({**_SOME_TIE, "automation_id": "Digest"}, "an id, not a name"),
     )
-    return capability_of(name, label, words, takes, shapes.whole(), handler, _KEEPS)
+    return build_capability(
+        name, label, words, takes, shapes.build_workflow_schema(), handler, _KEEPS
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from mainspring.contracts.event import EventRow, EventType
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.store.events import append_events
 from mainspring.workspace.workflows.judging import STATUSES
 
@@ -52,6 +52,6 @@ async def tell_status(ctx: CallContext, workflow: Workflow, after: str) -> None:
     }
     text = orjson.dumps(payload).decode()
     row = EventRow(
-        ctx.actor.workspace_id, new_id(), STATUS_CHANGED.type, str(workflow.id), text, run_id
+        ctx.actor.workspace_id, generate_id(), STATUS_CHANGED.type, str(workflow.id), text, run_id
     )
     await append_events(ctx.tx, [row])

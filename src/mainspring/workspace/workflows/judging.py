@@ -14,8 +14,8 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid
 
-Role = Literal["owner", "contributor", "observer"]
-Status = Literal["draft", "active", "paused", "archived"]
+WorkflowRole = Literal["owner", "contributor", "observer"]
+WorkflowStatus = Literal["draft", "active", "paused", "archived"]
 ROLES: Final = ("owner", "contributor", "observer")
 STATUSES: Final = ("draft", "active", "paused", "archived")
 BOARD_ROLES: Final[Mapping[str, str]] = {
@@ -38,17 +38,17 @@ def read_day(text: str) -> date | None:
         return None
 
 
-def findings_of(given: Mapping[str, Any]) -> list[Finding]:
+def find_workflow_problems(given: Mapping[str, Any]) -> list[Finding]:
     """Everything that is wrong with the fields that are given; the others are not looked at."""
     return [
-        *_kpi_findings(given.get("kpis", [])),
-        *_deadline_findings(given.get("deadlines", [])),
-        *_roster_findings(given.get("roster", [])),
-        *_twice("/automation_ids", given.get("automation_ids", []), "automation"),
+        *_find_kpi_problems(given.get("kpis", [])),
+        *_find_deadline_problems(given.get("deadlines", [])),
+        *_find_roster_problems(given.get("roster", [])),
+        *_find_duplicates("/automation_ids", given.get("automation_ids", []), "automation"),
     ]
 
 
-def _kpi_findings(kpis: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+def _find_kpi_problems(kpis: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     seen: set[str] = set()
     for number, kpi in enumerate(kpis):
         at, name = f"/kpis/{number}", str(kpi["name"]).strip().casefold()
@@ -60,37 +60,39 @@ def _kpi_findings(kpis: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
             # A template may bring a text that the schema of a call would have refused.
             value = kpi.get(field)
             if value is not None and not is_number(value):
-                detail = f"The {field} of a KPI is a number; this is {_kind(value)}."
+                detail = f"The {field} of a KPI is a number; this is {_describe_kind(value)}."
                 yield Finding(
                     f"{at}/{field}", detail, "kpi_not_numeric", "Write it without quotes, as 12.5."
                 )
-        yield from _day_findings(f"{at}/deadline", kpi.get("deadline"))
+        yield from _find_day_problems(f"{at}/deadline", kpi.get("deadline"))
 
 
 def is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _kind(value: object) -> str:
+def _describe_kind(value: object) -> str:
     return "a text" if isinstance(value, str) else "something else"
 
 
-def _deadline_findings(deadlines: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+def _find_deadline_problems(deadlines: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     for number, deadline in enumerate(deadlines):
-        yield from _day_findings(f"/deadlines/{number}/date", deadline["date"])
+        yield from _find_day_problems(f"/deadlines/{number}/date", deadline["date"])
 
 
-def _day_findings(at: str, text: Any) -> Iterator[Finding]:
+def _find_day_problems(at: str, text: Any) -> Iterator[Finding]:
     if text is not None and read_day(str(text)) is None:
         yield Finding(at, f"{str(text)[:50]!r} is no day.", "not_a_day", _AS_IN)
 
 
-def _roster_findings(roster: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+def _find_roster_problems(roster: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     ids = [str(one["user_id"]).lower() for one in roster]
-    yield from _twice("/roster", ids, "person", "/user_id")
+    yield from _find_duplicates("/roster", ids, "person", "/user_id")
 
 
-def _twice(at: str, names: Sequence[str], kind: str, inside: str = "") -> Iterator[Finding]:
+def _find_duplicates(
+    at: str, names: Sequence[str], kind: str, inside: str = ""
+) -> Iterator[Finding]:
     seen: set[str] = set()
     for number, name in enumerate(names):
         if name in seen:
@@ -99,14 +101,16 @@ def _twice(at: str, names: Sequence[str], kind: str, inside: str = "") -> Iterat
         seen.add(name)
 
 
-def with_owner(roster: Mapping[UUID, Role], creator: UUID) -> dict[UUID, Role]:
+def ensure_owner(roster: Mapping[UUID, WorkflowRole], creator: UUID) -> dict[UUID, WorkflowRole]:
     """The roster, in which whoever made the workflow is its owner when nobody else is."""
     if "owner" in roster.values():
         return dict(roster)
     return {**roster, creator: "owner"}
 
 
-def strangers(roster: Sequence[Mapping[str, Any]], members: Collection[UUID]) -> list[Finding]:
+def find_non_members(
+    roster: Sequence[Mapping[str, Any]], members: Collection[UUID]
+) -> list[Finding]:
     """Those of a roster who are no members of the workspace."""
     return [
         Finding(

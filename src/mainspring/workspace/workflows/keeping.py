@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Missing
+from mainspring.contracts.errors import Conflict, NotFound
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -121,7 +121,7 @@ async def find_workflow(
 ) -> Workflow:
     row = await tx.fetchrow(_HELD if hold else _ONE, workspace_id, workflow_id)
     if row is None:
-        raise Missing(
+        raise NotFound(
             "There is no such workflow.",
             code="no_workflow",
             suggestion="list_workflows shows what there is.",
@@ -132,7 +132,7 @@ async def find_workflow(
 def check_version(workflow: Workflow, expected: int | None) -> None:
     """Refuses a change that was made to something older than what is there."""
     if expected is not None and expected != workflow.version:
-        raise Clash(
+        raise Conflict(
             f"The workflow is at version {workflow.version}, and this change was made to "
             f"version {expected}.",
             code="version_changed",
@@ -160,7 +160,7 @@ async def remove_workflow(tx: Transaction, workspace_id: UUID, workflow_id: UUID
     await tx.execute(_DELETE, workspace_id, workflow_id)
 
 
-async def other_on_board(
+async def find_other_workflow_on_board(
     tx: Transaction, workspace_id: UUID, board_id: UUID, workflow_id: UUID
 ) -> str | None:
     """The title of another workflow that works on this board, if there is one."""
@@ -168,7 +168,7 @@ async def other_on_board(
     return None if row is None else str(row["title"])
 
 
-async def shown(
+async def describe_workflows(
     tx: Transaction, workspace_id: UUID, workflows: Sequence[Workflow]
 ) -> list[dict[str, Any]]:
     """Workflows with their people and automations."""

@@ -8,9 +8,14 @@ from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.workspace.workflows.keeping import Workflow, find_workflow, list_all, shown
-from mainspring.workspace.workflows.standing import standing
-from mainspring.workspace.workflows.tasks import done_tasks, open_tasks
+from mainspring.workspace.workflows.keeping import (
+    Workflow,
+    describe_workflows,
+    find_workflow,
+    list_all,
+)
+from mainspring.workspace.workflows.standing import build_status
+from mainspring.workspace.workflows.tasks import list_done_tasks, open_tasks
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -22,10 +27,10 @@ DEFAULT_LISTED = 50
 async def get(ctx: CallContext, given: Arguments) -> dict[str, Any]:
     space = ctx.actor.workspace_id
     workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]))
-    (told,) = await shown(ctx.tx, space, [workflow])
+    (told,) = await describe_workflows(ctx.tx, space, [workflow])
     if given.get("standing", False):
         zone = read_zone(given.get("timezone", "UTC"))
-        told["standing"] = await _standing(ctx, workflow, zone)
+        told["standing"] = await _load_status(ctx, workflow, zone)
     return told
 
 
@@ -44,13 +49,13 @@ def read_zone(name: str) -> ZoneInfo:
         ) from None
 
 
-async def _standing(ctx: CallContext, workflow: Workflow, zone: ZoneInfo) -> dict[str, Any]:
+async def _load_status(ctx: CallContext, workflow: Workflow, zone: ZoneInfo) -> dict[str, Any]:
     space, now = ctx.actor.workspace_id, ctx.clock.now()
     due, done = [], []
     if workflow.board_id is not None:
         due = await open_tasks(ctx.tx, space, workflow.board_id, now)
-        done = await done_tasks(ctx.tx, space, workflow.board_id, now)
-    return standing(
+        done = await list_done_tasks(ctx.tx, space, workflow.board_id, now)
+    return build_status(
         str(workflow.id),
         workflow.kpis,
         workflow.deadlines,
@@ -62,11 +67,11 @@ async def _standing(ctx: CallContext, workflow: Workflow, zone: ZoneInfo) -> dic
     )
 
 
-async def listed(ctx: CallContext, given: Arguments) -> dict[str, Any]:
+async def list_workflows_handler(ctx: CallContext, given: Arguments) -> dict[str, Any]:
     space, most = ctx.actor.workspace_id, int(given.get("limit", DEFAULT_LISTED))
     after = given.get("after")
     found = await list_all(
         ctx.tx, space, given.get("status"), None if after is None else UUID(after), most + 1
     )
-    told = await shown(ctx.tx, space, found[:most])
+    told = await describe_workflows(ctx.tx, space, found[:most])
     return {"workflows": told, "next": told[-1]["id"] if len(found) > most else None}

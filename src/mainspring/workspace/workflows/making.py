@@ -6,70 +6,70 @@ from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Finding, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Finding, NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.plain_names import name_findings
-from mainspring.definition.json_values import same
+from mainspring.definition.json_values import is_same_value
 from mainspring.workspace.boards.datasets import keep_datasets
-from mainspring.workspace.boards.finding import datasets_of, open_board
+from mainspring.workspace.boards.finding import list_board_datasets, open_board
 from mainspring.workspace.boards.managing import create_handler
 from mainspring.workspace.boards.membership import check_may_bind
 from mainspring.workspace.workflows import attached, roster
-from mainspring.workspace.workflows.judging import findings_of, refuse, with_owner
+from mainspring.workspace.workflows.judging import ensure_owner, find_workflow_problems, refuse
 from mainspring.workspace.workflows.keeping import (
     Workflow,
     add_workflow,
     change_workflow,
     check_version,
+    describe_workflows,
     find_workflow,
-    shown,
 )
 from mainspring.workspace.workflows.templates import DATASETS
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
-    from mainspring.workspace.workflows.attached import Around
+    from mainspring.workspace.workflows.attached import WorkflowDependencies
 
 Arguments = Mapping[str, Any]
 UTC_ZONE: Final = "UTC"
 
 
-async def make(ctx: CallContext, house: Around, given: Arguments) -> UUID:
+async def make(ctx: CallContext, house: WorkflowDependencies, given: Arguments) -> UUID:
     """A new workflow with its board, its people and its automations; answers its id."""
-    refuse([*findings_of(given), *_new_names(given, "", ())])
+    refuse([*find_workflow_problems(given), *_validate_new_names(given, "", ())])
     templates = list(given.get("templates", []))
     wants_board = given.get("make_board", True) or "board_id" in given
     _check_board_for(templates, there=wants_board)
     people = await roster.read_asked(ctx, given.get("roster", []))
-    board_id = await _board(ctx, house, given) if wants_board else None
-    space, workflow_id = ctx.actor.workspace_id, new_id()
+    board_id = await _resolve_board(ctx, house, given) if wants_board else None
+    space, workflow_id = ctx.actor.workspace_id, generate_id()
     own = wants_board and "board_id" not in given
     await add_workflow(ctx.tx, space, workflow_id, given, board_id, ctx.actor.id, made_board=own)
-    people = with_owner(people, ctx.actor.id)
+    people = ensure_owner(people, ctx.actor.id)
     await roster.keep_roster(ctx.tx, space, workflow_id, board_id, people)
     workflow = await find_workflow(ctx.tx, space, workflow_id, hold=True)
     await _bring_along(ctx, house, workflow, given)
     return workflow_id
 
 
-async def create(ctx: CallContext, house: Around, given: Arguments) -> dict[str, Any]:
+async def create(ctx: CallContext, house: WorkflowDependencies, given: Arguments) -> dict[str, Any]:
     """The same, set going at once where that is asked for."""
     workflow_id = await make(ctx, house, given)
     waiting: list[dict[str, str]] = []
     if given.get("status") == "active":
         _, waiting = await attached.resume(ctx.tx, house, ctx.actor.workspace_id, workflow_id)
-    return {**await told(ctx, workflow_id), "waiting": waiting}
+    return {**await describe_workflow(ctx, workflow_id), "waiting": waiting}
 
 
-async def told(ctx: CallContext, workflow_id: UUID) -> dict[str, Any]:
+async def describe_workflow(ctx: CallContext, workflow_id: UUID) -> dict[str, Any]:
     """A workflow as it is now."""
     found = await find_workflow(ctx.tx, ctx.actor.workspace_id, workflow_id)
-    return (await shown(ctx.tx, ctx.actor.workspace_id, [found]))[0]
+    return (await describe_workflows(ctx.tx, ctx.actor.workspace_id, [found]))[0]
 
 
 async def update(
-    ctx: CallContext, house: Around, given: Arguments, *, starts: bool = True
+    ctx: CallContext, house: WorkflowDependencies, given: Arguments, *, starts: bool = True
 ) -> dict[str, Any] | Unchanged:
     """Changes what is given and leaves the rest; ``starts``: new automations go at once."""
     space = ctx.actor.workspace_id
@@ -77,17 +77,19 @@ async def update(
     await roster.check_may_change(ctx, workflow)
     check_version(workflow, given.get("expected_version"))
     kpis = [one["name"] for one in workflow.kpis]
-    refuse([*findings_of(given), *_new_names(given, workflow.title, kpis)])
-    before = await told(ctx, workflow.id)
+    refuse([*find_workflow_problems(given), *_validate_new_names(given, workflow.title, kpis)])
+    before = await describe_workflow(ctx, workflow.id)
     fields = {
         name: given[name] for name in ("title", "charter", "kpis", "deadlines") if name in given
     }
     if "kpis" in fields:
         fields["kpis"] = keep_currents(fields["kpis"], workflow.kpis)
-    board_id = await _other_board(ctx, house, workflow, given)
+    board_id = await _resolve_other_board(ctx, house, workflow, given)
     if board_id != workflow.board_id:
         fields["board_id"] = board_id
-    changed = any(not same(value, getattr(workflow, name)) for name, value in fields.items())
+    changed = any(
+        not is_same_value(value, getattr(workflow, name)) for name, value in fields.items()
+    )
     if changed:
         await change_workflow(ctx.tx, space, workflow, fields)
     workflow = await find_workflow(ctx.tx, space, workflow.id)
@@ -97,11 +99,11 @@ async def update(
     waiting: list[dict[str, str]] = []
     if starts and workflow.status == "active" and given.get("templates"):
         _, waiting = await attached.resume(ctx.tx, house, space, workflow.id)
-    after = {**await told(ctx, workflow.id), "waiting": waiting}
-    return Unchanged(after) if same({**before, "waiting": []}, after) else after
+    after = {**await describe_workflow(ctx, workflow.id), "waiting": waiting}
+    return Unchanged(after) if is_same_value({**before, "waiting": []}, after) else after
 
 
-def _new_names(given: Arguments, title: str, kpis: Container[str]) -> list[Finding]:
+def _validate_new_names(given: Arguments, title: str, kpis: Container[str]) -> list[Finding]:
     """What is wrong with a title and with names of KPIs that it does not have already."""
     found = name_findings(given["title"], "/title") if given.get("title", title) != title else []
     for number, one in enumerate(given.get("kpis", [])):
@@ -129,7 +131,7 @@ async def set_kpi(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchan
     if given["name"] not in names:
         has = ", ".join(names) or "none"
         detail = f"The workflow {workflow.title!r} has no KPI called {given['name'][:100]!r}."
-        raise Missing(
+        raise NotFound(
             f"{detail} It has: {has}.",
             code="no_kpi",
             findings=[Finding("/name", detail, "no_kpi")],
@@ -145,13 +147,13 @@ async def set_kpi(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchan
         "current": given["current"],
         "target": next(one["target"] for one in kpis if one["name"] == given["name"]),
     }
-    if same(kpis, workflow.kpis):
+    if is_same_value(kpis, workflow.kpis):
         return Unchanged(answer)
     await change_workflow(ctx.tx, space, workflow, {"kpis": kpis})
     return answer
 
 
-async def _board(ctx: CallContext, house: Around, given: Arguments) -> UUID:
+async def _resolve_board(ctx: CallContext, house: WorkflowDependencies, given: Arguments) -> UUID:
     """The board that is named, or a new one; whoever names one may say who writes to it."""
     if "board_id" not in given:
         made = await create_handler(house.limits)(
@@ -163,39 +165,46 @@ async def _board(ctx: CallContext, house: Around, given: Arguments) -> UUID:
             },
         )
         return UUID(made["id"])
-    return await _named_board(ctx, house, given["board_id"], given.get("templates", []), new=True)
+    return await _use_named_board(
+        ctx, house, given["board_id"], given.get("templates", []), new=True
+    )
 
 
-async def _named_board(
-    ctx: CallContext, house: Around, board_id: str, templates: Sequence[str], *, new: bool
+async def _use_named_board(
+    ctx: CallContext,
+    house: WorkflowDependencies,
+    board_id: str,
+    templates: Sequence[str],
+    *,
+    new: bool,
 ) -> UUID:
     """A board that is there; one that is ``new`` to the workflow comes under its roster."""
     board = await open_board(ctx, {"board_id": board_id}, hold=True)
     if new:
         await check_may_bind(ctx, board.id, board.name, board.created_by)
     if templates:
-        known = {one.name for one in await datasets_of(ctx, board)}
+        known = {one.name for one in await list_board_datasets(ctx, board)}
         lacking = [one for one in DATASETS if one["name"] not in known]
         await keep_datasets(ctx, board, lacking, house.limits)
     return board.id
 
 
-async def _other_board(
-    ctx: CallContext, house: Around, workflow: Workflow, given: Arguments
+async def _resolve_other_board(
+    ctx: CallContext, house: WorkflowDependencies, workflow: Workflow, given: Arguments
 ) -> UUID | None:
     """The board that it is to have; its own templates write to the one that it has."""
     asked = given.get("board_id", workflow.board_id)
     if asked is None or str(asked) == str(workflow.board_id):
         board_id = None if asked is None else UUID(str(asked))
     else:
-        board_id = await _named_board(ctx, house, asked, given.get("templates", []), new=True)
+        board_id = await _use_named_board(ctx, house, asked, given.get("templates", []), new=True)
     if board_id == workflow.board_id:
         if board_id is not None and given.get("templates"):
-            await _named_board(ctx, house, str(board_id), given["templates"], new=False)
+            await _use_named_board(ctx, house, str(board_id), given["templates"], new=False)
         return board_id
-    rows = await attached.tied(ctx.tx, ctx.actor.workspace_id, workflow.id)
+    rows = await attached.list_attached(ctx.tx, ctx.actor.workspace_id, workflow.id)
     if any(row["template"] is not None for row in rows):
-        raise Clash(
+        raise Conflict(
             "Automations of this workflow write to the board that it has.",
             code="board_in_use",
             suggestion="Detach those that were made from templates first.",
@@ -207,7 +216,7 @@ async def _change_people(
     ctx: CallContext, workflow: Workflow, given: Arguments, *, moved: bool
 ) -> None:
     space = ctx.actor.workspace_id
-    before = await roster.roster_of(ctx.tx, space, workflow.id)
+    before = await roster.load_roster(ctx.tx, space, workflow.id)
     people = before
     if "roster" in given:
         people = await roster.read_asked(ctx, given["roster"])
@@ -221,7 +230,7 @@ async def _change_people(
 
 async def _bring_along(
     ctx: CallContext,
-    house: Around,
+    house: WorkflowDependencies,
     workflow: Workflow,
     given: Arguments,
     *,
@@ -230,7 +239,7 @@ async def _bring_along(
     """The automations that are asked for: those that are there, and those of templates."""
     space = ctx.actor.workspace_id
     wanted = [UUID(one) for one in given.get("automation_ids", [])]
-    rows = await attached.tied(ctx.tx, space, workflow.id)
+    rows = await attached.list_attached(ctx.tx, space, workflow.id)
     known = {row["automation_id"] for row in rows}
     if replacing and "automation_ids" in given:
         for row in rows:

@@ -12,9 +12,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Denied, Finding
-from mainspring.workspace.boards.membership import looks_after
-from mainspring.workspace.workflows.judging import BOARD_ROLES, Role, refuse, strangers
+from mainspring.contracts.errors import Finding, PermissionDenied
+from mainspring.workspace.boards.membership import can_manage_members
+from mainspring.workspace.workflows.judging import (
+    BOARD_ROLES,
+    WorkflowRole,
+    find_non_members,
+    refuse,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
@@ -41,21 +46,25 @@ _ADD_BOARD = """
 """
 
 
-async def read_asked(ctx: CallContext, given: Sequence[Mapping[str, Any]]) -> dict[UUID, Role]:
+async def read_asked(
+    ctx: CallContext, given: Sequence[Mapping[str, Any]]
+) -> dict[UUID, WorkflowRole]:
     """The roster that is asked for; everybody in it is a member of the workspace."""
-    wanted: dict[UUID, Role] = {UUID(str(one["user_id"])): one["role"] for one in given}
+    wanted: dict[UUID, WorkflowRole] = {UUID(str(one["user_id"])): one["role"] for one in given}
     rows = await ctx.tx.fetch(_MEMBERS, ctx.actor.workspace_id, list(wanted))
-    refuse(strangers(given, {row["user_id"] for row in rows}), "not_a_member")
+    refuse(find_non_members(given, {row["user_id"] for row in rows}), "not_a_member")
     return wanted
 
 
-def check_owner_stays(roster: Mapping[UUID, Role]) -> None:
+def check_owner_stays(roster: Mapping[UUID, WorkflowRole]) -> None:
     if "owner" not in roster.values():
         detail = "A workflow has at least one owner; this roster has none."
         refuse([Finding("/roster", detail, "no_owner", "Give one of them the role owner.")])
 
 
-async def roster_of(tx: Transaction, workspace_id: UUID, workflow_id: UUID) -> dict[UUID, Role]:
+async def load_roster(
+    tx: Transaction, workspace_id: UUID, workflow_id: UUID
+) -> dict[UUID, WorkflowRole]:
     rows = await tx.fetch(_ROSTER, workspace_id, workflow_id)
     return {row["user_id"]: row["role"] for row in rows}
 
@@ -65,7 +74,7 @@ async def keep_roster(
     workspace_id: UUID,
     workflow_id: UUID,
     board_id: UUID | None,
-    roster: Mapping[UUID, Role],
+    roster: Mapping[UUID, WorkflowRole],
 ) -> None:
     """Writes who is on a workflow, and what they are on its board because of that."""
     await tx.execute(_CLEAR, workspace_id, workflow_id)
@@ -93,8 +102,8 @@ async def leave_all(tx: Transaction, workspace_id: UUID, user_id: UUID) -> None:
 
 async def check_may_change(ctx: CallContext, workflow: Workflow) -> None:
     """Refuses whoever only observes the workflow."""
-    if await _role_of(ctx, workflow) == "observer" and not looks_after(ctx.actor):
-        raise Denied(
+    if await _load_own_role(ctx, workflow) == "observer" and not can_manage_members(ctx.actor):
+        raise PermissionDenied(
             f"You observe the workflow {workflow.title!r}; observers do not change it.",
             code="observer",
             suggestion="Ask an owner of the workflow to make you a contributor.",
@@ -103,16 +112,16 @@ async def check_may_change(ctx: CallContext, workflow: Workflow) -> None:
 
 async def check_may_own(ctx: CallContext, workflow: Workflow, deed: str) -> None:
     """Refuses everybody but owners of the workflow and those who look after members here."""
-    if await _role_of(ctx, workflow) == "owner" or looks_after(ctx.actor):
+    if await _load_own_role(ctx, workflow) == "owner" or can_manage_members(ctx.actor):
         return
-    raise Denied(
+    raise PermissionDenied(
         f"Only an owner of the workflow {workflow.title!r} {deed}.",
         code="not_an_owner",
         suggestion="Ask one of its owners, or an admin of the workspace.",
     )
 
 
-async def _role_of(ctx: CallContext, workflow: Workflow) -> str | None:
+async def _load_own_role(ctx: CallContext, workflow: Workflow) -> str | None:
     if ctx.actor.kind == "run":
         return None
     row = await ctx.tx.fetchrow(_ROLE, ctx.actor.workspace_id, workflow.id, ctx.actor.id)

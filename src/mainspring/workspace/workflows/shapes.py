@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mainspring.workspace.boards.shapes import ID, MOMENT, NUMBER, Schema, asked, thing
+from mainspring.workspace.boards.shapes import (
+    ID,
+    MOMENT,
+    NUMBER,
+    JsonSchema,
+    object_of,
+    schema_with_examples,
+)
 from mainspring.workspace.workflows.judging import ROLES, STATUSES
 from mainspring.workspace.workflows.templates import TEMPLATES
 
@@ -15,22 +22,22 @@ SOME_PERSON: Final = "01900000-0000-7000-8000-000000000002"
 _SOME_TIME: Final = "2026-01-31T09:00:00+00:00"
 _LARGEST: Final = 1_000_000_000_000_000
 
-WORKFLOW_ID: Final[Schema] = {"description": "The workflow.", **ID}
-AUTOMATION_ID: Final[Schema] = {"description": "The automation.", **ID}
-_LINE: Final[Schema] = {
+WORKFLOW_ID: Final[JsonSchema] = {"description": "The workflow.", **ID}
+AUTOMATION_ID: Final[JsonSchema] = {"description": "The automation.", **ID}
+_LINE: Final[JsonSchema] = {
     "type": "string",
     "minLength": 1,
     "maxLength": 200,
     "pattern": r"\S",
     "x-mainspring-says": "A name has something in it besides blanks.",
 }
-_DAY: Final[Schema] = {"type": "string", "format": "date", "maxLength": 10}
-_QUANTITY: Final[Schema] = {"type": "number", "minimum": -_LARGEST, "maximum": _LARGEST}
-TITLE: Final[Schema] = {"description": "What it is called.", **_LINE}
-STATUS: Final[Schema] = {"enum": list(STATUSES)}
-KPI_NAME: Final[Schema] = {"description": "The KPI.", **_LINE}
-CURRENT: Final[Schema] = {"description": "What it is now: a number.", **_QUANTITY}
-KPI: Final = thing(
+_DAY: Final[JsonSchema] = {"type": "string", "format": "date", "maxLength": 10}
+_QUANTITY: Final[JsonSchema] = {"type": "number", "minimum": -_LARGEST, "maximum": _LARGEST}
+TITLE: Final[JsonSchema] = {"description": "What it is called.", **_LINE}
+STATUS: Final[JsonSchema] = {"enum": list(STATUSES)}
+KPI_NAME: Final[JsonSchema] = {"description": "The KPI.", **_LINE}
+CURRENT: Final[JsonSchema] = {"description": "What it is now: a number.", **_QUANTITY}
+KPI: Final = object_of(
     {
         "name": _LINE,
         "target": {"description": "What it is to become: a number.", **_QUANTITY},
@@ -43,29 +50,29 @@ KPI: Final = thing(
     },
     ["name", "target"],
 )
-_KPIS: Final[Schema] = {"type": "array", "maxItems": 50, "items": KPI}
-_DEADLINES: Final[Schema] = {
+_KPIS: Final[JsonSchema] = {"type": "array", "maxItems": 50, "items": KPI}
+_DEADLINES: Final[JsonSchema] = {
     "type": "array",
     "maxItems": 200,
-    "items": thing({"label": _LINE, "date": _DAY}, ["label", "date"]),
+    "items": object_of({"label": _LINE, "date": _DAY}, ["label", "date"]),
 }
-_ROSTER: Final[Schema] = {
+_ROSTER: Final[JsonSchema] = {
     "description": "Members of the workspace. On the board an owner is an owner, a contributor an "
     "editor and an observer a viewer.",
     "type": "array",
     "maxItems": 200,
-    "items": thing({"user_id": ID, "role": {"enum": list(ROLES)}}, ["user_id", "role"]),
+    "items": object_of({"user_id": ID, "role": {"enum": list(ROLES)}}, ["user_id", "role"]),
 }
-_ZONE: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 100, "default": "UTC"}
-TIMEZONE: Final[Schema] = {
+_ZONE: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": 100, "default": "UTC"}
+TIMEZONE: Final[JsonSchema] = {
     "description": "In which the templates' hours and days are; such as Europe/Berlin.",
     **_ZONE,
 }
-DAYS_IN: Final[Schema] = {
+DAYS_IN: Final[JsonSchema] = {
     "description": "In which days begin and end for the standing; such as Europe/Berlin.",
     **_ZONE,
 }
-TEMPLATE_NAMES: Final[Schema] = {
+TEMPLATE_NAMES: Final[JsonSchema] = {
     "description": "Automations to make for it: progress_scorer writes down daily at 9:00 how far "
     "each KPI has come and tells of those that slip; task_nudger reminds daily at 8:00 of tasks "
     "that are due within 24 hours; milestone_reviewer writes a page about the week on Friday at "
@@ -74,7 +81,7 @@ TEMPLATE_NAMES: Final[Schema] = {
     "uniqueItems": True,
     "items": {"enum": list(TEMPLATES)},
 }
-FIELDS: Final[dict[str, Schema]] = {
+FIELDS: Final[dict[str, JsonSchema]] = {
     "title": TITLE,
     "charter": {"description": "What it is for.", "type": "string", "maxLength": 20_000},
     "kpis": _KPIS,
@@ -89,10 +96,10 @@ FIELDS: Final[dict[str, Schema]] = {
     "templates": TEMPLATE_NAMES,
     "timezone": TIMEZONE,
 }
-WAITING: Final[Schema] = {
+WAITING: Final[JsonSchema] = {
     "description": "Automations that could not be activated, and why.",
     "type": "array",
-    "items": thing(
+    "items": object_of(
         {
             "automation_id": ID,
             "name": {"type": "string"},
@@ -101,8 +108,8 @@ WAITING: Final[Schema] = {
         }
     ),
 }
-_TEXT: Final[Schema] = {"type": "string"}
-_SCORE: Final = thing(
+_TEXT: Final[JsonSchema] = {"type": "string"}
+_SCORE: Final = object_of(
     {
         "key": _TEXT,
         "day": _TEXT,
@@ -115,9 +122,9 @@ _SCORE: Final = thing(
         "slipping": {"enum": ["yes", "no"]},
     }
 )
-_TASKS: Final[Schema] = {
+_TASKS: Final[JsonSchema] = {
     "type": "array",
-    "items": thing(
+    "items": object_of(
         {
             "key": _TEXT,
             "title": _TEXT,
@@ -127,12 +134,12 @@ _TASKS: Final[Schema] = {
         },
     ),
 }
-_DAYS: Final[Schema] = {
+_DAYS: Final[JsonSchema] = {
     "type": "array",
-    "items": thing({"label": _TEXT, "date": _TEXT, "days": {"type": "integer"}}),
+    "items": object_of({"label": _TEXT, "date": _TEXT, "days": {"type": "integer"}}),
 }
-_SCORES: Final[Schema] = {"type": "array", "items": _SCORE}
-STANDING: Final = thing(
+_SCORES: Final[JsonSchema] = {"type": "array", "items": _SCORE}
+STANDING: Final = object_of(
     {
         "at": MOMENT,
         "day": _TEXT,
@@ -150,7 +157,7 @@ STANDING: Final = thing(
     },
     ["day", "week", "scores", "slipping", "tasks_due", "tasks_to_nudge", "tasks_done"],
 )
-_ATTACHED: Final = thing(
+_ATTACHED: Final = object_of(
     {
         "automation_id": ID,
         "name": _TEXT,
@@ -162,7 +169,7 @@ _ATTACHED: Final = thing(
         },
     }
 )
-TOLD: Final[dict[str, Schema]] = {
+TOLD: Final[dict[str, JsonSchema]] = {
     "id": ID,
     "title": _TEXT,
     "charter": _TEXT,
@@ -233,7 +240,7 @@ SOME_STANDING: Final[dict[str, Any]] = {
 }
 
 
-def whole(*, waiting: bool = False, standing: bool = False) -> Schema:
+def build_workflow_schema(*, waiting: bool = False, standing: bool = False) -> JsonSchema:
     """What is answered about one workflow."""
     fields, required, example = dict(TOLD), list(TOLD), dict(SOME_TOLD)
     if waiting:
@@ -243,4 +250,4 @@ def whole(*, waiting: bool = False, standing: bool = False) -> Schema:
     if standing:
         fields["standing"] = STANDING
         example["standing"] = SOME_STANDING
-    return asked(fields, required, [example], ({"id": SOME_WORKFLOW}, "what is it?"))
+    return schema_with_examples(fields, required, [example], ({"id": SOME_WORKFLOW}, "what is it?"))

@@ -24,7 +24,7 @@ _MOST: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class WorkflowTask:
     """A row of the board's tasks, as its people wrote it."""
 
     row_id: str
@@ -36,18 +36,18 @@ class Task:
         return str(self.data.get("due") or "")
 
     def told(self, now: datetime, zone: tzinfo) -> dict[str, Any]:
-        span = due_span(self.due, zone)
+        span = parse_due_span(self.due, zone)
         return {
             # Another due day makes it another thing to be reminded of.
             "key": f"{self.row_id} {self.due}",
-            "title": _text(self.data.get("title")) or "A task without a title",
-            "owner": _text(self.data.get("owner")) or "nobody",
+            "title": _to_text(self.data.get("title")) or "A task without a title",
+            "owner": _to_text(self.data.get("owner")) or "nobody",
             "due": self.due,
             "overdue": span is not None and span[1] < now,
         }
 
 
-def progress_of(current: float | None, target: float) -> float:
+def compute_progress(current: float | None, target: float) -> float:
     """How far a number has come: 0 is nothing, 1 is all of it."""
     reached = current or 0
     if target == 0:
@@ -55,7 +55,9 @@ def progress_of(current: float | None, target: float) -> float:
     return round(min(max(reached / target, 0.0), _MOST), 4)
 
 
-def elapsed_of(began: datetime, deadline: str | None, now: datetime, zone: tzinfo) -> float | None:
+def compute_elapsed(
+    began: datetime, deadline: str | None, now: datetime, zone: tzinfo
+) -> float | None:
     """How much of the time has passed, 0 to 1; None where there is no deadline."""
     day = None if deadline is None else read_day(deadline)
     if day is None:
@@ -66,11 +68,11 @@ def elapsed_of(began: datetime, deadline: str | None, now: datetime, zone: tzinf
     return round(max((now - began) / (ends - began), 0.0), 4)
 
 
-def slips(progress: float, elapsed: float | None) -> bool:
+def is_slipping(progress: float, elapsed: float | None) -> bool:
     return elapsed is not None and progress < elapsed * SLIP_THRESHOLD
 
 
-def scores(
+def build_kpi_scores(
     workflow_id: str,
     kpis: Iterable[Mapping[str, Any]],
     deadlines: Sequence[Mapping[str, Any]],
@@ -83,8 +85,8 @@ def scores(
     last = max((str(one["date"]) for one in deadlines), default=None)
     found = []
     for kpi in kpis:
-        progress = progress_of(kpi.get("current"), kpi["target"])
-        elapsed = elapsed_of(began, kpi.get("deadline") or last, now, zone)
+        progress = compute_progress(kpi.get("current"), kpi["target"])
+        elapsed = compute_elapsed(began, kpi.get("deadline") or last, now, zone)
         found.append(
             {
                 "key": f"{day} {workflow_id} {kpi['name']}",
@@ -95,24 +97,24 @@ def scores(
                 "unit": kpi.get("unit", ""),
                 "progress": progress,
                 "elapsed": elapsed,
-                "slipping": "yes" if slips(progress, elapsed) else "no",
+                "slipping": "yes" if is_slipping(progress, elapsed) else "no",
             }
         )
     return found
 
 
-def standing(
+def build_status(
     workflow_id: str,
     kpis: Sequence[Mapping[str, Any]],
     deadlines: Sequence[Mapping[str, Any]],
     began: datetime,
     now: datetime,
-    due: Sequence[Task],
-    done: Sequence[Task],
+    due: Sequence[WorkflowTask],
+    done: Sequence[WorkflowTask],
     zone: tzinfo,
 ) -> dict[str, Any]:
     """All of it, in the words that templates are filled with."""
-    rows = scores(workflow_id, kpis, deadlines, began, now, zone)
+    rows = build_kpi_scores(workflow_id, kpis, deadlines, began, now, zone)
     today = now.astimezone(zone).date()
     year, week, _ = today.isocalendar()
     near = [one for one in due if _is_near(one, now, zone)]
@@ -122,15 +124,15 @@ def standing(
         "week": f"{year}-w{week:02d}",
         "scores": rows,
         "slipping": [row for row in rows if row["slipping"] == "yes"],
-        "deadlines_passed": _days(deadlines, today, -7, -1),
-        "deadlines_coming": _days(deadlines, today, 0, 7),
+        "deadlines_passed": _count_deadline_days(deadlines, today, -7, -1),
+        "deadlines_coming": _count_deadline_days(deadlines, today, 0, 7),
         "tasks_due": [one.told(now, zone) for one in near],
         "tasks_to_nudge": [one.told(now, zone) for one in near if not one.nudged],
         "tasks_done": [one.told(now, zone) for one in done],
     }
 
 
-def due_span(text: str, zone: tzinfo) -> tuple[datetime, datetime] | None:
+def parse_due_span(text: str, zone: tzinfo) -> tuple[datetime, datetime] | None:
     """From when and until when something is due; a day alone is so from its begin to its end."""
     day = read_day(text)
     if day is not None:
@@ -143,12 +145,12 @@ def due_span(text: str, zone: tzinfo) -> tuple[datetime, datetime] | None:
     return at, at
 
 
-def _is_near(task: Task, now: datetime, zone: tzinfo) -> bool:
-    span = due_span(task.due, zone)
+def _is_near(task: WorkflowTask, now: datetime, zone: tzinfo) -> bool:
+    span = parse_due_span(task.due, zone)
     return span is not None and span[0] <= now + NUDGE_WINDOW
 
 
-def _days(
+def _count_deadline_days(
     deadlines: Sequence[Mapping[str, Any]], today: date, first: int, last: int
 ) -> list[dict[str, Any]]:
     """Deadlines by how many days there are to them."""
@@ -161,5 +163,5 @@ def _days(
     return sorted(found, key=lambda one: str(one["date"]))
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return str(value).strip()[:200] if isinstance(value, (str, int, float)) else ""

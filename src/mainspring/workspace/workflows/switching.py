@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Missing
+from mainspring.contracts.errors import Conflict, NotFound
 from mainspring.contracts.outcome import Unchanged
 from mainspring.workspace.boards.finding import find_board
 from mainspring.workspace.boards.managing import archive_handler
@@ -18,15 +18,15 @@ from mainspring.workspace.workflows import attached, roster
 from mainspring.workspace.workflows.events import tell_status
 from mainspring.workspace.workflows.keeping import (
     change_workflow,
+    find_other_workflow_on_board,
     find_workflow,
-    other_on_board,
     remove_workflow,
 )
-from mainspring.workspace.workflows.making import told
+from mainspring.workspace.workflows.making import describe_workflow
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
-    from mainspring.workspace.workflows.attached import Around
+    from mainspring.workspace.workflows.attached import WorkflowDependencies
     from mainspring.workspace.workflows.keeping import Workflow
 
 Arguments = Mapping[str, Any]
@@ -38,7 +38,7 @@ _UNINSTALLED = """
 
 
 async def set_status(
-    ctx: CallContext, house: Around, given: Arguments
+    ctx: CallContext, house: WorkflowDependencies, given: Arguments
 ) -> dict[str, Any] | Unchanged:
     space = ctx.actor.workspace_id
     workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
@@ -48,7 +48,7 @@ async def set_status(
 
 
 async def switch(
-    ctx: CallContext, house: Around, workflow: Workflow, status: str
+    ctx: CallContext, house: WorkflowDependencies, workflow: Workflow, status: str
 ) -> dict[str, Any] | Unchanged:
     """Gives a held workflow another status, and sets its automations going or at rest.
 
@@ -61,7 +61,7 @@ async def switch(
     if status == "active":
         going, waiting = await attached.resume(ctx.tx, house, space, workflow.id)
     else:
-        paused = await attached.rest(ctx.tx, house, space, workflow.id)
+        paused = await attached.pause_attached(ctx.tx, house, space, workflow.id)
     if status != workflow.status:
         await change_workflow(ctx.tx, space, workflow, {"status": status})
         await tell_status(ctx, workflow, status)
@@ -77,7 +77,7 @@ async def switch(
     return Unchanged(answer) if same else answer
 
 
-async def delete(ctx: CallContext, house: Around, given: Arguments) -> dict[str, Any]:
+async def delete(ctx: CallContext, house: WorkflowDependencies, given: Arguments) -> dict[str, Any]:
     """Takes a workflow away with its automations; these can be restored, and so can its board."""
     space = ctx.actor.workspace_id
     workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
@@ -100,17 +100,17 @@ async def delete(ctx: CallContext, house: Around, given: Arguments) -> dict[str,
 
 
 async def attach_one(
-    ctx: CallContext, house: Around, given: Arguments
+    ctx: CallContext, house: WorkflowDependencies, given: Arguments
 ) -> dict[str, Any] | Unchanged:
     space = ctx.actor.workspace_id
     workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
     await roster.check_may_change(ctx, workflow)
     wanted = UUID(given["automation_id"])
-    rows = await attached.tied(ctx.tx, space, workflow.id)
+    rows = await attached.list_attached(ctx.tx, space, workflow.id)
     if any(row["automation_id"] == wanted for row in rows):
-        return Unchanged(await told(ctx, workflow.id))
+        return Unchanged(await describe_workflow(ctx, workflow.id))
     await attached.attach(ctx.tx, house, space, workflow, [wanted], "/automation_id")
-    return await told(ctx, workflow.id)
+    return await describe_workflow(ctx, workflow.id)
 
 
 async def detach_one(ctx: CallContext, given: Arguments) -> dict[str, Any]:
@@ -119,18 +119,18 @@ async def detach_one(ctx: CallContext, given: Arguments) -> dict[str, Any]:
     workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
     await roster.check_may_change(ctx, workflow)
     if not await attached.detach(ctx.tx, space, workflow.id, UUID(given["automation_id"])):
-        raise Missing(
+        raise NotFound(
             "This automation is not attached to the workflow.",
             code="not_attached",
             suggestion="get_workflow shows which ones are.",
         )
-    return await told(ctx, workflow.id)
+    return await describe_workflow(ctx, workflow.id)
 
 
 async def _check_installed(ctx: CallContext, workflow: Workflow) -> None:
     """What a recipe made and was uninstalled comes back whole or not at all."""
     if await ctx.tx.fetchrow(_UNINSTALLED, ctx.actor.workspace_id, workflow.id) is not None:
-        raise Clash(
+        raise Conflict(
             f"{workflow.title!r} is uninstalled.",
             code="uninstalled",
             suggestion="Bring it back with recover_recipe first; that is possible for seven days.",
@@ -141,9 +141,11 @@ async def _check_own_board(ctx: CallContext, workflow: Workflow) -> None:
     """A board on which another workflow works is not taken away from it."""
     assert workflow.board_id is not None
     board = await find_board(ctx, {"board_id": workflow.board_id})
-    other = await other_on_board(ctx.tx, ctx.actor.workspace_id, board.id, workflow.id)
+    other = await find_other_workflow_on_board(
+        ctx.tx, ctx.actor.workspace_id, board.id, workflow.id
+    )
     if other is not None:
-        raise Clash(
+        raise Conflict(
             f"The workflow {other!r} works on the board {board.name!r} too.",
             code="board_shared",
             suggestion="Delete the workflow alone; the board stays then.",

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from mainspring.workspace.workflows.standing import DONE, NUDGE_WINDOW, WEEK, Task
+from mainspring.workspace.workflows.standing import DONE, NUDGE_WINDOW, WEEK, WorkflowTask
 from mainspring.workspace.workflows.templates import NUDGES, TASKS
 
 if TYPE_CHECKING:
@@ -44,19 +44,19 @@ _DONE = """
 
 async def open_tasks(
     tx: Transaction, workspace_id: UUID, board_id: UUID, now: datetime
-) -> list[Task]:
+) -> list[WorkflowTask]:
     """Open tasks that are due within a day, or were due before."""
     # Days are compared as they are written, and a moment may be written far east of here.
     last = (now + 2 * NUDGE_WINDOW).date().isoformat()
     rows = await tx.fetch(
         _OPEN, workspace_id, board_id, TASKS, list(DONE), last, NUDGES, MOST_TASKS
     )
-    return [Task(str(row["row_id"]), row["data"], row["nudged"]) for row in rows]
+    return [WorkflowTask(str(row["row_id"]), row["data"], row["nudged"]) for row in rows]
 
 
-async def done_tasks(
+async def list_done_tasks(
     tx: Transaction, workspace_id: UUID, board_id: UUID, now: datetime
-) -> list[Task]:
+) -> list[WorkflowTask]:
     """Tasks that were done in the last seven days."""
     rows = await tx.fetch(_DONE, workspace_id, board_id, TASKS, list(DONE), now - WEEK, MOST_TASKS)
-    return [Task(str(row["row_id"]), row["data"]) for row in rows]
+    return [WorkflowTask(str(row["row_id"]), row["data"]) for row in rows]

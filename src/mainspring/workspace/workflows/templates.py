@@ -84,7 +84,7 @@ _REVIEW: Final = (
 )
 
 
-def progress_scorer(workflow_id: str, board_id: str, timezone: str) -> dict[str, Any]:
+def build_progress_scorer(workflow_id: str, board_id: str, timezone: str) -> dict[str, Any]:
     """Every morning a row for each KPI, and a message about those that slip."""
     keep = {"board_id": board_id, "dataset": PROGRESS, "dedupe_key_field": "key"}
     return {
@@ -123,7 +123,7 @@ def progress_scorer(workflow_id: str, board_id: str, timezone: str) -> dict[str,
     }
 
 
-def task_nudger(workflow_id: str, board_id: str, timezone: str) -> dict[str, Any]:
+def build_task_nudger(workflow_id: str, board_id: str, timezone: str) -> dict[str, Any]:
     """Every morning a message for each open task that is due within a day, once."""
     keep = {"board_id": board_id, "dataset": NUDGES, "dedupe_key_field": "key"}
     remember = {
@@ -174,7 +174,7 @@ def task_nudger(workflow_id: str, board_id: str, timezone: str) -> dict[str, Any
     }
 
 
-def milestone_reviewer(workflow_id: str, board_id: str, timezone: str) -> dict[str, Any]:
+def build_milestone_reviewer(workflow_id: str, board_id: str, timezone: str) -> dict[str, Any]:
     """On Friday evening a page about the week; a second run of the week writes the same page."""
     del board_id
     return {
@@ -203,9 +203,9 @@ def milestone_reviewer(workflow_id: str, board_id: str, timezone: str) -> dict[s
 
 TEMPLATES: Final[Mapping[str, Callable[[str, str, str], dict[str, Any]]]] = MappingProxyType(
     {
-        "progress_scorer": progress_scorer,
-        "task_nudger": task_nudger,
-        "milestone_reviewer": milestone_reviewer,
+        "progress_scorer": build_progress_scorer,
+        "task_nudger": build_task_nudger,
+        "milestone_reviewer": build_milestone_reviewer,
     }
 )
 _CALLED: Final[Mapping[str, str]] = MappingProxyType(
@@ -217,7 +217,7 @@ _CALLED: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-def document_of(
+def build_definition(
     template: str, title: str, workflow_id: str, board_id: str, timezone: str
 ) -> dict[str, Any]:
     """The whole definition; its name begins with that of the workflow."""
@@ -225,26 +225,30 @@ def document_of(
     config = {"cron": made.pop("cron"), "timezone": timezone, "misfire": "fire_once"}
     return {
         "schema_version": "1.2",
-        "name": f"{_plain(title)}: {_CALLED[template]}",
+        "name": f"{_escape_title(title)}: {_CALLED[template]}",
         "triggers": [{"id": "schedule", "type": "schedule", "config": config}],
         **made,
         "metadata": {"tags": ["workflow", template]},
     }
 
 
-def _plain(title: str) -> str:
+def _escape_title(title: str) -> str:
     """A title as a part of a definition, where braces would mean something."""
     return title.replace("{", "(").replace("}", ")")[:90].strip()
 
 
 def _read(workflow_id: str, timezone: str) -> dict[str, Any]:
-    return {"step_id": "read", "action": "get_workflow", "config": _asks(workflow_id, timezone)}
+    return {
+        "step_id": "read",
+        "action": "get_workflow",
+        "config": _build_status_step(workflow_id, timezone),
+    }
 
 
 def _may_read(workflow_id: str, timezone: str) -> dict[str, Any]:
-    return {"capability": "get_workflow", "params": _asks(workflow_id, timezone)}
+    return {"capability": "get_workflow", "params": _build_status_step(workflow_id, timezone)}
 
 
-def _asks(workflow_id: str, timezone: str) -> dict[str, Any]:
+def _build_status_step(workflow_id: str, timezone: str) -> dict[str, Any]:
     """Days are those of the zone in which its schedule is."""
     return {"workflow_id": workflow_id, "standing": True, "timezone": timezone}

@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Upstream
-from mainspring.contracts.model import cut_off
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.model import interrupted_reply_error
 from mainspring.gate.usage_meter import reads_at_most, reads_usually
 from tests.kit.agents import (
     Minds,
@@ -129,7 +129,7 @@ async def test_a_provider_that_is_busy_is_asked_again_and_nothing_is_paid_twice(
     bench: Bench,
 ) -> None:
     models = Minds(
-        script=[LOOK, Upstream("Busy.", code="busy", retry_after=0.01), says("x"), ends()]
+        script=[LOOK, UpstreamError("Busy.", code="busy", retry_after=0.01), says("x"), ends()]
     )
     plan = document(step("think", "agent_task", thinking("test.echo")["plan"][0]["config"]))
     async with agents_bench(bench, models) as one:
@@ -147,7 +147,7 @@ async def test_a_provider_that_is_busy_is_asked_again_and_nothing_is_paid_twice(
 
 
 async def test_an_answer_that_broke_off_is_booked_at_its_most(bench: Bench) -> None:
-    models = Minds(script=[cut_off("It broke off."), ends()])
+    models = Minds(script=[interrupted_reply_error("It broke off."), ends()])
     plan = document(step("think", "agent_task", thinking(max_tokens=64)["plan"][0]["config"]))
     async with agents_bench(bench, models) as one:
         run = await one.run(plan)

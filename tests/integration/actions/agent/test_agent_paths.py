@@ -10,9 +10,9 @@ import pytest
 
 from mainspring.contracts.context import StepContext
 from mainspring.contracts.errors import Problem
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.run_tokens import find_pass
-from mainspring.wiring import House
+from mainspring.wiring import Application
 from tests.kit.agents import (
     FINAL,
     NUMBER,
@@ -67,13 +67,13 @@ async def test_a_script_lets_agents_work_and_goes_on_after_a_crash(bench: Bench)
 
 
 async def test_a_program_with_the_run_s_token_has_agents_too(bench: Bench) -> None:
-    houses: list[House] = []
+    houses: list[Application] = []
     got: list[Any] = []
 
     async def work(ctx: StepContext) -> Any:
         held = await find_pass(bench.house.database, (await ctx.start()).token)
         assert held is not None
-        visitor = Visitor(held.actor, held=held)
+        visitor = CapabilityCaller(held.actor, held=held)
         got.append((await houses[0].gate.serve(visitor, "agent.run", ASK))["output"])
         got.append((await ctx.called("agent.run", ASK)).value["output"])
         with pytest.raises(Problem) as refused:

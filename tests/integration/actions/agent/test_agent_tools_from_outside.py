@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.agents import Minds, agents_bench, ends, thinking
 from tests.kit.house import Bench
@@ -20,7 +20,9 @@ async def test_an_agent_has_the_tools_of_a_pattern_beside_one_of_ours(bench: Ben
         settings = replace(bench.house.settings, egress_allow=frozenset({server.pair}))
         there = Bench(replace(bench.house, settings=settings), bench.outside)
         async with agents_bench(there, models) as one:
-            owner = Visitor(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER))
+            owner = CapabilityCaller(
+                Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER)
+            )
             given = {"alias": "notes", "server_url": server.url}
             await one.house.gate.direct(owner, "connect_mcp_server", given)
             plan = thinking("test.echo", "notes.*")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mainspring.actions.script.checking import built, check_builds
-from mainspring.actions.script.workshop import Workshop
-from mainspring.contracts.errors import Missing
+from mainspring.actions.script.checking import check_builds, prebuild_scripts
+from mainspring.actions.script.workshop import ScriptRunner
+from mainspring.contracts.errors import NotFound
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from tests.kit.api import Api, api
@@ -54,7 +54,7 @@ async def test_nested_steps_and_steps_after_a_failure_are_built_too(bench: Bench
     )
     report = validate(wrong, house.registry, house.limits)
     assert report.ok, report.findings
-    told = await built(house.workshop, house.workspace_id, report)
+    told = await prebuild_scripts(house.workshop, house.workspace_id, report)
     assert told.definition is None
     assert [finding.pointer for finding in told.findings] == [
         "/plan/1/config/steps/0/config/source",
@@ -62,11 +62,11 @@ async def test_nested_steps_and_steps_after_a_failure_are_built_too(bench: Bench
     ]
 
 
-class _NoSandbox(Workshop):
+class _NoSandbox(ScriptRunner):
     """A machine on which no sandbox starts."""
 
     async def _open(self) -> Any:
-        raise Missing("Scripts run on Linux only.", code="no_sandbox")
+        raise NotFound("Scripts run on Linux only.", code="no_sandbox")
 
 
 async def test_a_machine_without_a_sandbox_saves_all_the_same(bench: Bench, caplog: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest_asyncio
 
-from mainspring.wiring import build_house
+from mainspring.wiring import build_application
 from tests.kit.house import Bench
 from tests.kit.leaks import Haystack, add_tables
 from tests.kit.outside import local_server
@@ -77,7 +77,7 @@ async def outward(bench: Bench) -> AsyncIterator[Outward]:
         service.pair = f"127.0.0.1:{server.port}"
         settings = replace(bench.house.settings, egress_allow=frozenset({service.pair}))
         old = bench.house
-        house = build_house(settings, old.limits, old.registry, old.database, old.workshop)
+        house = build_application(settings, old.limits, old.registry, old.database, old.workshop)
         await house.vault.set(bench.drawer, "api_key", SECRET)
         yield Outward(Bench(house, bench.outside), service)
         await house.waker.aclose()

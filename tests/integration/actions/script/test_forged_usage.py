@@ -16,7 +16,7 @@ import pytest_asyncio
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply
 from mainspring.vocabulary import build_registry
-from mainspring.wiring import build_house
+from mainspring.wiring import build_application
 from tests.kit.house import Bench
 from tests.kit.provider import LLM, FakeModels
 from tests.kit.scripts import script
@@ -38,7 +38,7 @@ async def models(bench: Bench) -> AsyncIterator[tuple[Bench, FakeModels]]:
     registry = build_registry(
         Limits(), workshop=workshop, capabilities=bench.outside.capabilities()
     )
-    house = build_house(
+    house = build_application(
         bench.house.settings, Limits(), registry, bench.house.database, workshop, outside
     )
     try:

@@ -10,7 +10,7 @@ import pytest_asyncio
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, Price
 from mainspring.vocabulary import build_registry
-from mainspring.wiring import build_house
+from mainspring.wiring import build_application
 from tests.kit.house import Bench
 from tests.kit.provider import FakeModels
 from tests.kit.scripts import script
@@ -36,7 +36,7 @@ async def models(bench: Bench) -> AsyncIterator[tuple[Bench, FakeModels]]:
     )
     workshop = bench.house.workshop
     registry = build_registry(Limits(), workshop=workshop)
-    house = build_house(
+    house = build_application(
         bench.house.settings, Limits(), registry, bench.house.database, workshop, outside
     )
     try:

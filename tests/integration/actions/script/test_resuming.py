@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 from uuid import UUID
 
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.replay import replay
 from tests.kit.boards import Boards
 from tests.kit.dying import Dead, lose_workers
@@ -131,17 +131,17 @@ async def test_rows_double_neither_on_a_second_run_nor_a_replay_nor_for_a_teamma
     theirs = await bench.save({**plan, "name": "a teammate's"})
     space = bench.house.workspace_id
     async with bench.worker():
-        first = await bench.house.dispatcher.dispatch(Request(space, mine.automation_id))
+        first = await bench.house.dispatcher.dispatch(RunRequest(space, mine.automation_id))
         run = await bench.until(first.run_id)
         assert run["output"] == 2, run["error"]
-        second = await bench.house.dispatcher.dispatch(Request(space, mine.automation_id))
+        second = await bench.house.dispatcher.dispatch(RunRequest(space, mine.automation_id))
         assert (await bench.until(second.run_id))["output"] == "nothing new"
         again = await replay(
             bench.house.database, bench.house.dispatcher, bench.house.limits, space, first.run_id
         )
         assert (await bench.until(again.run_id))["output"] == "nothing new"
         both = [
-            await bench.house.dispatcher.dispatch(Request(space, one.automation_id))
+            await bench.house.dispatcher.dispatch(RunRequest(space, one.automation_id))
             for one in (mine, theirs)
         ]
         for one in both:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest_asyncio
 
 from mainspring.definition.script import mark_of
-from mainspring.wiring import build_house
+from mainspring.wiring import build_application
 from tests.kit.house import Bench
 from tests.kit.leaks import Haystack, add_tables
 from tests.kit.outside import local_server
@@ -42,7 +42,7 @@ async def outward(bench: Bench) -> AsyncIterator[tuple[Bench, Echo, Echo, str, s
         pairs = (f"127.0.0.1:{first.port}", f"127.0.0.1:{second.port}")
         settings = replace(bench.house.settings, egress_allow=frozenset(pairs))
         old = bench.house
-        house = build_house(settings, old.limits, old.registry, old.database, old.workshop)
+        house = build_application(settings, old.limits, old.registry, old.database, old.workshop)
         await house.vault.set(bench.drawer, "api_key", SECRET)
         yield Bench(house, bench.outside), one, other, pairs[0], pairs[1]
         await house.waker.aclose()

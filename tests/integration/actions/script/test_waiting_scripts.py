@@ -66,7 +66,7 @@ async def test_scripts_that_wait_for_scripts_leave_them_their_places(bench: Benc
 
 
 async def test_a_process_that_is_ended_while_it_waits_gives_no_second_place_back() -> None:
-    async with pool.Sandboxes(warm=0, most=1) as sandboxes:
+    async with pool.SandboxPool(warm=0, most=1) as sandboxes:
         async with sandboxes.taken() as first:
             waits = sandboxes.resting(first)
             await waits.__aenter__()
@@ -80,7 +80,7 @@ async def test_a_process_that_is_ended_while_it_waits_gives_no_second_place_back
                     await _taken(sandboxes)
 
 
-async def _taken(sandboxes: pool.Sandboxes) -> None:
+async def _taken(sandboxes: pool.SandboxPool) -> None:
     async with sandboxes.taken():
         pass
 

@@ -8,10 +8,10 @@ from uuid import uuid4
 
 import pytest
 
-from mainspring.contracts.errors import Invalid, Missing
+from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.contracts.model import ModelReply, ToolCall
 from mainspring.gate.installs import install_id_of
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from tests.kit.house import Bench, document, step
 from tests.kit.parcels import Parcels, parcel, reading
 from tests.kit.provider import FakeModels
@@ -100,7 +100,7 @@ async def test_a_grant_that_bounds_the_source_is_judged_the_same_when_asked_and_
                 saved.automation_id,
                 [{"capability": "act_on_integration", "params": bound}],
             )
-            asked = Request(here.house.workspace_id, saved.automation_id)
+            asked = RunRequest(here.house.workspace_id, saved.automation_id)
             return await here.until((await here.house.dispatcher.dispatch(asked)).run_id)
 
         for config, bound in (
@@ -158,7 +158,7 @@ async def test_without_a_model_what_is_plain_is_read_and_the_rest_is_asked_back(
             with pytest.raises(Invalid, match=said) as refused:
                 await member.call("act_on_integration", **exact, **wrong)
             assert refused.value.findings[0].pointer == "/attach_from_page"
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             await member.call("act_on_integration", **exact, attach_from_page="nowhere")
         waiting = await here.house.database.fetchval("SELECT count(*) FROM drafts")
         assert waiting == 2
@@ -194,7 +194,7 @@ async def test_what_needs_a_connection_is_refused_and_not_found_without_one(benc
             ("poll_integration", {"source": "parcels"}),
             ("watch_integration", {"source": "parcels"}),
         ):
-            with pytest.raises(Missing, match="not connected to Parcels") as refused:
+            with pytest.raises(NotFound, match="not connected to Parcels") as refused:
                 await member.call(call, **given)
             assert "/integrations/parcels" in str(refused.value.suggestion)
         assert await here.house.database.fetchval("SELECT count(*) FROM drafts") == 0

@@ -10,7 +10,7 @@ import pytest
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.integration.gate.connected.test_signing_in import connected
 from tests.kit.accounts import Accounts, house_of
@@ -21,7 +21,7 @@ from tests.kit.members import member
 from tests.kit.scripted import http_answer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-OWNER = Visitor(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER))
+OWNER = CapabilityCaller(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER))
 
 
 def reading(name: str, capability: str = "notebook.read", **config: Any) -> dict[str, Any]:

@@ -96,7 +96,9 @@ async def test_ones_own_connection_comes_first_and_there_is_one_of_the_workspace
         own = await here.ask("POST", "/integrations/keyed/connect", KEY)
         async with browser(here.api, FIRST_MEMBER) as mine:
             second = await _ask(mine, "POST", "/share", {})
-        row = await rows.usable(here.house.database, FIRST_WORKSPACE, FIRST_MEMBER, "keyed")
+        row = await rows.find_usable_account(
+            here.house.database, FIRST_WORKSPACE, FIRST_MEMBER, "keyed"
+        )
 
     assert made["integration"]["connection"]["owner"] == "workspace"
     assert own["integration"]["connection"]["held_by"] == str(FIRST_MEMBER)
@@ -150,7 +152,9 @@ async def test_a_program_connects_no_other_account_than_an_agreed_automation_wri
     assert problem["url"].endswith("/integrations/keyed")
 
     async def account() -> str | None:
-        row = await rows.usable(here.house.database, FIRST_WORKSPACE, FIRST_MEMBER, "keyed")
+        row = await rows.find_usable_account(
+            here.house.database, FIRST_WORKSPACE, FIRST_MEMBER, "keyed"
+        )
         return None if row is None else row.account
 
     assert await account() == ACCOUNT
@@ -180,8 +184,12 @@ async def test_an_admin_tests_and_reconnects_what_somebody_else_shared(here: Acc
             done = await _ask(mine, "POST", "/connect", again)
             # Who held it before does not get the key of the new holder for themselves.
             await _ask(page, "DELETE", "/share")
-            before = await rows.of_member(here.house.database, FIRST_WORKSPACE, fay, "keyed")
-            own = await rows.of_member(here.house.database, FIRST_WORKSPACE, FIRST_MEMBER, "keyed")
+            before = await rows.find_member_account(
+                here.house.database, FIRST_WORKSPACE, fay, "keyed"
+            )
+            own = await rows.find_member_account(
+                here.house.database, FIRST_WORKSPACE, FIRST_MEMBER, "keyed"
+            )
 
     assert tested["works"] is True
     assert tested["integration"]["connection"]["held_by"] == str(fay)

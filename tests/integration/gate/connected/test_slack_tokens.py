@@ -10,9 +10,9 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import ReconnectNeeded
+from mainspring.contracts.errors import ReconnectRequired
 from mainspring.contracts.roles import Role
-from mainspring.vocabulary import Words
+from mainspring.vocabulary import ApplicationRegistry
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.boards import Boards
 from tests.kit.doubles.slack import SlackWorkspace, refusal, slack_workspace
@@ -41,7 +41,7 @@ async def connected(bench: Bench) -> AsyncIterator[tuple[Boards, SlackWorkspace]
             link = await member.call("begin_integration_sign_in", integration="slack")
             state = dict(parse_qsl(urlsplit(link["sign_in_url"]).query))["state"]
             words = here.house.registry
-            assert isinstance(words, Words)
+            assert isinstance(words, ApplicationRegistry)
             actor = Actor(here.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
             await words.reception.finish_sign_in(
                 actor, "slack", state=state, code="a-code", error=None
@@ -77,7 +77,7 @@ async def test_a_token_that_cannot_be_renewed_asks_for_a_new_connection(bench: B
     async with connected(bench) as (member, slack):
         slack.expire()
         slack.refresh = "used by somebody else"
-        with pytest.raises(ReconnectNeeded):
+        with pytest.raises(ReconnectRequired):
             await _read(member)
 
         assert _renewals(slack) == 1
@@ -92,7 +92,7 @@ async def test_other_refusals_of_the_token_ask_for_a_new_connection_at_once(
 ) -> None:
     async with connected(bench) as (member, slack):
         slack.script = [refusal(word)]
-        with pytest.raises(ReconnectNeeded):
+        with pytest.raises(ReconnectRequired):
             await _read(member)
 
         assert _renewals(slack) == 0

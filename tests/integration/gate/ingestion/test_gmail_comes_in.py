@@ -9,12 +9,12 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import ReconnectNeeded
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import ReconnectRequired
+from mainspring.contracts.ids import generate_id
 from mainspring.gate.installs import install_id_of
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.sealing import connection_drawer
+from mainspring.workspace.sealing import connection_scope
 from tests.kit.boards import Boards
 from tests.kit.doubles.gmail import GmailDouble, attached, branch, gmail_double, leaf
 from tests.kit.doubles.google import TOKEN
@@ -32,7 +32,7 @@ async def mailbox(bench: Bench) -> AsyncIterator[tuple[Bench, Boards, GmailDoubl
         async with own_house(
             bench, integration_urls=places, egress_allow=frozenset({double.pair})
         ) as here:
-            space, own = here.house.workspace_id, new_id()
+            space, own = here.house.workspace_id, generate_id()
             await here.house.database.execute(
                 "INSERT INTO integration_connections (workspace_id, id, owner_id, integration, "
                 "label, account, auth, state) "
@@ -41,7 +41,7 @@ async def mailbox(bench: Bench) -> AsyncIterator[tuple[Bench, Boards, GmailDoubl
                 own,
                 FIRST_MEMBER,
             )
-            await here.house.vault.set(connection_drawer(space, own), "token", TOKEN)
+            await here.house.vault.set(connection_scope(space, own), "token", TOKEN)
             yield here, Boards(here.house), double
 
 
@@ -53,13 +53,13 @@ async def _told(here: Bench) -> list[dict[str, Any]]:
 
 
 async def _run(here: Bench, automation: UUID) -> dict[str, Any]:
-    made = await here.house.dispatcher.dispatch(Request(here.house.workspace_id, automation))
+    made = await here.house.dispatcher.dispatch(RunRequest(here.house.workspace_id, automation))
     return await here.until(made.run_id)
 
 
 async def _revoke(here: Bench) -> None:
     own = await here.house.database.fetchval("SELECT id FROM integration_connections")
-    drawer = connection_drawer(here.house.workspace_id, own)
+    drawer = connection_scope(here.house.workspace_id, own)
     await here.house.vault.set(drawer, "token", "revoked")
 
 
@@ -137,5 +137,5 @@ async def test_mail_comes_in_by_an_automation_and_leaves_as_a_draft(bench: Bench
             blocked = await _run(here, automation)
             assert (blocked["status"], blocked["outcome"]) == ("failed", "blocked")
             assert "Gmail" in blocked["error"]["detail"]
-        with pytest.raises(ReconnectNeeded):
+        with pytest.raises(ReconnectRequired):
             await member.call("fetch_from_integration", source="gmail", request="from:noah")

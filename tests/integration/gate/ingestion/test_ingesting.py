@@ -9,9 +9,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mainspring.contracts.errors import Expired, Invalid, Missing, Upstream
-from mainspring.contracts.integration import Broken, Item
-from mainspring.runs.arrivals import Request
+from mainspring.contracts.errors import Expired, Invalid, NotFound, UpstreamError
+from mainspring.contracts.integration import Item, UnreadableItem
+from mainspring.runs.arrivals import RunRequest
 from tests.kit.boards import Boards
 from tests.kit.house import Bench, document, step
 from tests.kit.parcels import ARRIVED, Parcels, parcel, reading
@@ -42,10 +42,12 @@ def _too_large() -> Item:
     return Item("parcels:large", "parcel", "Large", "x" * 1_000_001)
 
 
-def _odd_things() -> list[Item | Broken]:
+def _odd_things() -> list[Item | UnreadableItem]:
     """Four that cannot be kept, each for its own reason, and one that can."""
     return [
-        Broken("parcels:bad", Upstream("The other side sent no parcel.", code="malformed")),
+        UnreadableItem(
+            "parcels:bad", UpstreamError("The other side sent no parcel.", code="malformed")
+        ),
         _too_large(),
         Item("parcels:typed", "No Type!", "Typed", ""),
         Item("parcels:liar", "parcel", "Liar", "", event="somebody.elses"),
@@ -142,7 +144,7 @@ async def test_a_call_brings_no_more_than_its_most_and_bad_input_has_its_place(
             with pytest.raises(Invalid) as refused:
                 await member.call("fetch_from_integration", **wrong)
             assert pointer in {one.pointer for one in refused.value.findings}, wrong
-        with pytest.raises(Missing, match="no such workspace"):
+        with pytest.raises(NotFound, match="no such workspace"):
             await member.call(
                 "fetch_from_integration", source="parcels", request="all", brain_id=str(uuid4())
             )
@@ -156,8 +158,8 @@ async def test_a_call_brings_no_more_than_its_most_and_bad_input_has_its_place(
         assert "more than one call brings" in most["note"]
         assert await _counts(here) == (250, 250, 250)
         # One that is busy says when to come again, and what was read before is kept.
-        parcels.problems = [Upstream("Too many.", code="busy", retry_after=7.0)]
-        with pytest.raises(Upstream) as busy:
+        parcels.problems = [UpstreamError("Too many.", code="busy", retry_after=7.0)]
+        with pytest.raises(UpstreamError) as busy:
             await member.call("fetch_from_integration", source="parcels", request="all")
         assert busy.value.retry_after == 7.0
 
@@ -168,9 +170,9 @@ async def _polled(member: Boards, **more: Any) -> dict[str, Any]:
 
 async def test_a_poll_goes_on_from_its_cursor_and_loses_and_doubles_nothing(bench: Bench) -> None:
     parcels = Parcels([parcel(n) for n in range(7)])
-    parcels.forgotten = {3: Upstream("Gone for a moment.")}
+    parcels.forgotten = {3: UpstreamError("Gone for a moment.")}
     async with reading(bench, parcels) as (here, member):
-        with pytest.raises(Upstream):
+        with pytest.raises(UpstreamError):
             await _polled(member)
         assert await _counts(here) == (3, 3, 3)
         rest = await _polled(member, poll="arrivals")
@@ -212,7 +214,7 @@ async def test_the_place_in_one_account_says_nothing_of_another(bench: Bench) ->
 
 
 async def test_a_run_polls_under_its_grant_and_waits_as_it_is_told(bench: Bench) -> None:
-    parcels = Parcels([parcel(1)], problems=[Upstream("Busy.", code="busy", retry_after=0.2)])
+    parcels = Parcels([parcel(1)], problems=[UpstreamError("Busy.", code="busy", retry_after=0.2)])
     pinned = [{"capability": "poll_integration", "params": {"source": "parcels"}}]
     async with reading(bench, parcels) as (here, _):
         run = await here.run(
@@ -295,7 +297,7 @@ async def test_a_member_has_a_source_read_again_and_again_by_an_ordinary_automat
             [{"capability": "poll_integration", "params": {"source": "parcels"}}],
         )
         run = await here.house.dispatcher.dispatch(
-            Request(here.house.workspace_id, UUID(made["automation_id"]))
+            RunRequest(here.house.workspace_id, UUID(made["automation_id"]))
         )
         async with here.worker():
             ended = await here.until(run.run_id)

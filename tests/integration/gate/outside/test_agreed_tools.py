@@ -10,7 +10,7 @@ import pytest
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.house import document, step
 from tests.kit.mcp import connected
@@ -516,7 +516,7 @@ async def test_after_disconnecting_there_is_nothing_left_to_call(shop: Toolshop)
 
 async def test_tools_survive_a_restart_between_connecting_and_calling(shop: Toolshop) -> None:
     await shop.connect("notes")
-    owner = Visitor(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER))
+    owner = CapabilityCaller(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER))
     async with opened(shop.house.settings) as later:
         found = await later.gate.direct(owner, "notes.search_notes", {"text": "later"})
         held = await later.gate.direct(owner, "notes.send_note", {"text": "later"})
@@ -530,7 +530,7 @@ async def test_a_process_that_still_remembers_the_old_tool_does_not_call_it(
 ) -> None:
     monkeypatch.setattr("mainspring.gate.outside.words.FRESH_SECONDS", 3_600.0)
     one = await shop.connect("notes")
-    owner = Visitor(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER))
+    owner = CapabilityCaller(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER))
     async with opened(shop.house.settings) as other:
 
         async def code() -> str:

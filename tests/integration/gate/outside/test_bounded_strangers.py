@@ -13,12 +13,12 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Exhausted
-from mainspring.gate.outside.harvest import Harvester
-from mainspring.gate.outside.switchboard import Switchboard
-from mainspring.gate.outside.words import Tools
-from mainspring.store.walls import Walled
-from mainspring.vocabulary import Words
+from mainspring.contracts.errors import LimitExceeded
+from mainspring.gate.outside.harvest import McpToolDiscovery
+from mainspring.gate.outside.switchboard import McpConnectionService
+from mainspring.gate.outside.words import McpToolRegistry
+from mainspring.store.walls import WorkspaceDatabase
+from mainspring.vocabulary import ApplicationRegistry
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from mainspring.workspace.connections import rows
 from tests.kit.connecting import OWNER
@@ -46,20 +46,20 @@ async def breakable(shared: Toolshop) -> None:
     await shared.house.database.execute(_BREAK)
 
 
-def watcher(shop: Toolshop) -> Harvester:
+def watcher(shop: Toolshop) -> McpToolDiscovery:
     house = shop.house
-    return Harvester(house.database, house.outside, house.clock, house.limits)
+    return McpToolDiscovery(house.database, house.outside, house.clock, house.limits)
 
 
-def switchboard(shop: Toolshop) -> Switchboard:
+def switchboard(shop: Toolshop) -> McpConnectionService:
     words = shop.house.registry
-    assert isinstance(words, Words)
+    assert isinstance(words, ApplicationRegistry)
     return words.switchboard
 
 
 async def left_behind(shop: Toolshop, alias: str) -> UUID:
     """A connection whose process ended before it looked at any tool."""
-    async with Walled(shop.house.database, FIRST_WORKSPACE).transaction() as tx:
+    async with WorkspaceDatabase(shop.house.database, FIRST_WORKSPACE).transaction() as tx:
         made = await rows.add_http(tx, FIRST_WORKSPACE, FIRST_MEMBER, alias, shop.notes.url)
     return made.id
 
@@ -201,8 +201,8 @@ async def test_a_workspace_agrees_to_so_much_and_no_more(shop: Toolshop) -> None
     house = shop.house
     one = await left_behind(shop, "large")
     small = replace(house.limits, workspace_tools_bytes=100)
-    harvester = Harvester(house.database, house.outside, house.clock, small)
-    with pytest.raises(Exhausted) as full:
+    harvester = McpToolDiscovery(house.database, house.outside, house.clock, small)
+    with pytest.raises(LimitExceeded) as full:
         await harvester.harvest(FIRST_WORKSPACE, one, FIRST_MEMBER)
     shown = await shop.ask("GET", f"/connections/{one}")
 
@@ -216,10 +216,10 @@ async def test_what_was_not_used_for_long_is_forgotten_and_read_again(shop: Tool
     await shop.connect("notes")
     given = {"alias": "theirs", "server_url": shop.notes.url}
     made = (await shop.beside("POST", "/connections", given)).json()["connection"]["id"]
-    roomy = Tools(house.database, house.outside, house.limits)
-    narrow = Tools(house.database, house.outside, house.limits, most_bytes=10)
+    roomy = McpToolRegistry(house.database, house.outside, house.limits)
+    narrow = McpToolRegistry(house.database, house.outside, house.limits, most_bytes=10)
 
-    async def kept(tools: Tools) -> tuple[bool, bool]:
+    async def kept(tools: McpToolRegistry) -> tuple[bool, bool]:
         first = await tools.of(FIRST_WORKSPACE)
         await tools.of(NEIGHBOUR)
         again = await tools.of(FIRST_WORKSPACE)

@@ -11,8 +11,8 @@ import pytest
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
-from mainspring.gate.outside.harvest import Harvester
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.outside.harvest import McpToolDiscovery
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.mcp_server import tool
 from tests.kit.people import browser
@@ -27,7 +27,7 @@ async def test_two_processes_that_look_once_a_day_do_not_both_look(shop: Toolsho
     one = await shop.connect("notes")
     house = shop.house
     watchers = [
-        Harvester(house.database, house.outside, house.clock, house.limits) for _ in range(3)
+        McpToolDiscovery(house.database, house.outside, house.clock, house.limits) for _ in range(3)
     ]
     idle = [await watcher.once() for watcher in watchers]
     await house.database.execute("UPDATE mcp_connections SET harvest_due_at = now()")
@@ -49,7 +49,7 @@ async def test_the_watch_looks_at_what_is_due_until_it_is_stopped(shop: Toolshop
     house = shop.house
     await house.database.execute("UPDATE mcp_connections SET harvest_due_at = now()")
     shop.notes.script.tools.append(tool("get_more"))
-    watcher = Harvester(house.database, house.outside, house.clock, house.limits)
+    watcher = McpToolDiscovery(house.database, house.outside, house.clock, house.limits)
     stop = asyncio.Event()
     watching = asyncio.create_task(watcher.run(stop))
     async with asyncio.timeout(20):
@@ -66,7 +66,7 @@ async def test_a_server_that_is_away_is_tried_again_and_its_tools_stay(shop: Too
     house = shop.house
     shop.notes.script.mode = "server_error"
     await house.database.execute("UPDATE mcp_connections SET harvest_due_at = now()")
-    watcher = Harvester(house.database, house.outside, house.clock, house.limits)
+    watcher = McpToolDiscovery(house.database, house.outside, house.clock, house.limits)
     done = await watcher.once()
     shown = (await shop.ask("GET", f"/connections/{one}"))["connection"]
     soon = await house.database.fetchval(
@@ -136,7 +136,7 @@ async def test_what_is_not_there_is_told_as_that(shop: Toolshop) -> None:
     assert (await shop.refused("GET", f"/connections/{one}?tool=no"))["status"] == 404
     with pytest.raises(Problem):
         await shop.house.gate.direct(
-            Visitor(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.EDITOR)),
+            CapabilityCaller(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.EDITOR)),
             "disconnect_mcp_server",
             {"connection_id": one},
         )

@@ -13,23 +13,23 @@ import pytest
 
 from mainspring.contracts.clock import SystemClock
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Denied, Missing, Upstream
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import NotFound, PermissionDenied, UpstreamError
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.gate.artifacts.folder import FolderStore
 from mainspring.gate.egress import parse_url
-from mainspring.gate.outside.authority import Tokens
+from mainspring.gate.outside.authority import OAuthTokenResponse
 from mainspring.gate.outside.discovery import _same_site
 from mainspring.store.database import Database
 from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.workspace.connections import rows
-from mainspring.workspace.connections.rows import Connection, keep_oauth
-from mainspring.workspace.vault import connection_drawer
+from mainspring.workspace.connections.rows import McpConnection, keep_oauth
+from mainspring.workspace.vault import connection_scope
 from tests.kit.connecting import BACK, HERE, OWNER, Room, open_room
 from tests.kit.mcp_server import McpDouble, Script, mcp_server
 
-OTHER = Actor(HERE, "member", new_id(), role=Role.OWNER)
+OTHER = Actor(HERE, "member", generate_id(), role=Role.OWNER)
 SECRET = "Rk-client-secret-of-the-first"
 
 
@@ -37,7 +37,7 @@ def double(**script: Any) -> McpDouble:
     return McpDouble(Script(oauth=True, **script))
 
 
-async def sent_away(room: Room, connection: Connection, actor: Actor = OWNER) -> str:
+async def sent_away(room: Room, connection: McpConnection, actor: Actor = OWNER) -> str:
     """Each connection has a place of its own to come back to."""
     back = f"{BACK}/{connection.id}"
     return await room.outside.begin_sign_in(actor, connection.id, back)
@@ -50,8 +50,8 @@ async def agreed(address: str) -> dict[str, str]:
 
 
 async def come_back(
-    room: Room, connection: Connection, brought: dict[str, str], actor: Actor = OWNER
-) -> Connection:
+    room: Room, connection: McpConnection, brought: dict[str, str], actor: Actor = OWNER
+) -> McpConnection:
     return await room.outside.finish_sign_in(
         actor,
         connection.id,
@@ -75,12 +75,12 @@ async def test_what_was_handed_out_for_one_server_is_not_brought_to_another(
         evils = dict(parse_qsl(urlsplit(await sent_away(room, other)).query))
         brought = await agreed(await sent_away(room, one))
 
-        with pytest.raises(Missing, match="not begun here"):
+        with pytest.raises(NotFound, match="not begun here"):
             await come_back(room, one, brought | {"state": evils["state"]})
 
         assert (honest.exchanges, evil.exchanges) == (0, 0)
         # It is used up, so it does not help at its own place either.
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             await come_back(room, other, brought | {"state": evils["state"]})
         assert evil.exchanges == 0
 
@@ -101,18 +101,18 @@ async def test_a_server_of_tokens_sends_people_to_itself_or_tells_its_name(
             return told(self) | (way_in if self is evil else {})
 
         monkeypatch.setattr(McpDouble, "_metadata", metadata)
-        with pytest.raises(Denied) as elsewhere:
+        with pytest.raises(PermissionDenied) as elsewhere:
             await sent_away(room, other)
         # One that says it tells its name must do so; the honest one does not know of that.
         evil.script.tell_iss = True
         brought = await agreed(await sent_away(room, other))
-        with pytest.raises(Denied) as nameless:
+        with pytest.raises(PermissionDenied) as nameless:
             await come_back(room, other, brought)
 
         assert (elsewhere.value.code, nameless.value.code) == ("issuer_mismatch",) * 2
 
         await come_back(room, one, await agreed(await sent_away(room, one)))
-        with pytest.raises(Denied, match="of honest, and calls it by another name"):
+        with pytest.raises(PermissionDenied, match="of honest, and calls it by another name"):
             await sent_away(room, other)
         assert (honest.exchanges, evil.exchanges) == (1, 0)
 
@@ -146,7 +146,7 @@ async def test_a_client_secret_of_a_person_is_shown_to_one_server_of_tokens_only
         one = await room.connect(honest, "oauth")
         async with database.transaction() as tx:
             await keep_oauth(tx, HERE, one.id, {"client_id": "by-hand", "client_given": True})
-        await room.vault.set(connection_drawer(HERE, one.id), "client_secret", SECRET)
+        await room.vault.set(connection_scope(HERE, one.id), "client_secret", SECRET)
 
         # Somebody else is on the way already, from the time of another server of tokens.
         honest.script.authorization_server = evil.origin
@@ -154,13 +154,13 @@ async def test_a_client_secret_of_a_person_is_shown_to_one_server_of_tokens_only
         honest.script.authorization_server = ""
         # Whoever was shown it is bound by that, also if nothing came of it.
         honest.script.token_error = "invalid_grant"
-        with pytest.raises(Upstream):
+        with pytest.raises(UpstreamError):
             await come_back(room, one, await agreed(await sent_away(room, one)))
         assert honest.exchanges == 1
         honest.script.authorization_server = evil.origin
-        with pytest.raises(Denied) as changed:
+        with pytest.raises(PermissionDenied) as changed:
             await sent_away(room, one)
-        with pytest.raises(Denied) as too_late:
+        with pytest.raises(PermissionDenied) as too_late:
             await come_back(room, one, late, OTHER)
 
         assert changed.value.code == too_late.value.code == "issuer_changed"
@@ -208,9 +208,9 @@ async def test_what_a_renewal_of_earlier_tokens_brings_is_dropped(
         now = await come_back(room, before, await agreed(await sent_away(room, before)))
         mine = await room.held(now, "access_token")
         keeper = room.outside._tokens
-        problem = Upstream("No.", code="sign_in_needed")
+        problem = UpstreamError("No.", code="sign_in_needed")
 
-        kept = await keeper.keep(before, Tokens("old", "old", 60), {}, renewal=True)
+        kept = await keeper.keep(before, OAuthTokenResponse("old", "old", 60), {}, renewal=True)
         stays = await keeper._sign_out(before, problem)
         async with database.transaction() as tx:
             whose = (HERE, before.id)
@@ -220,7 +220,7 @@ async def test_what_a_renewal_of_earlier_tokens_brings_is_dropped(
         assert await room.held(now, "access_token") == mine
         assert kept == stays == found == now
 
-        renewed = await keeper.keep(now, Tokens("new", None, 60), {}, renewal=True)
+        renewed = await keeper.keep(now, OAuthTokenResponse("new", None, 60), {}, renewal=True)
         assert await room.held(renewed, "access_token") == "new"
         assert await keeper._sign_out(renewed, problem) is None
         assert (await room.find(before.id)).state == "sign_in"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Upstream
+from mainspring.contracts.errors import Conflict, UpstreamError
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from tests.kit.connecting import HERE, Room, open_room
@@ -104,7 +104,7 @@ async def test_a_server_that_refuses_the_new_token_too_is_asked_twice_and_no_mor
         connection = await room.signed_in(double)
         double.script.oauth, double.script.tokens = False, []
 
-        with pytest.raises(Clash) as refused:
+        with pytest.raises(Conflict) as refused:
             await room.ask(connection)
 
         assert refused.value.code == "sign_in_needed"
@@ -122,11 +122,11 @@ async def test_a_renewal_that_is_refused_waits_for_a_person_and_nothing_is_asked
             *(room.ask(connection) for _ in range(5)), return_exceptions=True
         )
 
-        assert {type(problem) for problem in problems} == {Clash}
+        assert {type(problem) for problem in problems} == {Conflict}
         assert {str(problem) for problem in problems} == {
             "The server of tools has ended what was signed in to."
         }
-        with pytest.raises(Clash, match="has ended what was signed in to"):
+        with pytest.raises(Conflict, match="has ended what was signed in to"):
             await room.ask(connection)
         assert (double.refreshes, double.calls()) == (1, [])
         found = await room.find(connection.id)
@@ -145,7 +145,7 @@ async def test_a_server_of_tokens_that_is_away_matters_only_once_the_token_has_e
         double.script.token_error, double.script.token_status = "server_error", 503
 
         assert (await room.ask(soon))["json"]["tool"] == "echo"
-        with pytest.raises(Upstream) as away:
+        with pytest.raises(UpstreamError) as away:
             await room.ask(ended)
 
         assert (away.value.code, away.value.retryable) == ("tokens_failed", True)
@@ -167,7 +167,7 @@ async def test_a_worker_that_is_lost_with_the_answer_in_its_hands_is_told_of(
         await asyncio.gather(lost, return_exceptions=True)
         double.script.token_delay = 0
 
-        with pytest.raises(Clash, match="was being renewed when a worker was lost"):
+        with pytest.raises(Conflict, match="was being renewed when a worker was lost"):
             await room.ask(connection)
 
         assert (await room.find(connection.id)).state == "sign_in"
@@ -180,7 +180,7 @@ async def test_a_connection_without_a_renewal_token_waits_for_a_person_when_its_
         connection = await room.signed_in(double, lasts=-5)
         await database.execute("DELETE FROM secrets WHERE name = 'refresh_token'")
 
-        with pytest.raises(Clash) as waits:
+        with pytest.raises(Conflict) as waits:
             await room.ask(connection)
 
         assert waits.value.code == "sign_in_needed"

@@ -14,13 +14,13 @@ import pytest_asyncio
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
-from mainspring.surfaces.cli import Doors
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.surfaces.cli import ApplicationFactory
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.run import run_file
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import build_registry, rooms_of
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.wiring import application_services, build_registry
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.agents import thinking
 from tests.kit.house import document, step
@@ -110,11 +110,11 @@ async def test_running_a_file_shows_the_grants_that_a_pattern_over_tools_gives(
     file.write_text(json.dumps(thinking("notes.*", name="Reads notes", model="nowhere/x")))
 
     @asynccontextmanager
-    async def enter(settings: Any) -> AsyncIterator[Rooms]:
+    async def enter(settings: Any) -> AsyncIterator[ApplicationServices]:
         del settings
-        yield rooms_of(shop.house)
+        yield application_services(shop.house)
 
-    desk = Desk(Doors(enter, build_registry))
+    desk = CommandContext(ApplicationFactory(enter, build_registry))
     code = await run_file(desk, Screen(), str(file), (), None, 30.0, mode="dry_run")
     said = "".join(capsys.readouterr())
     before = said.partition("saved as version")[0]
@@ -203,7 +203,7 @@ async def test_changed_tools_are_asked_about_like_every_other_consent(shop: Tool
     gate = shop.house.gate
 
     async def said(role: Role, **given: Any) -> Any:
-        who = Visitor(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=role))
+        who = CapabilityCaller(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=role))
         return await gate.direct(who, "answer_consent", {**answer, **given})
 
     # What may edit may not decide about tools; and what changed again is not what was read.

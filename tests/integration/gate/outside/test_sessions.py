@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Missing, Problem, Upstream
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, NotFound, Problem, UpstreamError
+from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Database
-from mainspring.workspace.connections.rows import Connection
+from mainspring.workspace.connections.rows import McpConnection
 from tests.kit.connecting import HERE, Room, open_room
 from tests.kit.leaks import Haystack, add_tables
 from tests.kit.mcp_server import NEW, OLD, McpDouble, Script, mcp_server, tool
@@ -82,7 +82,7 @@ async def test_a_token_that_is_not_taken_asks_for_a_person_and_a_good_one_ends_t
         double.script.tokens = ["another"]
         connection = await room.connect(double, "bearer", TOKEN)
 
-        with pytest.raises(Clash) as refused:
+        with pytest.raises(Conflict) as refused:
             await room.ask(connection)
 
         assert refused.value.code == "sign_in_needed"
@@ -104,7 +104,7 @@ async def test_a_connection_without_a_token_asks_for_a_person_before_anything_is
     async with both(database, tmp_path) as (double, room):
         connection = await room.connect(double, "bearer")
 
-        with pytest.raises(Clash, match="signed in"):
+        with pytest.raises(Conflict, match="signed in"):
             await room.ask(connection)
 
         assert double.sent == []
@@ -118,9 +118,9 @@ async def test_what_a_tool_says_of_its_failure_is_told_and_does_not_count_agains
         double.answer = lambda *_: {"content": [{"type": "text", "text": said}], "isError": True}
         connection = await room.connect(double)
 
-        with pytest.raises(Upstream) as failed:
+        with pytest.raises(UpstreamError) as failed:
             await room.ask(connection, "fail")
-        with pytest.raises(Missing) as missing:
+        with pytest.raises(NotFound) as missing:
             await room.ask(connection, "nowhere")
 
         assert failed.value.detail.startswith("tools.fail failed: No such page. [31m xxx")
@@ -179,7 +179,7 @@ async def test_a_server_that_means_harm_gets_a_problem_of_ours_and_nothing_more(
         connection = await room.connect(double)
         told = {mode: await _told(room, double, connection, mode) for mode in _QUICK}
         double.script = Script(mode="server_error")
-        with pytest.raises(Upstream) as busy:
+        with pytest.raises(UpstreamError) as busy:
             await room.ask(connection)
 
         assert (busy.value.retryable, busy.value.retry_after) == (True, 7.0)
@@ -190,7 +190,7 @@ async def test_a_server_that_means_harm_gets_a_problem_of_ours_and_nothing_more(
         assert told == TOLD
 
 
-async def _told(room: Room, double: McpDouble, connection: Connection, mode: str) -> str:
+async def _told(room: Room, double: McpDouble, connection: McpConnection, mode: str) -> str:
     double.script = Script(mode=mode)
     with pytest.raises(Problem) as problem:
         await _used(room, connection)
@@ -198,7 +198,7 @@ async def _told(room: Room, double: McpDouble, connection: Connection, mode: str
     return problem.value.code
 
 
-async def _used(room: Room, connection: Connection) -> None:
+async def _used(room: Room, connection: McpConnection) -> None:
     async with room.outside.session(HERE, connection.id) as session:
         await session.tools()
         await session.call("echo", {}, key="k")
@@ -268,15 +268,15 @@ async def test_a_server_that_is_not_there_or_not_allowed_is_told_and_counted(
         with pytest.raises(Problem) as refused:
             await room.ask(hidden)
         assert refused.value.code == "https_needed"
-        with pytest.raises(Missing, match="no such connection"):
-            async with room.outside.session(HERE, new_id()):
+        with pytest.raises(NotFound, match="no such connection"):
+            async with room.outside.session(HERE, generate_id()):
                 pass
-        with pytest.raises(Missing, match="no such connection"):
-            async with room.outside.session(new_id(), connection.id):
+        with pytest.raises(NotFound, match="no such connection"):
+            async with room.outside.session(generate_id(), connection.id):
                 pass
 
     async with open_room(database, tmp_path, [f"127.0.0.1:{double.port - 1}"]) as room:
-        with pytest.raises(Upstream) as away:
+        with pytest.raises(UpstreamError) as away:
             await room.ask(connection)
         assert away.value.code == "unreachable"
         found = await room.find(connection.id)
@@ -319,10 +319,10 @@ async def test_no_token_is_in_a_row_a_line_of_the_log_or_a_problem(
         double.answer = lambda name, _: told | {"isError": name == "fail"}
 
         hay.add("answer", json.dumps(await room.ask(connection)))
-        with pytest.raises(Upstream) as failed:
+        with pytest.raises(UpstreamError) as failed:
             await room.ask(connection, "fail")
         double.script.tokens = []
-        with pytest.raises(Clash) as refused:
+        with pytest.raises(Conflict) as refused:
             await room.ask(connection)
 
         hay.add("problems", json.dumps([failed.value.as_dict(), refused.value.as_dict()]))

@@ -13,30 +13,37 @@ import httpx2
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Denied, Expired, Missing, Problem, Upstream
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import (
+    Conflict,
+    Expired,
+    NotFound,
+    PermissionDenied,
+    Problem,
+    UpstreamError,
+)
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
-from mainspring.workspace.connections.rows import Connection, keep_oauth
-from mainspring.workspace.vault import connection_drawer
+from mainspring.workspace.connections.rows import McpConnection, keep_oauth
+from mainspring.workspace.vault import connection_scope
 from tests.kit.connecting import BACK, HERE, OWNER, Room, open_room
 from tests.kit.leaks import Haystack, add_tables
 from tests.kit.mcp_server import McpDouble, Script, mcp_server
 
-OTHER = Actor(HERE, "member", new_id(), role=Role.OWNER)
+OTHER = Actor(HERE, "member", generate_id(), role=Role.OWNER)
 
 
 @asynccontextmanager
 async def ready(
     database: Database, folder: Path
-) -> AsyncIterator[tuple[McpDouble, Room, Connection]]:
+) -> AsyncIterator[tuple[McpDouble, Room, McpConnection]]:
     """A server that wants to be signed in to, and a connection that waits for that."""
     async with mcp_server() as double, open_room(database, folder, [double.pair]) as room:
         double.script.oauth = True
         yield double, room, await room.connect(double, "oauth")
 
 
-async def sent_away(room: Room, connection: Connection) -> str:
+async def sent_away(room: Room, connection: McpConnection) -> str:
     return await room.outside.begin_sign_in(OWNER, connection.id, BACK)
 
 
@@ -51,8 +58,8 @@ async def agreed(address: str) -> dict[str, str]:
 
 
 async def come_back(
-    room: Room, connection: Connection, brought: dict[str, str], actor: Actor = OWNER
-) -> Connection:
+    room: Room, connection: McpConnection, brought: dict[str, str], actor: Actor = OWNER
+) -> McpConnection:
     return await room.outside.finish_sign_in(
         actor,
         connection.id,
@@ -68,7 +75,7 @@ async def test_a_member_signs_in_and_the_tools_can_be_called(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     async with ready(database, tmp_path) as (double, room, connection):
-        with pytest.raises(Clash, match="signed in"):
+        with pytest.raises(Conflict, match="signed in"):
             await room.ask(connection)
         address = await sent_away(room, connection)
         asked = dict(parse_qsl(urlsplit(address).query))
@@ -115,7 +122,7 @@ async def test_what_comes_back_works_once_for_whoever_left_and_for_ten_minutes(
 ) -> None:
     async with ready(database, tmp_path) as (double, room, connection):
         brought = await agreed(await sent_away(room, connection))
-        elsewhere = Actor(new_id(), "member", OWNER.id, role=Role.OWNER)
+        elsewhere = Actor(generate_id(), "member", OWNER.id, role=Role.OWNER)
         for actor, shown in (
             (OTHER, brought),
             (elsewhere, brought),
@@ -123,12 +130,12 @@ async def test_what_comes_back_works_once_for_whoever_left_and_for_ten_minutes(
             (OWNER, brought | {"state": ""}),
             (OWNER, brought | {"state": "\ud800"}),
         ):
-            with pytest.raises(Missing, match="not begun here by you"):
+            with pytest.raises(NotFound, match="not begun here by you"):
                 await come_back(room, connection, shown, actor)
         assert double.exchanges == 0
 
         await come_back(room, connection, brought)
-        with pytest.raises(Missing, match="used already"):
+        with pytest.raises(NotFound, match="used already"):
             await come_back(room, connection, brought)
         assert double.exchanges == 1
 
@@ -136,12 +143,12 @@ async def test_what_comes_back_works_once_for_whoever_left_and_for_ten_minutes(
         await database.execute("UPDATE mcp_sign_ins SET expires_at = now() - interval '1 second'")
         with pytest.raises(Expired, match="took too long"):
             await come_back(room, connection, late)
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             await come_back(room, connection, late)
 
         first = await agreed(await sent_away(room, connection))
         await sent_away(room, connection)
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             await come_back(room, connection, first)
         assert double.exchanges == 1
 
@@ -154,7 +161,7 @@ async def test_an_answer_of_another_issuer_is_refused_and_its_code_goes_nowhere(
             brought = await agreed(await sent_away(room, connection))
             if change is None:
                 del brought["iss"]
-            with pytest.raises(Denied) as mixed:
+            with pytest.raises(PermissionDenied) as mixed:
                 await come_back(room, connection, brought | (change or {}))
 
             assert mixed.value.code == "issuer_mismatch"
@@ -218,7 +225,7 @@ async def test_a_server_of_tokens_on_a_private_address_is_never_dialled(
     ):
         double.script.authorization_server = private.origin.replace("http:", "https:")
 
-        with pytest.raises(Denied) as refused:
+        with pytest.raises(PermissionDenied) as refused:
             await sent_away(room, connection)
 
         assert refused.value.code == "address_not_public"
@@ -234,11 +241,11 @@ async def test_a_refusal_is_told_in_a_word_of_the_standard_and_changes_nothing(
             ("access_denied", "not agreed to"),
             ("<script>alert(1)</script>", "did not accept the signing in."),
         ):
-            with pytest.raises(Upstream, match=told):
+            with pytest.raises(UpstreamError, match=told):
                 await come_back(room, connection, brought | {"error": error})
             brought = await agreed(await sent_away(room, connection))
         double.script.token_error = "invalid_client"
-        with pytest.raises(Upstream, match="did not accept the signing in: invalid_client"):
+        with pytest.raises(UpstreamError, match="did not accept the signing in: invalid_client"):
             await come_back(room, connection, brought)
 
         assert (await room.find(connection.id)).state == "sign_in"
@@ -263,7 +270,7 @@ async def test_tokens_that_are_none_are_not_kept(database: Database, tmp_path: P
         for said in NO_TOKENS:
             double.script.token_answer = said
             brought = await agreed(await sent_away(room, connection))
-            with pytest.raises(Upstream) as refused:
+            with pytest.raises(UpstreamError) as refused:
                 await come_back(room, connection, brought)
 
             assert refused.value.code in {"bad_response", "token_kind"}
@@ -286,7 +293,7 @@ async def test_a_client_that_a_person_made_there_is_used_with_its_secret(
         async with database.transaction() as tx:
             known = {"client_id": "by-hand", "client_given": True}
             await keep_oauth(tx, HERE, connection.id, known)
-        drawer = connection_drawer(HERE, connection.id)
+        drawer = connection_scope(HERE, connection.id)
         await room.vault.set(drawer, "client_secret", "Qy-client-secret")
 
         await come_back(room, connection, await agreed(await sent_away(room, connection)))
@@ -304,6 +311,6 @@ async def test_nobody_signs_in_to_a_connection_that_has_a_token_or_needs_none(
     async with ready(database, tmp_path) as (double, room, _):
         bearer = await room.connect(double, "bearer", "token", alias="bearer")
 
-        with pytest.raises(Clash, match="connected in another way"):
+        with pytest.raises(Conflict, match="connected in another way"):
             await sent_away(room, bearer)
         assert double.sent == []

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Invalid, Problem, TimedOut, Upstream
+from mainspring.contracts.errors import DeadlineExceeded, Invalid, Problem, UpstreamError
 from mainspring.gate.outside import program_parent
-from mainspring.gate.outside.program_pool import ProgramPool
+from mainspring.gate.outside.program_pool import McpProgramPool
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.connections import rows
-from mainspring.workspace.connections.rows import Connection
-from mainspring.workspace.vault import connection_drawer
+from mainspring.workspace.connections.rows import McpConnection
+from mainspring.workspace.vault import connection_scope
 from tests.kit.connecting import HERE, Room, open_room
 
 PROGRAM = Path(__file__).parents[3] / "kit" / "mcp_program.py"
@@ -32,12 +32,12 @@ SECRET = "Wv-secret-of-the-program-31"
 @asynccontextmanager
 async def program(
     database: Database, folder: Path, *words: str, seconds: int = 5
-) -> AsyncIterator[tuple[Room, Connection]]:
+) -> AsyncIterator[tuple[Room, McpConnection]]:
     async with open_room(database, folder, [], mcp_seconds=seconds) as room:
         command = [sys.executable, str(PROGRAM), *words]
         async with database.transaction() as tx:
             made = await rows.add_stdio(tx, HERE, FIRST_MEMBER, "program", command)
-        await room.vault.set(connection_drawer(HERE, made.id), "env_greeting", SECRET)
+        await room.vault.set(connection_scope(HERE, made.id), "env_greeting", SECRET)
         yield room, made
 
 
@@ -77,11 +77,11 @@ async def test_a_program_that_fails_is_told_within_its_bounds(
 ) -> None:
     seconds = 2 if mode == "silent" else 10
     async with program(database, tmp_path, mode, seconds=seconds) as (room, connection):
-        with pytest.raises(Upstream) as failed:
+        with pytest.raises(UpstreamError) as failed:
             await room.ask(connection, "say")
 
         assert failed.value.code == code
-        assert isinstance(failed.value, TimedOut) is (mode == "silent")
+        assert isinstance(failed.value, DeadlineExceeded) is (mode == "silent")
         assert str(PROGRAM) not in str(failed.value.as_dict())
 
 
@@ -113,7 +113,7 @@ async def test_a_new_secret_or_a_look_at_its_tools_starts_the_program_anew(
 ) -> None:
     async with program(database, tmp_path) as (room, connection):
         first = await room.ask(connection, "process")
-        await room.vault.set(connection_drawer(HERE, connection.id), "env_greeting", "another")
+        await room.vault.set(connection_scope(HERE, connection.id), "env_greeting", "another")
         second = await room.ask(connection, "process")
         async with room.outside.session(HERE, connection.id, fresh=True) as session:
             third = (await session.call("process", {}, key="fresh")).value
@@ -154,10 +154,10 @@ async def test_a_program_that_ended_while_idle_is_started_again(
         assert second["pid"] != first["pid"]
 
 
-async def _ask_again(room: Room, connection: Connection) -> dict[str, Any] | None:
+async def _ask_again(room: Room, connection: McpConnection) -> dict[str, Any] | None:
     try:
         answer: dict[str, Any] = await room.ask(connection, "process")
-    except Upstream:
+    except UpstreamError:
         return None
     return answer
 
@@ -166,7 +166,7 @@ async def test_idle_programs_end_by_themselves_and_are_few(
     database: Database, tmp_path: Path
 ) -> None:
     async with program(database, tmp_path) as (room, connection):
-        pool = ProgramPool(room.vault, room.limits, idle_seconds=0.05, most_idle=1)
+        pool = McpProgramPool(room.vault, room.limits, idle_seconds=0.05, most_idle=1)
         async with pool.use(connection) as one, pool.use(connection) as two:
             pids = [
                 (await session.call("process", {}, key="x")).value["pid"] for session in (one, two)
@@ -174,7 +174,7 @@ async def test_idle_programs_end_by_themselves_and_are_few(
         await _until_gone(pids)
         await pool.aclose()
 
-        lasting = ProgramPool(room.vault, room.limits, idle_seconds=600, most_idle=1)
+        lasting = McpProgramPool(room.vault, room.limits, idle_seconds=600, most_idle=1)
         async with lasting.use(connection) as one, lasting.use(connection) as two:
             pids = [
                 (await session.call("process", {}, key="x")).value["pid"] for session in (one, two)
@@ -256,7 +256,7 @@ def _pids(folder: Path) -> list[int]:
     return [int(pid) for pid in (folder / "pids").read_text().split()]
 
 
-async def _hold(room: Room, connection: Connection) -> None:
+async def _hold(room: Room, connection: McpConnection) -> None:
     async with room.outside.session(HERE, connection.id, fresh=True):
         await asyncio.Event().wait()
 

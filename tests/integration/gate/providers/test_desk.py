@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Denied, Invalid, Problem
+from mainspring.contracts.errors import Conflict, Invalid, PermissionDenied, Problem
 from mainspring.contracts.model import ModelMessage, ModelRequest
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from tests.kit.house import Bench
 from tests.kit.leaks import Haystack, add_tables
 from tests.kit.members import member
@@ -83,7 +83,7 @@ async def test_a_key_goes_to_no_address_but_the_one_it_was_given_for(bench: Benc
         found = await house.house.providers.find(house.house.workspace_id, "own/m")
         moved = {"name": "own", "base_url": new.openai_url, "key": "sk-new"}
         await house.call("connect_model", **moved)
-        with pytest.raises(Clash) as refused:
+        with pytest.raises(Conflict) as refused:
             await found.complete(asked, key="k")
         again = await house.house.providers.find(house.house.workspace_id, "own/m")
         await again.complete(asked, key="k")
@@ -206,7 +206,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 async def test_bad_input_is_pointed_at_and_nothing_is_kept(bench: Bench) -> None:
     async with providing(bench) as house:
         for given, pointer in WRONG:
-            with pytest.raises((Invalid, Denied)) as refused:
+            with pytest.raises((Invalid, PermissionDenied)) as refused:
                 await house.call("connect_model", **given)
             assert refused.value.findings[0].pointer == pointer, given
             assert KEY not in json.dumps(refused.value.as_dict())
@@ -274,7 +274,7 @@ async def test_roles_and_walls(bench: Bench) -> None:
 
 
 async def _code(
-    house: Providing, capability: str, by: Visitor, arguments: Mapping[str, Any]
+    house: Providing, capability: str, by: CapabilityCaller, arguments: Mapping[str, Any]
 ) -> str:
     with pytest.raises(Problem) as refused:
         await house.call(capability, by, **arguments)

@@ -12,8 +12,8 @@ import pytest
 
 from mainspring.gate.providers.from_settings import take_in
 from mainspring.settings import Settings, read_settings, setting_names
-from mainspring.wiring import open_house
-from mainspring.workspace.model_connections import API_KEY, ModelConnection, all_connections
+from mainspring.wiring import open_application
+from mainspring.workspace.model_connections import API_KEY, ModelConnection, list_all_connections
 from tests.kit.house import Bench
 
 KEY, OTHER = "sk-from-the-environment", "sk-another-one"
@@ -21,7 +21,7 @@ KEY, OTHER = "sk-from-the-environment", "sk-another-one"
 
 async def _there(bench: Bench) -> list[tuple[ModelConnection, str | None]]:
     """Every connection with its key."""
-    vault, found = bench.house.vault, await all_connections(bench.house.database)
+    vault, found = bench.house.vault, await list_all_connections(bench.house.database)
     return [
         (one, (await vault.reveal(one.drawer, [API_KEY]))[API_KEY] if one.has_key else None)
         for one in found
@@ -33,7 +33,7 @@ async def test_a_key_is_taken_into_the_vault_at_the_start_and_forgotten(
 ) -> None:
     monkeypatch.setenv("MAINSPRING_ANTHROPIC_KEY", KEY)
     settings = replace(bench.house.settings, anthropic_key=read_settings().anthropic_key)
-    async with open_house(settings) as house:
+    async with open_application(settings) as house:
         shown = repr(house.settings) + repr(house)
         [(made, key)] = await _there(bench)
 

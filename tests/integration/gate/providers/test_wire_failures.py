@@ -10,11 +10,18 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Denied, Invalid, Problem, TimedOut, TooLarge, Upstream
+from mainspring.contracts.errors import (
+    DeadlineExceeded,
+    Invalid,
+    PermissionDenied,
+    Problem,
+    TooLarge,
+    UpstreamError,
+)
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import CUT_OFF
 from mainspring.gate.egress import Egress
-from mainspring.gate.providers.wire import Endpoint, Kind, ask
+from mainspring.gate.providers.wire import Kind, ModelEndpoint, ask
 from tests.kit.model_server import Answer
 from tests.kit.outside import Names, RecordingDial
 from tests.kit.wires import KEY, LOOK, MODELS, Connection, connected, said
@@ -34,10 +41,10 @@ async def _problem(connection: Connection, kind: Kind, text: str = "Well?") -> P
     ("answer", "made", "code", "retryable"),
     [
         (Answer(status=400, error="messages: too odd"), Invalid, "model_refused", False),
-        (Answer(status=403, error="no"), Upstream, "model_key_refused", False),
-        (Answer(status=402, error="pay"), Upstream, "model_account_empty", False),
+        (Answer(status=403, error="no"), UpstreamError, "model_key_refused", False),
+        (Answer(status=402, error="pay"), UpstreamError, "model_account_empty", False),
         (Answer(status=404, error="model: x"), Invalid, "unknown_model", False),
-        (Answer(status=404, body="<html>"), Upstream, "model_address", False),
+        (Answer(status=404, body="<html>"), UpstreamError, "model_address", False),
         (Answer(status=413, error="too big"), TooLarge, "model_request_too_large", False),
         (
             Answer(status=400, error="prompt is too long: 300 tokens > 200 maximum"),
@@ -47,41 +54,41 @@ async def _problem(connection: Connection, kind: Kind, text: str = "Well?") -> P
         ),
         (
             Answer(status=400, error="Your credit balance is too low"),
-            Upstream,
+            UpstreamError,
             "model_account_empty",
             False,
         ),
         (Answer(status=422, error="odd"), Invalid, "model_refused", False),
         (
             Answer(status=429, error="slow", headers={"retry-after": "7"}),
-            Upstream,
+            UpstreamError,
             "model_busy",
             True,
         ),
         (
             Answer(status=429, error="slow", error_type="insufficient_quota"),
-            Upstream,
+            UpstreamError,
             "model_account_empty",
             False,
         ),
-        (Answer(status=503, error="soon"), Upstream, "model_busy", True),
+        (Answer(status=503, error="soon"), UpstreamError, "model_busy", True),
         (
             Answer(status=529, error="Overloaded", headers={"retry-after": "7"}),
-            Upstream,
+            UpstreamError,
             "model_busy",
             True,
         ),
-        (Answer(status=500, error="oops"), Upstream, "model_failed", True),
-        (Answer(status=500, body="no json"), Upstream, "model_failed", True),
+        (Answer(status=500, error="oops"), UpstreamError, "model_failed", True),
+        (Answer(status=500, body="no json"), UpstreamError, "model_failed", True),
         (
             Answer(status=307, body="", headers={"location": "http://127.0.0.1:1/v1"}),
-            Upstream,
+            UpstreamError,
             "model_address",
             False,
         ),
         (
             Answer(status=302, body="", headers={"location": "/v1/elsewhere"}),
-            Upstream,
+            UpstreamError,
             "model_address",
             False,
         ),
@@ -127,7 +134,7 @@ async def test_an_answer_that_is_not_whole_may_be_charged(kind: Kind, answer: An
     async with connected([answer]) as connection:
         problem = await _problem(connection, kind)
         assert connection.server.count == 1
-    assert (type(problem), problem.code) == (Upstream, CUT_OFF)
+    assert (type(problem), problem.code) == (UpstreamError, CUT_OFF)
     assert f"my-{kind}" in problem.detail
 
 
@@ -210,7 +217,7 @@ async def test_a_slow_answer_is_late_and_may_be_charged() -> None:
     async with connected([Answer(broken="never", keep=True)], limits=limits) as connection:
         problems = await asyncio.gather(*(_problem(connection, kind) for kind in BOTH))
     for kind, problem in zip(BOTH, problems, strict=True):
-        assert (type(problem), problem.code) == (TimedOut, "model_timeout")
+        assert (type(problem), problem.code) == (DeadlineExceeded, "model_timeout")
         assert f"my-{kind}" in problem.detail
 
 
@@ -227,7 +234,7 @@ async def test_a_server_that_is_not_there_was_not_asked(kind: Kind) -> None:
     async with connected() as connection:
         pass
     problem = await _problem(connection, kind)
-    assert (type(problem), problem.code, problem.retryable) == (Upstream, "unreachable", True)
+    assert (type(problem), problem.code, problem.retryable) == (UpstreamError, "unreachable", True)
 
 
 @pytest.mark.parametrize("kind", BOTH)
@@ -235,14 +242,14 @@ async def test_an_address_inside_the_house_is_not_called(kind: Kind) -> None:
     dial = RecordingDial()
     names = Names({"models.example": ["10.0.0.7"]})
     egress = Egress(Limits(), resolve=names, dial=dial)
-    inside = Endpoint(kind, "https://models.example/v1", "mine", "m", has_key=False)
+    inside = ModelEndpoint(kind, "https://models.example/v1", "mine", "m", has_key=False)
     other = replace(inside, base_url="https://elsewhere.example/v1")
     way = egress.bound(frozenset({"models.example:443"}), None)
     try:
-        with pytest.raises(Denied) as caught:
+        with pytest.raises(PermissionDenied) as caught:
             await ask(inside, said("Hello?"), way, Limits(), key="")
         # Nor is any other host than the one of the connection.
-        with pytest.raises(Denied) as beside:
+        with pytest.raises(PermissionDenied) as beside:
             await ask(other, said("Hello?"), way, Limits(), key="")
     finally:
         await egress.aclose()

@@ -13,12 +13,12 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Denied, Invalid
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Invalid, PermissionDenied
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
-from mainspring.recipes.carrying.carried import Carried
-from mainspring.recipes.carrying.files import MARKER, text_of, to_files
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.recipes.carrying.carried import WorkspaceContent
+from mainspring.recipes.carrying.files import MARKER, format_json, to_files
 from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
 from mainspring.workspace.portable import import_judged, judge_import
 from tests.kit.house import Bench, document, step
@@ -39,7 +39,7 @@ class Place:
     role: Role = Role.OWNER
 
     async def call(self, capability: str, **arguments: Any) -> Any:
-        visitor = Visitor(Actor(self.space, "member", FIRST_MEMBER, role=self.role))
+        visitor = CapabilityCaller(Actor(self.space, "member", FIRST_MEMBER, role=self.role))
         return await self.bench.house.gate.direct(visitor, capability, arguments)
 
     async def files(self, **more: Any) -> Files:
@@ -63,7 +63,7 @@ class Place:
 
 
 async def _places(bench: Bench) -> tuple[Place, Place]:
-    other = new_id()
+    other = generate_id()
     async with bench.house.database.transaction() as tx:
         await ensure_workspace(tx, other, "Elsewhere")
     return Place(bench, bench.house.workspace_id), Place(bench, other)
@@ -148,7 +148,7 @@ async def test_a_workspace_comes_out_with_the_same_bytes_after_it_went_in_elsewh
         "\r" not in text and text.endswith("\n") for p, text in files.items() if p[-5:] == ".json"
     )
     before = await there.count()
-    assert await there.files(rows=True) == to_files(Carried())
+    assert await there.files(rows=True) == to_files(WorkspaceContent())
 
     dry = await there.bring(files, dry_run=True)
     assert await there.count() == before
@@ -183,14 +183,14 @@ async def test_what_clashes_is_refused_changed_or_brought_in_beside_it(bench: Be
     flow = json.loads(files["workflows/win-acme.json"])
     changed = {
         **files,
-        "boards/crm.json": text_of(board),
+        "boards/crm.json": format_json(board),
         "automations/x-con/main.ts": files["automations/x-con/main.ts"] + "// more\n",
-        "workflows/win-acme.json": text_of({**flow, "charter": "Write to them."}),
-        "prompts/digest.json": text_of({"name": "Digest", "text": "Every week"}),
+        "workflows/win-acme.json": format_json({**flow, "charter": "Write to them."}),
+        "prompts/digest.json": format_json({"name": "Digest", "text": "Every week"}),
     }
 
     counted = await there.count()
-    with pytest.raises(Clash) as refusal:
+    with pytest.raises(Conflict) as refusal:
         await there.bring(changed)
     assert {one.pointer for one in refusal.value.findings} == {
         "boards/crm.json#",
@@ -227,7 +227,7 @@ async def test_a_folder_with_any_problem_stores_nothing_of_itself(bench: Bench) 
     before = await there.count()
 
     def with_json(path: str, **more: Any) -> Files:
-        return {**files, path: text_of({**json.loads(files[path]), **more})}
+        return {**files, path: format_json({**json.loads(files[path]), **more})}
 
     plan = json.loads(files["automations/read-crm.json"])["plan"]
     bad = [
@@ -273,18 +273,18 @@ async def test_whoever_may_not_edit_neither_exports_nor_imports(bench: Bench) ->
     here, _ = await _places(bench)
     viewer = Place(bench, here.space, Role.VIEWER)
 
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await viewer.files()
-    with pytest.raises(Denied):
-        await viewer.bring(to_files(Carried()))
+    with pytest.raises(PermissionDenied):
+        await viewer.bring(to_files(WorkspaceContent()))
 
 
 async def test_a_file_that_leaves_out_what_is_usual_says_the_same_afterwards(bench: Bench) -> None:
     _, there = await _places(bench)
     small = document(step("say", "transform_data", {"output": {"n": 1}}), name="By hand")
     files = {
-        **to_files(Carried()),
-        "automations/by-hand.json": text_of(small),
+        **to_files(WorkspaceContent()),
+        "automations/by-hand.json": format_json(small),
         "boards/b.json": '{"name": "B"}',
     }
     await there.bring(files)
@@ -365,7 +365,7 @@ async def _judged_before(here: Place, files: dict[str, str]) -> None:
     spoken["datasets"] = [
         {key: value for key, value in spoken["datasets"][0].items() if key != "rows_file"}
     ]
-    fewer = {MARKER: files[MARKER], "boards/b.json": text_of(spoken)}
+    fewer = {MARKER: files[MARKER], "boards/b.json": format_json(spoken)}
     told = await here.bring(fewer, on_clash="new_version")
     assert [one["what"] for one in told["things"]] == ["unchanged"]
     assert [one["path"] for one in told["left"]] == ["boards/b.json"]

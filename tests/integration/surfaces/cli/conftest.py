@@ -13,11 +13,11 @@ import pytest
 import typer
 
 from mainspring.settings import Settings
-from mainspring.surfaces.cli import Doors, build_app, run_cli
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli import ApplicationFactory, build_app, run_cli
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import build_registry, open_house, rooms_of
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.wiring import application_services, build_registry, open_application
 from tests.kit.house import Bench
 from tests.kit.terminals import Typed, answered
 
@@ -25,21 +25,23 @@ Command = Callable[..., Any]
 
 
 @pytest.fixture
-def rooms(bench: Bench) -> Rooms:
-    return rooms_of(bench.house)
+def rooms(bench: Bench) -> ApplicationServices:
+    return application_services(bench.house)
 
 
 @pytest.fixture
-def desk(rooms: Rooms, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Desk:
+def desk(
+    rooms: ApplicationServices, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> CommandContext:
     """A desk whose door leads into the test's own house."""
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
 
     @asynccontextmanager
-    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+    async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
         del settings
         yield rooms
 
-    return Desk(Doors(enter, build_registry))
+    return CommandContext(ApplicationFactory(enter, build_registry))
 
 
 @pytest.fixture
@@ -54,10 +56,10 @@ def app() -> typer.Typer:
 
     @asynccontextmanager
     async def opened(found: Any) -> AsyncIterator[Any]:
-        async with open_house(found) as house:
-            yield rooms_of(house)
+        async with open_application(found) as house:
+            yield application_services(house)
 
-    return build_app(Doors(opened, build_registry))
+    return build_app(ApplicationFactory(opened, build_registry))
 
 
 @pytest.fixture

@@ -20,16 +20,16 @@ from typing import Any
 
 from mainspring.contracts.errors import Problem
 from mainspring.surfaces.cli import supervisor as supervising
-from mainspring.surfaces.cli.children import SENT_AWAY, Line, Part
+from mainspring.surfaces.cli.children import SENT_AWAY, ParentPipe, ServerPart
 from mainspring.surfaces.cli.logbook import keep_logbook
-from mainspring.surfaces.cli.supervisor import Change, Supervisor
+from mainspring.surfaces.cli.supervisor import ServerStateChange, Supervisor
 
 
 def say(**told: Any) -> None:
     os.write(1, json.dumps(told).encode() + b"\n")
 
 
-def live(name: str, how: str, line: Line) -> int:
+def live(name: str, how: str, line: ParentPipe) -> int:
     if how == "frail":
         return 3
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
@@ -54,7 +54,7 @@ def _is_open(file: int) -> bool:
     return True
 
 
-def tell(echo: bool, change: Change) -> None:
+def tell(echo: bool, change: ServerStateChange) -> None:
     say(state=change.state, parts=dict(change.parts))
     if echo and change.state == "stopping":
         os.kill(os.getpid(), signal.SIGTERM)
@@ -67,7 +67,7 @@ def main(stop_seconds: float, words: list[str]) -> int:
     parts = []
     for word in words:
         name, how = word.split(":")
-        parts.append(Part(name, name.partition("-")[0], functools.partial(live, name, how)))
+        parts.append(ServerPart(name, name.partition("-")[0], functools.partial(live, name, how)))
     supervisor = Supervisor(
         parts,
         server=None,

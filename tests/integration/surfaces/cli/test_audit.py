@@ -12,7 +12,7 @@ from mainspring.contracts.errors import Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.audit import read_sought, show_audit
 from mainspring.surfaces.cli.automations import save_file
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.events import tell, tell_once_more
 from mainspring.surfaces.cli.firing import fire, replay_run
 from mainspring.surfaces.cli.inbox import read_messages
@@ -22,7 +22,7 @@ from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.cli.versions import go_back
 from mainspring.surfaces.cli.webhooks import end_token, make_token
-from mainspring.workspace.audit import Sought
+from mainspring.workspace.audit import AuditQuery
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import document, step
 
@@ -36,11 +36,11 @@ def _write(path: Path, name: str, goal: str = "Show it.") -> str:
 
 
 async def _entries(
-    desk: Desk, capsys: pytest.CaptureFixture[str], **sought: Any
+    desk: CommandContext, capsys: pytest.CaptureFixture[str], **sought: Any
 ) -> list[dict[str, Any]]:
     capsys.readouterr()
     screen = Screen(for_programs=True)
-    assert await show_audit(desk, screen, Sought(**sought), most=100) == exits.DONE
+    assert await show_audit(desk, screen, AuditQuery(**sought), most=100) == exits.DONE
     found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["entries"]
     return found
 
@@ -62,7 +62,7 @@ def test_a_bad_question_is_refused_before_anything_is_opened(words: dict[str, st
 
 
 async def test_every_command_that_changes_something_leaves_an_entry(
-    desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = _write(tmp_path / "one.json", "One")
     waiting: dict[str, Any] = {"wait": False, "seconds": None}
@@ -118,7 +118,7 @@ async def test_every_command_that_changes_something_leaves_an_entry(
 
 
 async def test_a_command_that_fails_leaves_none(
-    desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     await save_file(desk, screen, _write(tmp_path / "one.json", "One"), None)
     with pytest.raises(Exception, match="version"):
@@ -128,14 +128,14 @@ async def test_a_command_that_fails_leaves_none(
 
 
 async def test_a_person_sees_when_who_and_what(
-    desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     await save_file(desk, screen, _write(tmp_path / "one.json", "One"), None)
     capsys.readouterr()
 
-    assert await show_audit(desk, Screen(no_color=True), Sought(), most=5) == exits.DONE
+    assert await show_audit(desk, Screen(no_color=True), AuditQuery(), most=5) == exits.DONE
     shown = capsys.readouterr().out
-    assert await show_audit(desk, Screen(), Sought(action="nothing"), most=5) == exits.DONE
+    assert await show_audit(desk, Screen(), AuditQuery(action="nothing"), most=5) == exits.DONE
 
     assert shown.splitlines()[0].split()[:4] == ["When", "Who", "Action", "Subject"]
     assert "create_automation" in shown

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Invalid, Missing, Upstream
+from mainspring.contracts.errors import Invalid, NotFound, UpstreamError
 from mainspring.settings import Settings
-from mainspring.surfaces.cli import Doors
+from mainspring.surfaces.cli import ApplicationFactory
 from mainspring.surfaces.cli.board_links import (
     fill_dataset,
     link_board,
@@ -20,10 +20,10 @@ from mainspring.surfaces.cli.board_links import (
     unlink,
 )
 from mainspring.surfaces.cli.boards import show_board
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import build_registry, rooms_of
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.wiring import application_services, build_registry
 from tests.kit.api import served
 from tests.kit.boards import Boards
 from tests.kit.doubles.feeds import web_double
@@ -32,13 +32,13 @@ from tests.kit.linked import linked_bench
 from tests.kit.scripted import http_answer
 
 
-def _desk(bench: Bench) -> Desk:
+def _desk(bench: Bench) -> CommandContext:
     @asynccontextmanager
-    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+    async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
         del settings
-        yield rooms_of(bench.house)
+        yield application_services(bench.house)
 
-    return Desk(Doors(enter, build_registry))
+    return CommandContext(ApplicationFactory(enter, build_registry))
 
 
 def test_a_reference_is_an_address_or_names_with_values() -> None:
@@ -61,7 +61,7 @@ async def test_a_board_is_linked_filled_refreshed_and_let_go_by_commands(
         desk, screen, boards = _desk(here), Screen(for_programs=False), Boards(here.house)
         url = web.put_json("/rows", [{"id": 1, "v": "a"}, {"id": 2, "v": "b"}])
         board_id = await boards.create("Work")
-        with pytest.raises(Missing) as nothing:
+        with pytest.raises(NotFound) as nothing:
             await refresh_board(desk, screen, "Work", None)
         assert "boards links Work" in str(nothing.value.suggestion)
         given = {"kind": "http_json", "ref": {"url": url}, "display_name": "Rows"}
@@ -75,7 +75,7 @@ async def test_a_board_is_linked_filled_refreshed_and_let_go_by_commands(
         await refresh_board(desk, screen, "Work", "rows")
         assert "rows: 1 row, 1 updated, 1 deleted." in capsys.readouterr().out
         web.script.append(http_answer(503, b""))
-        with pytest.raises(Upstream):
+        with pytest.raises(UpstreamError):
             await refresh_board(desk, screen, "Work", None)
         await list_links(desk, screen, "Work")
         said = capsys.readouterr().out

@@ -17,9 +17,9 @@ from urllib.parse import urlencode
 import httpx2
 import pytest
 
-from mainspring.contracts.errors import Invalid, Missing, Problem
-from mainspring.contracts.ids import new_id
-from mainspring.surfaces.cli import Doors, build_app, run_cli
+from mainspring.contracts.errors import Invalid, NotFound, Problem
+from mainspring.contracts.ids import generate_id
+from mainspring.surfaces.cli import ApplicationFactory, build_app, run_cli
 from mainspring.surfaces.cli.coming_back import listening
 from mainspring.surfaces.cli.connections import (
     add,
@@ -30,10 +30,10 @@ from mainspring.surfaces.cli.connections import (
     set_effect,
     show_connection,
 )
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import build_registry, rooms_of
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.wiring import application_services, build_registry
 from tests.integration.surfaces.cli.conftest import Command
 from tests.kit import mcp_program
 from tests.kit.mcp_server import McpDouble, Script, mcp_server, tool
@@ -57,18 +57,18 @@ HIDING = tool(
 @asynccontextmanager
 async def terminal(
     url: str, home: Path, server: McpDouble, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Desk]:
+) -> AsyncIterator[CommandContext]:
     """A desk whose door leads into one house that may reach the server."""
     monkeypatch.setenv("MAINSPRING_HOME", str(home))
     async with opened(settings_for(home, url, server)) as house:
-        rooms = rooms_of(house)
+        rooms = application_services(house)
 
         @asynccontextmanager
-        async def enter(settings: Any) -> AsyncIterator[Rooms]:
+        async def enter(settings: Any) -> AsyncIterator[ApplicationServices]:
             del settings
             yield rooms
 
-        yield Desk(Doors(enter, build_registry))
+        yield CommandContext(ApplicationFactory(enter, build_registry))
 
 
 async def test_a_person_is_shown_what_is_different_before_they_agree(
@@ -82,12 +82,12 @@ async def test_a_person_is_shown_what_is_different_before_they_agree(
         monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
 
         @asynccontextmanager
-        async def enter(given: Any) -> AsyncIterator[Rooms]:
+        async def enter(given: Any) -> AsyncIterator[ApplicationServices]:
             del given
             async with opened(settings) as house:
-                yield rooms_of(house)
+                yield application_services(house)
 
-        app = build_app(Doors(enter, build_registry))
+        app = build_app(ApplicationFactory(enter, build_registry))
 
         async def run(*words: str, typed: str = "") -> tuple[int, str]:
             capsys.readouterr()
@@ -141,7 +141,7 @@ async def test_tools_are_refused_judged_and_forgotten(
         said = capsys.readouterr().out
         await list_connections(desk, Screen(for_programs=True))
         listed = json.loads(capsys.readouterr().out)["connections"]
-        with pytest.raises(Missing) as unknown:
+        with pytest.raises(NotFound) as unknown:
             await show_connection(desk, screen, "no_such", None)
         with pytest.raises(Invalid) as no_server:
             await add(desk, screen, {"alias": "other", "server_url": "file:///etc/passwd"})
@@ -190,18 +190,18 @@ async def test_signing_in_waits_for_the_browser_on_this_machine(
 
 
 async def test_only_a_browser_that_comes_back_is_heard() -> None:
-    asked = new_id()
+    asked = generate_id()
     async with listening(asked) as back, httpx2.AsyncClient(verify=False) as client:
         origin = back.address.removesuffix(f"/callback/{asked}")
         early = (await client.get(f"{back.address}?state=")).status_code
-        back.sent_to("https://there.example/authorize?state=s&client_id=c")
+        back.expect_callback_for("https://there.example/authorize?state=s&client_id=c")
         others = [
             (await client.get(f"{origin}/favicon.ico")).status_code,
             (await client.get(back.address)).status_code,
             (await client.post(f"{back.address}?state=s")).status_code,
             # A page that is open somewhere, and a server that we were not sent to.
             (await client.get(f"{back.address}?state=guessed&error=access_denied")).status_code,
-            (await client.get(f"{origin}/callback/{new_id()}?state=s&code=c")).status_code,
+            (await client.get(f"{origin}/callback/{generate_id()}?state=s&code=c")).status_code,
         ]
         await client.get(f"{back.address}?{urlencode({'state': 's', 'code': 'c'})}")
         brought = await back.wait(5)

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Denied, Missing
+from mainspring.contracts.errors import Conflict, NotFound, PermissionDenied
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.consents import answer_consent, show_consent, show_consents
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.finding import find_automation
 from mainspring.surfaces.cli.moving import bring_in
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.cli.secrets import Whose, set_secret
+from mainspring.surfaces.cli.secrets import SecretOwner, set_secret
 from mainspring.surfaces.cli.states import change_state
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from tests.kit.house import document, step
 from tests.kit.terminals import no, yes
 
@@ -31,7 +31,11 @@ def _answer(capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 async def test_what_was_imported_is_read_and_agreed_to_by_a_person(
-    rooms: Rooms, desk: Desk, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    rooms: ApplicationServices,
+    desk: CommandContext,
+    screen: Screen,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     people, file = Screen(), tmp_path / "one.json"
     await show_consents(desk, people, 20)
@@ -44,11 +48,11 @@ async def test_what_was_imported_is_read_and_agreed_to_by_a_person(
     file.write_text(json.dumps(document(ANSWER, name="Other")))
     await bring_in(desk, screen, str(file), "refuse")
     (made,) = _answer(capsys)["imported"]
-    with pytest.raises(Clash) as refused:
+    with pytest.raises(Conflict) as refused:
         await change_state(desk, screen, "activate", "Counter")
     assert refused.value.code == "consent_needed"
     # Without a terminal it is refused; at one it is asked about, and a no leaves it paused.
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         await change_state(desk, people, "activate", "Counter")
     assert await change_state(desk, people, "activate", "Counter", ask=no) == exits.FAILED
     said = capsys.readouterr().out
@@ -63,7 +67,7 @@ async def test_what_was_imported_is_read_and_agreed_to_by_a_person(
     assert len(_answer(capsys)["consents"]) == 2
     await show_consent(desk, people, "Counter")
     assert "- It starts once a day." in capsys.readouterr().out
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await show_consent(desk, screen, "Nobody's")
 
     # Nobody to ask: nothing is agreed to or refused, with a digest or without one.
@@ -75,19 +79,19 @@ async def test_what_was_imported_is_read_and_agreed_to_by_a_person(
         {"agree": False},
     ]
     for way in ways:
-        with pytest.raises(Denied) as alone:
+        with pytest.raises(PermissionDenied) as alone:
             await answer_consent(desk, screen, "Counter", **way)
         assert alone.value.code == "person_needed"
         assert f"/automations/{waits}" in (alone.value.suggestion or "")
 
     assert await answer_consent(desk, people, "Counter", agree=True, ask=no) == exits.DONE
     assert "stays paused" in capsys.readouterr().out
-    with pytest.raises(Clash) as lacks:
+    with pytest.raises(Conflict) as lacks:
         await answer_consent(desk, people, "Counter", agree=True, activate=True, ask=yes)
     assert (lacks.value.code, lacks.value.detail[:15]) == ("secrets_missing", "It is agreed to")
     assert "nothing was" not in lacks.value.detail
     assert "- It starts once a day." in capsys.readouterr().out
-    await set_secret(desk, people, Whose(), "counter_key", "", "a value of eight")
+    await set_secret(desk, people, SecretOwner(), "counter_key", "", "a value of eight")
     await change_state(desk, people, "activate", "Counter")
     assert "is active" in capsys.readouterr().out
     assert (await find_automation(rooms, "Counter"))["state"] == "active"
@@ -96,9 +100,12 @@ async def test_what_was_imported_is_read_and_agreed_to_by_a_person(
 
 
 async def _check_changing_ones_mind(
-    desk: Desk, screen: Screen, consent: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    desk: CommandContext,
+    screen: Screen,
+    consent: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with pytest.raises(Clash) as stale:
+    with pytest.raises(Conflict) as stale:
         await answer_consent(desk, Screen(), "Other", agree=True, digest="0" * 64, ask=yes)
     assert stale.value.code == "consent_changed"
     await answer_consent(desk, Screen(), consent["consent_id"], agree=False, ask=yes)

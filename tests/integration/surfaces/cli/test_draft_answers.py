@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Denied, Invalid, Missing
+from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.settings import Settings
-from mainspring.surfaces.cli import Doors, exits
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli import ApplicationFactory, exits
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.draft_batches import answer_batch
 from mainspring.surfaces.cli.drafts import (
     confirm_draft,
@@ -30,8 +30,8 @@ from mainspring.surfaces.cli.drafts import (
 from mainspring.surfaces.cli.inbox_prompts import show_prompts
 from mainspring.surfaces.cli.reading import show_logs
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import build_registry, rooms_of
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.wiring import application_services, build_registry
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench, document, step
 from tests.kit.letters import letter_box
@@ -43,12 +43,14 @@ MAIL = {"to": ["ada@example.com"], "subject": "Hello", "text": "Hi."}
 
 
 async def _held(bench: Bench, capability: str, arguments: dict[str, Any]) -> str:
-    owner = Visitor(Actor(bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER))
+    owner = CapabilityCaller(
+        Actor(bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+    )
     return str((await bench.house.gate.direct(owner, capability, arguments))["draft_id"])
 
 
 async def test_a_run_that_waits_for_a_draft_says_so_and_how_to_answer(
-    bench: Bench, desk: Desk, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     note = step("note", "notification", {"title": "{{ steps.mail.noted }}"})
     async with bench.worker():
@@ -62,16 +64,16 @@ async def test_a_run_that_waits_for_a_draft_says_so_and_how_to_answer(
 
 
 async def test_a_person_confirms_and_discards_by_command(
-    bench: Bench, desk: Desk, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sent, dropped = [await _held(bench, "test.mail", {"mark": mark}) for mark in ("yes", "no")]
     waiting = await _held(bench, "send_email", MAIL)
     plain = Screen(for_programs=False)
 
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await confirm_draft(desk, plain, "ffffffff")
     # Nobody is asked without a terminal, and nothing is sent.
-    with pytest.raises(Denied) as program:
+    with pytest.raises(PermissionDenied) as program:
         await confirm_draft(desk, plain, sent)
     assert (program.value.code, "/inbox" in (program.value.suggestion or "")) == (
         "person_needed",
@@ -86,13 +88,13 @@ async def test_a_person_confirms_and_discards_by_command(
     assert bench.outside.keys == {f"draft/{sent}": 1}
     # There is no mail server here, which it says, and how one is set; the draft waits on.
     for _ in range(2):
-        with pytest.raises(Clash) as refused:
+        with pytest.raises(Conflict) as refused:
             await confirm_draft(desk, plain, waiting, ask=yes)
         assert "MAINSPRING_SMTP_URL" in str(refused.value.suggestion)
     await show_draft(desk, plain, waiting)
     assert "pending" in capsys.readouterr().out
     assert await discard_draft(desk, plain, dropped, "Not this one.") == exits.DONE
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         await confirm_draft(desk, plain, dropped)
     await show_draft(desk, plain, dropped)
     assert "discarded" in capsys.readouterr().out
@@ -109,11 +111,11 @@ async def test_what_could_not_be_sent_is_told_and_not_tried_again(
     async with outside_bench(bench, free=False, smtp_url="smtp://127.0.0.1:1") as nowhere:
 
         @asynccontextmanager
-        async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+        async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
             del settings
-            yield rooms_of(nowhere.house)
+            yield application_services(nowhere.house)
 
-        desk = Desk(Doors(enter, build_registry))
+        desk = CommandContext(ApplicationFactory(enter, build_registry))
         # No mail can have a subject of two lines.
         failing = await _held(nowhere, "send_email", {**MAIL, "subject": "a\nb"})
         assert await confirm_draft(desk, Screen(), failing, ask=yes) == exits.FAILED
@@ -136,11 +138,11 @@ async def test_drafts_are_edited_repeated_and_answered_as_a_set_by_command(
     async with letter_box(bench) as box:
 
         @asynccontextmanager
-        async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+        async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
             del settings
-            yield rooms_of(box.house)
+            yield application_services(box.house)
 
-        desk = Desk(Doors(enter, build_registry))
+        desk = CommandContext(ApplicationFactory(enter, build_registry))
         draft = (await box.draft("Hello", attachments=[FILE]))["draft_id"]
         with pytest.raises(Invalid):
             await edit_draft(desk, plain, draft, ["body"])
@@ -150,7 +152,7 @@ async def test_drafts_are_edited_repeated_and_answered_as_a_set_by_command(
         said = capsys.readouterr().out
         for words in ("to: b@x.org, c@x.org", "| Hi=you", "file a.txt: text/plain, 5 B", "hash "):
             assert words in said, words
-        with pytest.raises(Clash):
+        with pytest.raises(Conflict):
             await confirm_draft(desk, plain, draft, seen="abababab", ask=yes)
         now = (await box.row({"draft_id": draft}))["bound_hash"].hex()
         assert await confirm_draft(desk, plain, draft, seen=now[:12], ask=yes) == exits.DONE
@@ -165,9 +167,9 @@ async def test_drafts_are_edited_repeated_and_answered_as_a_set_by_command(
         assert "prompt: " in said
         await show_drafts(desk, plain, "pending", most=20)
         assert f"batch {batch}" in capsys.readouterr().out
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             await answer_batch(desk, plain, draft, sends=True, reason=None)
-        with pytest.raises(Denied):
+        with pytest.raises(PermissionDenied):
             await answer_batch(desk, plain, batch, sends=True, reason=None)
         answer = partial(answer_batch, desk, plain, batch, sends=True, reason=None)
         assert await answer(ask=no) == exits.DONE

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Denied
+from mainspring.contracts.errors import Conflict, PermissionDenied
 from mainspring.settings import Settings
-from mainspring.surfaces.cli import Doors, email
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli import ApplicationFactory, email
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import build_registry, rooms_of
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.wiring import application_services, build_registry
 from tests.integration.surfaces.cli.conftest import Command
 from tests.kit.gate import Market, gate_bench
 from tests.kit.house import Bench
@@ -25,18 +25,18 @@ CODE = re.compile(r"Your code is (\S+)")
 
 
 @asynccontextmanager
-async def _desk(bench: Bench, post: Post) -> AsyncIterator[Desk]:
+async def _desk(bench: Bench, post: Post) -> AsyncIterator[CommandContext]:
     async with (
         mail_server(post) as port,
         gate_bench(bench, Market(), smtp_url=f"smtp://127.0.0.1:{port}") as one,
     ):
 
         @asynccontextmanager
-        async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+        async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
             del settings
-            yield rooms_of(one.house)
+            yield application_services(one.house)
 
-        yield Desk(Doors(enter, build_registry))
+        yield CommandContext(ApplicationFactory(enter, build_registry))
 
 
 def _sit_down(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ async def test_a_person_sets_an_address_and_verifies_it(
 
 
 async def test_a_program_neither_sets_nor_verifies_an_address(
-    desk: Desk, screen: Screen, monkeypatch: pytest.MonkeyPatch
+    desk: CommandContext, screen: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for asked in (screen, Screen()):
         for act in (
@@ -75,21 +75,21 @@ async def test_a_program_neither_sets_nor_verifies_an_address(
             email.send_code(desk, asked),
             email.verify_email(desk, asked, "AAAAA-AAAAA"),
         ):
-            with pytest.raises(Denied) as refused:
+            with pytest.raises(PermissionDenied) as refused:
                 await act
             assert refused.value.code == "person_needed"
     _sit_down(monkeypatch)
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await email.set_email(desk, screen, "eve@example.com")
 
 
 async def test_without_a_mail_server_the_way_out_is_named(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    desk: CommandContext, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _sit_down(monkeypatch)
     await email.set_email(desk, Screen(), "ada@example.com")
     assert "MAINSPRING_SMTP_URL" in capsys.readouterr().out
-    with pytest.raises(Clash) as refused:
+    with pytest.raises(Conflict) as refused:
         await email.send_code(desk, Screen())
     assert refused.value.code == "mail_not_set_up"
 

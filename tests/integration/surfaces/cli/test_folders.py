@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid
+from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automations_app import _version
 from mainspring.surfaces.cli.carrying import (
     bring_folder,
-    diff_places,
+    diff_folders,
     export_folder,
-    is_place,
+    is_folder_or_file,
 )
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.moving import export
 from mainspring.surfaces.cli.screen import Screen
 from tests.kit.boards import Boards
@@ -32,7 +32,11 @@ def _answer(capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 async def test_a_workspace_lives_in_a_folder(
-    bench: Bench, desk: Desk, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    desk: CommandContext,
+    screen: Screen,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     board = await Boards(bench.house).create("CRM")
     read = step("read", "get_board", {"board_id": board})
@@ -50,7 +54,7 @@ async def test_a_workspace_lives_in_a_folder(
     capsys.readouterr()
     for places in ((folder, None), (folder, other)):
         named = [None if place is None else str(place) for place in places]
-        assert await diff_places(desk, screen, str(named[0]), named[1]) == exits.DONE
+        assert await diff_folders(desk, screen, str(named[0]), named[1]) == exits.DONE
         assert _answer(capsys) == {"same": True, "differences": []}
 
     # A person changes a file: what would be different is told before anything is.
@@ -61,40 +65,40 @@ async def test_a_workspace_lives_in_a_folder(
     path.write_text(json.dumps(written))
     for first, second in ((folder, None), (other, folder)):
         last = None if second is None else str(second)
-        assert await diff_places(desk, screen, str(first), last) == exits.DIFFERS
+        assert await diff_folders(desk, screen, str(first), last) == exits.DIFFERS
         (found,) = _answer(capsys)["differences"]
         assert (found["what"], found["path"]) == ("changed", "automations/reader.json")
         assert "/plan/1" in {one["pointer"] for one in found["changes"]}
         assert any("status.example.com" in one["says"] for one in found["widens"])
-    assert await diff_places(desk, Screen(), str(folder), None) == exits.DIFFERS
+    assert await diff_folders(desk, Screen(), str(folder), None) == exits.DIFFERS
     assert "status.example.com" in capsys.readouterr().out
 
-    with pytest.raises(Clash) as refusal:
+    with pytest.raises(Conflict) as refusal:
         await bring_folder(desk, screen, str(folder), "refuse", dry_run=False)
     assert "--on-clash" in str(refusal.value.suggestion)
     await bring_folder(desk, screen, str(folder), "new_version", dry_run=True)
     dry = _answer(capsys)
     assert [one["what"] for one in dry["things"]] == ["unchanged", "changed"]
-    assert await diff_places(desk, screen, str(folder), None) == exits.DIFFERS
+    assert await diff_folders(desk, screen, str(folder), None) == exits.DIFFERS
     capsys.readouterr()
     await bring_folder(desk, Screen(), str(folder), "new_version", dry_run=False)
     assert "agreed" in capsys.readouterr().out
-    assert await diff_places(desk, screen, str(folder), None) == exits.DONE
+    assert await diff_folders(desk, screen, str(folder), None) == exits.DONE
     capsys.readouterr()
 
     # One file with automations is compared with the automations alone.
     one = tmp_path / "all.json"
     await export(desk, screen, None, one, over=False)
     capsys.readouterr()
-    assert await diff_places(desk, screen, str(one), str(one)) == exits.DONE
-    assert is_place(str(one))
-    assert is_place(str(folder))
-    assert not is_place("Reader")
+    assert await diff_folders(desk, screen, str(one), str(one)) == exits.DONE
+    assert is_folder_or_file(str(one))
+    assert is_folder_or_file(str(folder))
+    assert not is_folder_or_file("Reader")
     assert _version("3") == 3
 
 
 async def test_a_bad_folder_is_told_by_file_and_place(
-    desk: Desk, screen: Screen, tmp_path: Path
+    desk: CommandContext, screen: Screen, tmp_path: Path
 ) -> None:
     await export_folder(desk, screen, tmp_path / "a", rows=False)
     bad = tmp_path / "a" / "automations" / "x.json"

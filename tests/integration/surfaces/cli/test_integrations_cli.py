@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Invalid, Missing
+from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.settings import Settings
-from mainspring.surfaces.cli import Doors
+from mainspring.surfaces.cli import ApplicationFactory
 from mainspring.surfaces.cli import integrations as commands
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import build_registry, rooms_of
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.wiring import application_services, build_registry
 from tests.kit.accounts import house_of
 from tests.kit.doubles.oauth_provider import ACCOUNT, CLIENT, CLIENT_SECRET, oauth_provider
 
@@ -82,15 +82,15 @@ async def test_accounts_are_connected_tested_and_forgotten(
             home=tmp_path, database_url=database_url, egress_allow=frozenset({provider.pair})
         )
         async with house_of(settings, provider) as house:
-            rooms = rooms_of(house)
+            rooms = application_services(house)
 
             @asynccontextmanager
-            async def enter(given: Any) -> AsyncIterator[Rooms]:
+            async def enter(given: Any) -> AsyncIterator[ApplicationServices]:
                 del given
                 yield rooms
 
-            desk = Desk(Doors(enter, build_registry))
-            with pytest.raises(Missing, match="no integration called 'keyd'"):
+            desk = CommandContext(ApplicationFactory(enter, build_registry))
+            with pytest.raises(NotFound, match="no integration called 'keyd'"):
                 await commands.fields_of(desk, "keyd")
             with pytest.raises(Invalid, match="does not accept"):
                 await commands.connect(desk, screen, "keyed", {"token": "not-the-key"})

@@ -11,11 +11,11 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
-from mainspring.runs.arrivals import Request
+from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem
+from mainspring.runs.arrivals import RunRequest
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automations import save_file, show_automation, show_list
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.events import show_event, show_events, tell, tell_once_more
 from mainspring.surfaces.cli.finding import find_automation, find_in_use
 from mainspring.surfaces.cli.firing import fire, replay_run
@@ -26,7 +26,7 @@ from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.cli.versions import go_back, show_diff
 from mainspring.surfaces.cli.webhooks import end_token, make_token
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.workspace.switches import read_triggers
 from tests.kit.house import Bench, document, step
 
@@ -46,7 +46,7 @@ async def _saved(bench: Bench, name: str, **more: Any) -> UUID:
 
 
 async def test_a_name_an_id_and_the_beginning_of_an_id_mean_the_same(
-    bench: Bench, rooms: Rooms
+    bench: Bench, rooms: ApplicationServices
 ) -> None:
     one = await _saved(bench, "One")
     await asyncio.sleep(0.002)
@@ -54,25 +54,27 @@ async def test_a_name_an_id_and_the_beginning_of_an_id_mean_the_same(
 
     for text in ("One", str(one), one.hex.upper(), str(one)[:-2]):
         assert (await find_automation(rooms, text))["id"] == one
-    with pytest.raises(Clash) as refusal:
+    with pytest.raises(Conflict) as refusal:
         await find_automation(rooms, str(one)[:4])
     assert refusal.value.code == "ambiguous_id"
 
 
 @pytest.mark.parametrize("text", ["Grete", "", "abc", "zzzzzz", "a" * 400, "\udcff", "x\x1b[0m"])
 async def test_a_name_that_nobody_has_is_a_sentence_with_a_way_out(
-    bench: Bench, rooms: Rooms, text: str
+    bench: Bench, rooms: ApplicationServices, text: str
 ) -> None:
     await _saved(bench, "Greeter")
 
-    with pytest.raises(Missing) as refusal:
+    with pytest.raises(NotFound) as refusal:
         await find_automation(rooms, text)
 
     wanted = "Greeter" if text == "Grete" else "list"
     assert wanted in str(refusal.value.suggestion)
 
 
-async def test_a_name_that_looks_like_an_id_is_a_name_first(bench: Bench, rooms: Rooms) -> None:
+async def test_a_name_that_looks_like_an_id_is_a_name_first(
+    bench: Bench, rooms: ApplicationServices
+) -> None:
     other = await _saved(bench, "Other")
     misleading = await _saved(bench, str(other)[:8])
 
@@ -80,23 +82,27 @@ async def test_a_name_that_looks_like_an_id_is_a_name_first(bench: Bench, rooms:
 
 
 async def test_archived_ones_come_last_and_several_of_a_name_are_told_apart_by_id(
-    bench: Bench, rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    rooms: ApplicationServices,
+    desk: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     first = await _saved(bench, "Same")
     await change_state(desk, screen, "archive", "Same")
     assert (await find_automation(rooms, "Same"))["id"] == first
-    with pytest.raises(Clash) as refusal:
+    with pytest.raises(Conflict) as refusal:
         await find_in_use(rooms, "Same")
     assert f"restore {first}" in str(refusal.value.suggestion)
 
     second = await _saved(bench, "Same")
     assert (await find_automation(rooms, "Same"))["id"] == second
-    with pytest.raises(Clash) as refusal:
+    with pytest.raises(Conflict) as refusal:
         await change_state(desk, screen, "restore", "Same")
     assert refusal.value.code == "name_taken"
 
     await change_state(desk, screen, "archive", "Same")
-    with pytest.raises(Clash) as refusal:
+    with pytest.raises(Conflict) as refusal:
         await change_state(desk, screen, "restore", "Same")
     assert str(first) in str(refusal.value.suggestion)
     capsys.readouterr()
@@ -108,7 +114,7 @@ async def test_archived_ones_come_last_and_several_of_a_name_are_told_apart_by_i
 
 
 async def test_saving_again_makes_a_version_only_when_something_changed(
-    desk: Desk, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    desk: CommandContext, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "one.json"
     path.write_text(json.dumps(document(ANSWER, name="One")))
@@ -134,19 +140,21 @@ async def test_saving_again_makes_a_version_only_when_something_changed(
     assert _answer(capsys)["name"] == "One"
 
 
-async def test_one_version_cannot_be_compared(bench: Bench, desk: Desk, screen: Screen) -> None:
+async def test_one_version_cannot_be_compared(
+    bench: Bench, desk: CommandContext, screen: Screen
+) -> None:
     await _saved(bench, "One")
 
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await show_diff(desk, screen, "One", None, None)
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await show_diff(desk, screen, "One", 1, 2**40)
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await go_back(desk, screen, "One", 7)
 
 
 async def test_an_automation_is_shown_with_its_address_and_its_next_moment(
-    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     schedule = {"cron": "0 9 * * *", "timezone": "UTC"}
     triggers = [{"id": "hook", "type": "webhook"}]
@@ -175,19 +183,23 @@ async def test_an_automation_is_shown_with_its_address_and_its_next_moment(
 
 
 async def test_an_export_is_imported_beside_what_is_there_and_never_over_it_unasked(
-    bench: Bench, desk: Desk, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    desk: CommandContext,
+    screen: Screen,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     await _saved(bench, "One")
     file = tmp_path / "all.json"
     await export(desk, screen, None, file, over=False)
     assert _answer(capsys)["automations"] == 1
     before = file.read_text()
-    with pytest.raises(Clash) as refusal:
+    with pytest.raises(Conflict) as refusal:
         await export(desk, screen, "One", file, over=False)
     assert "--force" in str(refusal.value.suggestion)
     assert file.read_text() == before
 
-    with pytest.raises(Clash) as refusal:
+    with pytest.raises(Conflict) as refusal:
         await bring_in(desk, screen, str(file), "refuse")
     assert refusal.value.findings[0].pointer == "/automations/0/name"
     assert "--on-clash" in str(refusal.value.suggestion)
@@ -204,7 +216,7 @@ async def test_an_export_is_imported_beside_what_is_there_and_never_over_it_unas
 
 
 async def test_a_token_is_asked_for_by_the_webhook_when_there_are_several(
-    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await _saved(bench, "None")
     await _saved(bench, "Two", triggers=HOOKS)
@@ -233,7 +245,11 @@ async def test_a_token_is_asked_for_by_the_webhook_when_there_are_several(
 
 
 async def test_a_token_that_works_is_ended_by_nobody_who_did_not_say_so(
-    bench: Bench, desk: Desk, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    desk: CommandContext,
+    screen: Screen,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     shape = {"type": "object", "properties": {"n": {"type": "integer"}, "who": {"type": "string"}}}
     mapping = {"n": "$.build.number", "who": "$.build.by"}
@@ -256,7 +272,7 @@ async def test_a_token_that_works_is_ended_by_nobody_who_did_not_say_so(
 
     before = await ending()
     for reader in (screen, Screen()):
-        with pytest.raises(Clash) as refusal:
+        with pytest.raises(Conflict) as refusal:
             await make_token(desk, reader, "One", None)
         assert refusal.value.code == "token_in_use"
         assert "--yes" in str(refusal.value.suggestion)
@@ -267,7 +283,7 @@ async def test_a_token_that_works_is_ended_by_nobody_who_did_not_say_so(
 
 
 async def test_an_import_says_that_tokens_are_made_anew(
-    bench: Bench, desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await _saved(bench, "Two", triggers=HOOKS)
     file = tmp_path / "all.json"
@@ -287,7 +303,7 @@ async def test_an_import_says_that_tokens_are_made_anew(
 
 async def test_a_list_fits_eighty_columns_without_a_broken_word(
     bench: Bench,
-    desk: Desk,
+    desk: CommandContext,
     screen: Screen,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -315,7 +331,7 @@ async def test_a_list_fits_eighty_columns_without_a_broken_word(
 
 
 async def test_a_run_is_tried_by_hand_with_what_a_trigger_would_tell(
-    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     only = step("only", "transform_data", {"output": "{{ trigger.ref }}"})
     await bench.save(document(only, name="One"))
@@ -329,7 +345,7 @@ async def test_a_run_is_tried_by_hand_with_what_a_trigger_would_tell(
 
 
 async def test_a_run_of_a_version_that_was_mended_is_replayed_not_retried(
-    bench: Bench, desk: Desk, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = step("only", "transform_data", {"output": "{{ trigger.nothing }}"})
     run_id = str((await bench.run(document(bad, name="One")))["id"])
@@ -344,7 +360,7 @@ async def test_a_run_of_a_version_that_was_mended_is_replayed_not_retried(
 
 
 async def test_a_cancelled_run_says_so_wherever_it_is_listed(
-    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await _saved(bench, "One")
     await fire(desk, screen, "One", (), None, wait=False, seconds=None)
@@ -359,7 +375,7 @@ async def test_a_cancelled_run_says_so_wherever_it_is_listed(
 
 
 async def test_a_run_that_was_refused_for_its_inputs_is_replayed_with_the_version_in_force(
-    bench: Bench, desk: Desk, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shape = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
     mapping = {"input_mapping": {"n": "$.n"}}
@@ -370,7 +386,7 @@ async def test_a_run_that_was_refused_for_its_inputs_is_replayed_with_the_versio
         (row,) = await read_triggers(connection, bench.house.workspace_id, one)
     problem = Invalid("It does not fit.", code="inputs_invalid")
     made = await bench.house.dispatcher.dispatch(
-        Request(
+        RunRequest(
             bench.house.workspace_id, one, "webhook", row["id"], payload={"n": "x"}, problem=problem
         )
     )
@@ -381,7 +397,7 @@ async def test_a_run_that_was_refused_for_its_inputs_is_replayed_with_the_versio
 
 
 async def test_without_a_worker_a_run_is_recorded_and_that_is_said(
-    bench: Bench, desk: Desk, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await _saved(bench, "One")
 
@@ -396,7 +412,7 @@ async def test_without_a_worker_a_run_is_recorded_and_that_is_said(
 
 
 async def test_inputs_that_do_not_fit_start_nothing(
-    bench: Bench, desk: Desk, screen: Screen
+    bench: Bench, desk: CommandContext, screen: Screen
 ) -> None:
     shape = {"type": "object", "properties": {"n": {"type": "integer"}}}
     await _saved(bench, "One", inputs={"schema": shape})
@@ -415,7 +431,7 @@ async def test_inputs_that_do_not_fit_start_nothing(
 @pytest.mark.parametrize(("output", "code"), [(1, exits.DONE), (None, exits.FAILED)])
 async def test_waiting_for_a_run_ends_with_its_outcome(
     bench: Bench,
-    desk: Desk,
+    desk: CommandContext,
     screen: Screen,
     capsys: pytest.CaptureFixture[str],
     output: int | None,
@@ -440,7 +456,7 @@ async def test_waiting_for_a_run_ends_with_its_outcome(
 
 
 async def test_following_tells_each_step_once_and_leaving_does_not_cancel(
-    bench: Bench, desk: Desk, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = [step("before", "transform_data", {"output": 1}), step("nap", "delay", {"seconds": 60})]
     made = await bench.dispatch(document(*plan, name="Sleeper"))
@@ -458,7 +474,7 @@ async def test_following_tells_each_step_once_and_leaving_does_not_cancel(
 
 
 async def test_following_a_run_that_has_ended_shows_all_of_it(
-    bench: Bench, desk: Desk, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = await bench.run(document(ANSWER, name="Done"))
 
@@ -475,7 +491,7 @@ async def test_following_a_run_that_has_ended_shows_all_of_it(
 
 
 async def test_an_event_is_told_found_by_its_beginning_and_told_again(
-    desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await tell(desk, screen, "orders.paid", '{"total": 5}', "cli")
     first = _answer(capsys)["id"]
@@ -489,13 +505,13 @@ async def test_an_event_is_told_found_by_its_beginning_and_told_again(
     await show_events(desk, screen, kind="orders.paid", most=10)
     assert [event["id"] for event in _answer(capsys)["events"]] == [second["id"], first]
     for text in ("ffffffff", "nosuch", first[:4]):
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             await show_event(desk, screen, text)
 
 
 @pytest.mark.parametrize("kind", ["orders", "Orders.Paid", "automation.run.succeeded", ""])
 async def test_an_event_of_a_type_that_cannot_be_is_refused(
-    bench: Bench, desk: Desk, screen: Screen, kind: str
+    bench: Bench, desk: CommandContext, screen: Screen, kind: str
 ) -> None:
     with pytest.raises(Invalid) as refusal:
         await tell(desk, screen, kind, None, "cli")
@@ -505,7 +521,7 @@ async def test_an_event_of_a_type_that_cannot_be_is_refused(
 
 
 async def test_messages_are_read_one_by_one_or_all_at_once(
-    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for title in ("a", "b", "c"):
         await bench.run(document(step("tell", "notification", {"title": title}), name=title))
@@ -518,5 +534,5 @@ async def test_messages_are_read_one_by_one_or_all_at_once(
         assert _answer(capsys)["marked"] == marked
     await read_messages(desk, screen, None, everything=True)
     assert _answer(capsys)["marked"] == 2
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await read_messages(desk, screen, "ffffffff", everything=False)

@@ -12,18 +12,18 @@ import pytest
 import pytest_asyncio
 
 from mainspring.__main__ import command_line
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.store.downgrade import downgrade, ways_back
+from mainspring.store.downgrade import downgrade, plan_downgrade
 from mainspring.store.migrate import (
     PACKAGED,
     migrate,
     read_migrations,
+    read_schema_version,
     require_tables,
-    tables_version,
 )
-from mainspring.store.sessions import host_mark
+from mainspring.store.sessions import hash_host_name
 from mainspring.surfaces.cli import run_cli
 from mainspring.surfaces.cli.migrating import bring_up_to_date
 from tests.integration.surfaces.cli.conftest import Command
@@ -44,13 +44,13 @@ COMMANDS = [
 
 
 async def go_back(database: Database) -> None:
-    await downgrade(database, ways_back(await tables_version(database), OLDER))
+    await downgrade(database, plan_downgrade(await read_schema_version(database), OLDER))
 
 
 @asynccontextmanager
 async def older_server(database: Database) -> AsyncIterator[None]:
     """A session that names itself as a part of another version does."""
-    name = f"mainspring:4242:{host_mark('elsewhere')}:0.0.1"
+    name = f"mainspring:4242:{hash_host_name('elsewhere')}:0.0.1"
     session = await database.dedicated(settings={"application_name": name})
     try:
         yield
@@ -72,7 +72,7 @@ async def test_a_command_does_not_migrate_an_older_database(
     assert "an older Mainspring" in said
     assert " migrate`" in said
     assert "Traceback" not in said
-    assert await tables_version(database) == OLDER
+    assert await read_schema_version(database) == OLDER
 
 
 async def test_a_command_beside_an_older_server_says_to_stop_it_first(
@@ -89,7 +89,7 @@ async def test_a_command_beside_an_older_server_says_to_stop_it_first(
         code, said = await command("migrate")
         assert code == 1
         assert "still has this database open" in " ".join(said.split())
-    assert await tables_version(database) == OLDER
+    assert await read_schema_version(database) == OLDER
 
 
 @asynccontextmanager
@@ -128,7 +128,7 @@ async def test_migrate_applies_what_is_missing_and_then_nothing(
     told = json.loads(said)
     assert (code, told["tables"], len(told["applied"])) == (0, NEWEST, NEWEST - OLDER)
     async with opened(older_url) as database:
-        assert await tables_version(database) == NEWEST
+        assert await read_schema_version(database) == NEWEST
 
     code, said = await run("migrate")
     assert (code, "up to date" in said) == (0, True)
@@ -138,9 +138,9 @@ async def test_migrate_applies_what_is_missing_and_then_nothing(
 async def test_what_up_does_first_brings_the_tables_up_to_date(older_url: str) -> None:
     settings = Settings(database_url=older_url)
     async with opened(older_url) as database, older_server(database):
-        with pytest.raises(Clash, match="still has this database open"):
+        with pytest.raises(Conflict, match="still has this database open"):
             await bring_up_to_date(settings, alone=False)
-        assert await tables_version(database) == OLDER
+        assert await read_schema_version(database) == OLDER
     applied, number = await bring_up_to_date(settings, alone=False)
     assert (len(applied), number) == (NEWEST - OLDER, NEWEST)
 
@@ -153,7 +153,7 @@ async def test_processes_that_start_together_on_an_empty_database_wait_for_its_t
     databases = [await Database.open(settings) for _ in range(4)]
     try:
         await asyncio.gather(*(require_tables(one) for one in databases))
-        assert await tables_version(databases[0]) == NEWEST
+        assert await read_schema_version(databases[0]) == NEWEST
     finally:
         for one in databases:
             await one.close()

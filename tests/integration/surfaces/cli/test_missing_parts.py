@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 from mainspring.surfaces.cli.checks_of_parts import automation_parts
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
-from mainspring.wiring import rooms_of
+from mainspring.wiring import application_services
 from tests.kit.house import Bench, document, step
 
 POST = step("post", "slack_post", {"channel": "#a", "text": "hello"})
 
 
-async def test_activate_refuses_what_cannot_run(bench: Bench, desk: Desk, screen: Screen) -> None:
+async def test_activate_refuses_what_cannot_run(
+    bench: Bench, desk: CommandContext, screen: Screen
+) -> None:
     await bench.save(document(POST, name="Digest"))
-    with pytest.raises(Clash) as refused:
+    with pytest.raises(Conflict) as refused:
         await change_state(desk, screen, "activate", "Digest")
     assert refused.value.code == "parts_missing"
     await bench.house.vault.set(bench.drawer, "slack_bot_token", "xoxb-1")
@@ -25,10 +27,10 @@ async def test_activate_refuses_what_cannot_run(bench: Bench, desk: Desk, screen
 
 
 async def test_doctor_names_an_active_automation_whose_part_went_missing(
-    bench: Bench, desk: Desk, screen: Screen
+    bench: Bench, desk: CommandContext, screen: Screen
 ) -> None:
     await bench.save(document(POST, name="Digest"))
-    rooms = rooms_of(bench.house)
+    rooms = application_services(bench.house)
     await bench.house.vault.set(bench.drawer, "slack_bot_token", "xoxb-1")
     await change_state(desk, screen, "activate", "Digest")
     assert (await automation_parts(rooms)).verdict == "ok"

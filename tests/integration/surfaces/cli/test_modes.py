@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.drafts import show_draft, show_drafts
 from mainspring.surfaces.cli.firing import fire
 from mainspring.surfaces.cli.inbox import show_inbox
@@ -27,7 +27,7 @@ async def _kept(bench: Bench) -> int:
 
 
 async def test_a_dry_run_of_a_file_says_what_it_did_not_do(
-    bench: Bench, desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "plan.json"
     file.write_text(json.dumps(PLAN))
@@ -47,7 +47,7 @@ async def test_a_dry_run_of_a_file_says_what_it_did_not_do(
     await _shows_the_draft(desk, capsys)
 
 
-async def _shows_the_draft(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+async def _shows_the_draft(desk: CommandContext, capsys: pytest.CaptureFixture[str]) -> None:
     await show_drafts(desk, Screen(for_programs=True), "pending", most=20)
     (draft,) = json.loads(capsys.readouterr().out)["drafts"]
     plain = Screen(for_programs=False)
@@ -62,7 +62,7 @@ async def _shows_the_draft(desk: Desk, capsys: pytest.CaptureFixture[str]) -> No
 
 
 async def test_fire_starts_a_trial_and_lists_show_it(
-    bench: Bench, desk: Desk, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved = await bench.save(PLAN)
     screen = Screen(for_programs=True)

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Invalid, Missing
+from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.runs.fleet import read_signals
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automations import show_automation
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.firing import fire
 from mainspring.surfaces.cli.fleet import drain_workers, show_workers
-from mainspring.surfaces.cli.halts import Wish, halt, release, show_halts
+from mainspring.surfaces.cli.halts import HaltSelection, halt, release, show_halts
 from mainspring.surfaces.cli.reading import show_logs, show_runs
 from mainspring.surfaces.cli.screen import Screen
 from tests.kit.house import Bench, document, step
@@ -30,28 +30,31 @@ def _answer(capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 async def test_halting_by_command(
-    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     people = Screen()
     await bench.save(document(step("a", "test.echo"), name="Digest"))
     for wish, reason in (
-        (Wish(), "why"),
-        (Wish(automation="Digest", whole=True), "why"),
-        (Wish(automation="Digest", everywhere=True), "why"),
-        (Wish(automation="Digest"), None),
+        (HaltSelection(), "why"),
+        (HaltSelection(automation="Digest", whole=True), "why"),
+        (HaltSelection(automation="Digest", everywhere=True), "why"),
+        (HaltSelection(automation="Digest"), None),
     ):
         with pytest.raises(Invalid):
             await halt(desk, people, wish, reason, cancel=False)
-    with pytest.raises(Missing):
-        await halt(desk, people, Wish(automation="nobody"), "why", cancel=False)
-    with pytest.raises(Missing):
-        await release(desk, people, Wish(whole=True))
-    with pytest.raises(Missing, match="'Digest' is not halted by itself"):
-        await release(desk, people, Wish(automation="Digest"))
+    with pytest.raises(NotFound):
+        await halt(desk, people, HaltSelection(automation="nobody"), "why", cancel=False)
+    with pytest.raises(NotFound):
+        await release(desk, people, HaltSelection(whole=True))
+    with pytest.raises(NotFound, match="'Digest' is not halted by itself"):
+        await release(desk, people, HaltSelection(automation="Digest"))
     await show_halts(desk, people)
     assert "Nothing is halted." in capsys.readouterr().out
 
-    assert await halt(desk, people, Wish(automation="Digest"), "Wrong list.", cancel=False) == 0
+    assert (
+        await halt(desk, people, HaltSelection(automation="Digest"), "Wrong list.", cancel=False)
+        == 0
+    )
     assert "It stands still." in capsys.readouterr().out
     # Whoever comes upon it is told, at the automation and at its runs.
     await fire(desk, people, "Digest", (), None, wait=False, seconds=None)
@@ -62,20 +65,20 @@ async def test_halting_by_command(
     assert "(held)" in capsys.readouterr().out
     await show_logs(desk, people, "last", calls=False)
     assert "held by a halt: Wrong list." in capsys.readouterr().out
-    await halt(desk, screen, Wish(whole=True), "Everything.", cancel=True)
+    await halt(desk, screen, HaltSelection(whole=True), "Everything.", cancel=True)
     assert _answer(capsys)["halt"]["scope"] == "workspace"
     await show_halts(desk, people)
     shown = capsys.readouterr().out
     assert "Digest" in shown
     assert "the workspace" in shown
-    await release(desk, people, Wish(whole=True))
-    await release(desk, screen, Wish(automation="Digest"))
+    await release(desk, people, HaltSelection(whole=True))
+    await release(desk, screen, HaltSelection(automation="Digest"))
     await show_halts(desk, people)
     assert "Nothing is halted." in capsys.readouterr().out
 
 
 async def test_a_drained_worker_finishes_what_it_has_and_takes_nothing_new(
-    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     people = Screen()
     await show_workers(desk, people)
@@ -123,7 +126,11 @@ async def test_a_drained_worker_finishes_what_it_has_and_takes_nothing_new(
 
 
 async def test_a_worker_of_its_own_process_is_drained_by_its_machine_and_ends_well(
-    bench: Bench, desk: Desk, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    desk: CommandContext,
+    screen: Screen,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     settings = {
         "MAINSPRING_DATABASE_URL": str(bench.house.settings.database_url),

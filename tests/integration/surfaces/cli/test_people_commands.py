@@ -9,30 +9,30 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid, Missing
+from mainspring.contracts.errors import Conflict, Invalid, NotFound
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import validate
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.surfaces.cli import people, tokens
 from mainspring.surfaces.cli.audit import show_audit
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.parts import first_link
-from mainspring.surfaces.cli.placing import UNUSED, placed
+from mainspring.surfaces.cli.placing import UNUSED, select_workspace
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.cli.secrets import list_secrets, whose
+from mainspring.surfaces.cli.secrets import list_secrets, parse_secret_owner
 from mainspring.surfaces.cli.takeover import take_over
-from mainspring.surfaces.cli.tokens import NewToken
-from mainspring.surfaces.rooms import Rooms
-from mainspring.workspace.audit import Sought
+from mainspring.surfaces.cli.tokens import TokenOptions
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.workspace.audit import AuditQuery
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, save, set_state
 from mainspring.workspace.holders import find_holder
-from mainspring.workspace.people.signing_in import Visit, sign_in_by_link
+from mainspring.workspace.people.signing_in import SignInOrigin, sign_in_by_link
 from mainspring.workspace.people.users import set_password
-from mainspring.workspace.tokens import token_hash
+from mainspring.workspace.tokens import hash_token
 from tests.kit.house import document, step
 from tests.kit.people import make_person
 
-HERE = Visit("127.0.0.1")
+HERE = SignInOrigin("127.0.0.1")
 
 
 def _answer(capsys: pytest.CaptureFixture[str]) -> Any:
@@ -40,7 +40,10 @@ def _answer(capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 async def test_members_are_asked_in_changed_and_removed(
-    rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    rooms: ApplicationServices,
+    desk: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(Invalid):
         await people.invite_member(desk, screen, "no email", Role.EDITOR)
@@ -48,9 +51,9 @@ async def test_members_are_asked_in_changed_and_removed(
         people.set_role(desk, screen, "x@y.example", Role.EDITOR),
         people.drop_member(desk, screen, "x@y.example"),
     ):
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             await work
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         await people.drop_member(desk, screen, "owner@localhost")
 
     await people.invite_member(desk, screen, "ada@example.org", Role.EDITOR)
@@ -63,16 +66,16 @@ async def test_members_are_asked_in_changed_and_removed(
     listed = _answer(capsys)
     assert [row["role"] for row in listed["members"]] == ["owner", "viewer"]
     # Whoever is named by an email is found by it, in every command.
-    with pytest.raises(Missing):
-        await list_secrets(desk, screen, whose("x@y.example", publisher=False))
-    await list_secrets(desk, screen, whose("Ada@example.org", publisher=False))
+    with pytest.raises(NotFound):
+        await list_secrets(desk, screen, parse_secret_owner("x@y.example", publisher=False))
+    await list_secrets(desk, screen, parse_secret_owner("Ada@example.org", publisher=False))
     assert _answer(capsys)["secrets"] == []
-    with pytest.raises(Missing):
-        await show_audit(desk, screen, Sought(), most=9, actor="x@y.example")
-    await show_audit(desk, screen, Sought(), most=9, actor="ada@example.org")
+    with pytest.raises(NotFound):
+        await show_audit(desk, screen, AuditQuery(), most=9, actor="x@y.example")
+    await show_audit(desk, screen, AuditQuery(), most=9, actor="ada@example.org")
     assert {row["actor_id"] for row in _answer(capsys)["entries"]} == {str(joined.user_id)}
     # A way back in by command, for somebody who lost theirs.
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await people.show_link_for(desk, screen, "x@y.example")
     await people.show_link_for(desk, screen, "ada@example.org")
     plain = _answer(capsys)["link"].partition("#")[2]
@@ -94,19 +97,22 @@ async def test_members_are_asked_in_changed_and_removed(
 
 
 async def test_tokens_are_made_listed_without_their_text_and_revoked(
-    rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    rooms: ApplicationServices,
+    desk: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        await tokens.create_token(desk, screen, NewToken("ci", Role.EDITOR, ("htp_fetch",)))
+        await tokens.create_token(desk, screen, TokenOptions("ci", Role.EDITOR, ("htp_fetch",)))
     assert refused.value.findings[0].pointer == "/capabilities/0"
 
     with pytest.raises(Invalid) as refused:
-        await tokens.create_token(desk, screen, NewToken("ci", Role.EDITOR, ("http_fetch",)))
+        await tokens.create_token(desk, screen, TokenOptions("ci", Role.EDITOR, ("http_fetch",)))
     assert "http_fetch" in refused.value.findings[0].detail
 
-    await tokens.create_token(desk, screen, NewToken("ci", Role.OPERATOR, ("search",), 3))
+    await tokens.create_token(desk, screen, TokenOptions("ci", Role.OPERATOR, ("search",), 3))
     made = _answer(capsys)
-    holder = await find_holder(rooms.database, token_hash(made["text"]))
+    holder = await find_holder(rooms.database, hash_token(made["text"]))
     assert holder is not None
     assert (holder.role, holder.capabilities) == (Role.OPERATOR, frozenset({"search"}))
     await tokens.show_tokens(desk, Screen())
@@ -120,7 +126,7 @@ async def test_tokens_are_made_listed_without_their_text_and_revoked(
     assert "ended" in shown
     assert "until" not in shown
     # The text alone where a shell takes it, and what it gives where a person reads it.
-    await tokens.create_token(desk, Screen(), NewToken("other", Role.VIEWER, None, 3))
+    await tokens.create_token(desk, Screen(), TokenOptions("other", Role.VIEWER, None, 3))
     said = capsys.readouterr()
     assert re.fullmatch(r"msk_\S{43}\n", said.out)
     assert "viewer" in said.err
@@ -130,11 +136,14 @@ async def test_tokens_are_made_listed_without_their_text_and_revoked(
         await tokens.end_token(desk, screen, made["text"])
     assert made["text"] not in refused.value.detail
     await tokens.end_token(desk, screen, made["token"]["id"])
-    assert await find_holder(rooms.database, token_hash(made["text"])) is None
+    assert await find_holder(rooms.database, hash_token(made["text"])) is None
 
 
 async def test_the_first_start_offers_a_link_until_the_owner_has_another_way_in(
-    rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    rooms: ApplicationServices,
+    desk: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     before = await first_link(rooms)
     link = await first_link(rooms)
@@ -160,8 +169,8 @@ async def test_the_first_start_offers_a_link_until_the_owner_has_another_way_in(
 
 
 async def test_another_workspace_is_made_listed_and_worked_in_by_command(
-    rooms: Rooms,
-    desk: Desk,
+    rooms: ApplicationServices,
+    desk: CommandContext,
     screen: Screen,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -172,8 +181,8 @@ async def test_another_workspace_is_made_listed_and_worked_in_by_command(
     made = _answer(capsys)["id"]
     foreign = await make_person(rooms.database, "ada@example.org")
 
-    def goes(command: str) -> Desk:
-        return Desk(placed(desk.doors, command))
+    def goes(command: str) -> CommandContext:
+        return CommandContext(select_workspace(desk.doors, command))
 
     async def current(command: str = "workspaces") -> list[str]:
         await people.show_workspaces(goes(command), screen)
@@ -195,7 +204,7 @@ async def test_another_workspace_is_made_listed_and_worked_in_by_command(
     # Neither one that is not there nor one of somebody else, and never a guess between two.
     for wanted in ("nowhere", str(foreign.default_workspace_id)):
         monkeypatch.setenv("MAINSPRING_WORKSPACE", wanted)
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             await current()
     monkeypatch.setenv("MAINSPRING_WORKSPACE", "Lab")
     await people.create_workspace(desk, screen, "Lab")
@@ -214,13 +223,16 @@ async def test_another_workspace_is_made_listed_and_worked_in_by_command(
 
 
 async def test_what_a_member_left_is_taken_over_after_a_yes(
-    rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    rooms: ApplicationServices,
+    desk: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     ada = await make_person(
         rooms.database, "ada@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
     )
     await _automation_of(rooms, ada.id)
-    with pytest.raises(Missing) as nothing:
+    with pytest.raises(NotFound) as nothing:
         await take_over(desk, screen, "ada@example.org")
     assert nothing.value.code == "nothing_left"
 
@@ -247,7 +259,7 @@ async def test_what_a_member_left_is_taken_over_after_a_yes(
         return "yes"
 
     made = await rooms.database.fetchval("SELECT id FROM automations")
-    event = Request(FIRST_WORKSPACE, made, trigger_type="event", payload={"n": 1})
+    event = RunRequest(FIRST_WORKSPACE, made, trigger_type="event", payload={"n": 1})
     await rooms.dispatcher.dispatch(event)
     await take_over(desk, shown, "ada@example.org", ask=no)
     assert "Nothing was taken over" in capsys.readouterr().out
@@ -269,7 +281,7 @@ async def test_what_a_member_left_is_taken_over_after_a_yes(
     assert told == str(ada.id)
 
 
-async def _automation_of(rooms: Rooms, owner: UUID) -> None:
+async def _automation_of(rooms: ApplicationServices, owner: UUID) -> None:
     words = await rooms.registry.of(FIRST_WORKSPACE)
     echo = step("say", "transform_data", {"output": 1})
     report = validate(document(echo, name="Digest"), words, rooms.limits)

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Conflict
 from mainspring.surfaces.cli.automations import show_automation
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
 from tests.kit.house import Bench, document, step
@@ -24,7 +24,7 @@ PRICE = "What it costs is not known before it runs; at most $6 by its caps in 30
 
 
 async def test_the_price_is_shown_and_is_said_before_anything_is_set_going(
-    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     caps = {"budget_cap_usd": "0.2", "cost_cap_daily_usd": 1}
     await bench.save(document(SAY, ASK, name="Priced", triggers=[DAILY], execution=caps))
@@ -38,7 +38,7 @@ async def test_the_price_is_shown_and_is_said_before_anything_is_set_going(
     # One that is refused was priced all the same: the price comes first.
     await change_state(desk, screen, "archive", "Priced")
     capsys.readouterr()
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         await change_state(desk, Screen(), "activate", "Priced")
     assert capsys.readouterr().out.startswith(PRICE)
     await change_state(desk, screen, "restore", "Priced")

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.errors import Invalid, Problem
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import RunRequest
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.desk import Desk
-from mainspring.surfaces.cli.rehearse import Wanted, rehearse
+from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.rehearse import RehearseOptions, rehearse
 from mainspring.surfaces.cli.screen import Screen
 from tests.kit.house import Bench, document, step
 
@@ -34,7 +34,7 @@ def _plan(subject: str, above: int) -> dict[str, Any]:
 
 
 async def test_rehearse_shows_the_differences_and_ends_with_a_code_of_its_own(
-    bench: Bench, desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved = await bench.save(_plan("Then", 3))
     sample, file = tmp_path / "sample.json", tmp_path / "new.json"
@@ -42,27 +42,30 @@ async def test_rehearse_shows_the_differences_and_ends_with_a_code_of_its_own(
     file.write_text(json.dumps(_plan("Now", 3)))
     people, programs = Screen(for_programs=False), Screen(for_programs=True)
     with pytest.raises(Invalid, match="not fired yet"):
-        await rehearse(desk, people, Wanted("mails"))
+        await rehearse(desk, people, RehearseOptions("mails"))
     with pytest.raises(Invalid, match="One thing"):
-        await rehearse(desk, people, Wanted("mails", str(file), 1))
+        await rehearse(desk, people, RehearseOptions("mails", str(file), 1))
     with pytest.raises(Invalid, match="not both"):
-        await rehearse(desk, people, Wanted("mails", last=2, samples=(str(sample),)))
+        await rehearse(desk, people, RehearseOptions("mails", last=2, samples=(str(sample),)))
     with pytest.raises(Problem) as unknown:
-        await rehearse(desk, people, Wanted("mails", upgrade=True))
+        await rehearse(desk, people, RehearseOptions("mails", upgrade=True))
     assert unknown.value.code == "no_install"
     capsys.readouterr()
-    assert await rehearse(desk, programs, Wanted("mails", samples=(str(sample),))) == exits.DONE
+    assert (
+        await rehearse(desk, programs, RehearseOptions("mails", samples=(str(sample),)))
+        == exits.DONE
+    )
     told = json.loads(capsys.readouterr().out)
     assert [one["what"] for one in told["firings"][0]["now"]["deeds"]] == ["written", "drafted"]
 
     async with bench.worker():
         made = await bench.house.dispatcher.dispatch(
-            Request(bench.house.workspace_id, saved.automation_id)
+            RunRequest(bench.house.workspace_id, saved.automation_id)
         )
         await bench.until(made.run_id)
-    assert await rehearse(desk, people, Wanted("mails", version=1)) == exits.DONE
+    assert await rehearse(desk, people, RehearseOptions("mails", version=1)) == exits.DONE
     assert "nothing would have gone otherwise" in capsys.readouterr().out
-    assert await rehearse(desk, people, Wanted("mails", str(file))) == exits.DIFFERS
+    assert await rehearse(desk, people, RehearseOptions("mails", str(file))) == exits.DIFFERS
     said = " ".join(capsys.readouterr().out.split())
     assert "~ It would have drafted send_email, with other /subject." in said
     assert 'then /subject: "Then"' in said

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from tests.kit.house import Bench, document, step
 
 NOTE = step("note", "transform_data", {"output": "x"})
@@ -17,7 +17,7 @@ REPEATS = [("retry", "--no-wait"), ("replay",)]
 FETCH = step("get", "http_fetch", {"url": "https://a.example/"})
 
 
-async def _narrowed(bench: Bench, rooms: Rooms) -> UUID:
+async def _narrowed(bench: Bench, rooms: ApplicationServices) -> UUID:
     """A run of a version that was allowed more than the version a person agreed to since."""
     made = await bench.dispatch(document(NOTE, FETCH, name="Narrowed"))
     await rooms.control.cancel(rooms.workspace_id, made.run_id)
@@ -27,7 +27,7 @@ async def _narrowed(bench: Bench, rooms: Rooms) -> UUID:
 
 @pytest.mark.parametrize("repeat", REPEATS)
 async def test_a_program_repeats_no_run_of_a_version_that_may_do_more(
-    bench: Bench, rooms: Rooms, command: Any, repeat: tuple[str, ...]
+    bench: Bench, rooms: ApplicationServices, command: Any, repeat: tuple[str, ...]
 ) -> None:
     run_id = await _narrowed(bench, rooms)
     code, said = await command(*repeat, str(run_id))
@@ -42,7 +42,7 @@ async def test_a_program_repeats_no_run_of_a_version_that_may_do_more(
 
 @pytest.mark.parametrize("repeat", REPEATS)
 async def test_a_person_at_a_terminal_repeats_what_ran_before(
-    bench: Bench, rooms: Rooms, command: Any, repeat: tuple[str, ...]
+    bench: Bench, rooms: ApplicationServices, command: Any, repeat: tuple[str, ...]
 ) -> None:
     run_id = await _narrowed(bench, rooms)
     code, said = await command(*repeat, str(run_id), answers=[])

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Clash, ConsentNeeded, Invalid
+from mainspring.contracts.errors import Conflict, ConsentRequired, Invalid
 from mainspring.settings import Settings
-from mainspring.surfaces.cli import Doors, exits
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli import ApplicationFactory, exits
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.finding import find_automation
 from mainspring.surfaces.cli.firing import replay_run
 from mainspring.surfaces.cli.run import retry, run_file
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.wiring import build_registry
 from mainspring.workspace.automations import set_state
 from mainspring.workspace.overview import read_automation
@@ -68,7 +68,12 @@ async def _runs(bench: Bench) -> int:
     ],
 )
 async def test_a_file_that_runs_never_replaces_what_others_count_on(
-    bench: Bench, desk: Desk, tmp_path: Path, there: dict[str, Any], active: bool, why: str
+    bench: Bench,
+    desk: CommandContext,
+    tmp_path: Path,
+    there: dict[str, Any],
+    active: bool,
+    why: str,
 ) -> None:
     saved = await bench.save(there)
     if active:
@@ -78,7 +83,7 @@ async def test_a_file_that_runs_never_replaces_what_others_count_on(
     other = document(step("b", "transform_data", {"output": 3}), name="Log invoices")
 
     for file in (_script(tmp_path), _json(tmp_path, other)):
-        with pytest.raises(Clash) as refused:
+        with pytest.raises(Conflict) as refused:
             await run_file(desk, Screen(for_programs=False), file, (), None, 30, "dry_run")
         assert why in refused.value.detail
         assert refused.value.suggestion is not None
@@ -87,7 +92,7 @@ async def test_a_file_that_runs_never_replaces_what_others_count_on(
 
     odd = tmp_path / "odd.ts"
     odd.write_text("return 4;")
-    with pytest.raises(Clash) as refused:
+    with pytest.raises(Conflict) as refused:
         await run_file(
             desk, Screen(for_programs=True), str(odd), (), None, 30, "live", "Log invoices"
         )
@@ -97,7 +102,11 @@ async def test_a_file_that_runs_never_replaces_what_others_count_on(
 
 
 async def test_the_same_file_and_another_name_run_beside_what_is_active(
-    bench: Bench, desk: Desk, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    desk: CommandContext,
+    screen: Screen,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     saved = await bench.save(PLAN)
     async with bench.house.database.transaction() as tx:
@@ -116,7 +125,7 @@ async def test_the_same_file_and_another_name_run_beside_what_is_active(
 
 
 async def test_a_new_version_is_said_before_the_run_and_by_the_end_of_a_dry_run(
-    bench: Bench, desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await bench.save(BARE)
     changed = document(step("b", "transform_data", {"output": 3}), name="Log invoices")
@@ -136,7 +145,7 @@ async def test_a_new_version_is_said_before_the_run_and_by_the_end_of_a_dry_run(
 
 
 async def test_run_shows_the_warnings_that_save_shows(
-    bench: Bench, desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     del bench
     url = {"url": "https://api.example.com/", "headers": {"Authorization": "{{ secrets.prices }}"}}
@@ -154,7 +163,7 @@ async def test_run_shows_the_warnings_that_save_shows(
 
 
 async def test_a_script_that_returns_nothing_has_run(
-    bench: Bench, desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench, desk: CommandContext, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     del bench
     file = _script(tmp_path, 'console.log("here");')
@@ -169,7 +178,9 @@ async def test_a_script_that_returns_nothing_has_run(
 
 
 @pytest.mark.parametrize("name", ["", "x" * 201, "\udcff"])
-async def test_a_name_that_is_none_is_refused(desk: Desk, tmp_path: Path, name: str) -> None:
+async def test_a_name_that_is_none_is_refused(
+    desk: CommandContext, tmp_path: Path, name: str
+) -> None:
     with pytest.raises(Invalid, match="The name must be text") as refused:
         await run_file(
             desk, Screen(for_programs=False), _script(tmp_path), (), None, 30, "live", name
@@ -179,25 +190,25 @@ async def test_a_name_that_is_none_is_refused(desk: Desk, tmp_path: Path, name: 
 
 async def test_without_a_terminal_a_file_runs_and_what_is_active_stays_so(
     bench: Bench,
-    rooms: Rooms,
-    desk: Desk,
+    rooms: ApplicationServices,
+    desk: CommandContext,
     screen: Screen,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     @asynccontextmanager
-    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+    async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
         del settings
         yield replace(rooms, by_program=True)
 
-    alone, file = Desk(Doors(enter, build_registry)), _json(tmp_path, PLAN)
+    alone, file = CommandContext(ApplicationFactory(enter, build_registry)), _json(tmp_path, PLAN)
     assert await run_file(alone, screen, file, (), None, 30, "live") == exits.DONE
     made = json.loads(capsys.readouterr().out)
     assert (made["status"], made["mode"], made["saved_version"]) == ("succeeded", "live", 1)
     # That it ran once is no agreement to what it may do from now on.
     automation_id = (await find_automation(rooms, "Log invoices"))["id"]
     assert (await _state(bench, automation_id))["agreed"] is None
-    with pytest.raises(Clash) as refused:
+    with pytest.raises(Conflict) as refused:
         await change_state(alone, screen, "activate", "Log invoices")
     assert refused.value.code == "consent_needed"
 
@@ -212,22 +223,22 @@ async def test_without_a_terminal_a_file_runs_and_what_is_active_stays_so(
 
 
 @pytest.fixture
-def alone(rooms: Rooms) -> Desk:
+def alone(rooms: ApplicationServices) -> CommandContext:
     """A command without a terminal."""
 
     @asynccontextmanager
-    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+    async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
         del settings
         yield replace(rooms, by_program=True)
 
-    return Desk(Doors(enter, build_registry))
+    return CommandContext(ApplicationFactory(enter, build_registry))
 
 
 FAILS = step("get", "http_fetch", {"url": "http://127.0.0.1:9/"})
 
 
 async def test_a_file_that_a_program_runs_again_and_again_leaves_one_question(
-    bench: Bench, alone: Desk, screen: Screen, tmp_path: Path
+    bench: Bench, alone: CommandContext, screen: Screen, tmp_path: Path
 ) -> None:
     ids, digests, versions = set(), set(), []
     for goal in ("One", "One", "Two", "Three"):
@@ -251,7 +262,7 @@ async def test_a_file_that_a_program_runs_again_and_again_leaves_one_question(
 
 async def test_a_run_of_a_file_is_retried_without_a_terminal_as_it_was_started(
     bench: Bench,
-    alone: Desk,
+    alone: CommandContext,
     screen: Screen,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -265,7 +276,7 @@ async def test_a_run_of_a_file_is_retried_without_a_terminal_as_it_was_started(
     assert again["error"]["code"] == "address_not_public"
 
     # A replay is a new run: it waits for the answer to the question that is open.
-    with pytest.raises(ConsentNeeded) as refused:
+    with pytest.raises(ConsentRequired) as refused:
         await replay_run(alone, screen, run_id, None, version="same", wait=False, seconds=1)
     (consent,) = await bench.house.database.fetch("SELECT id, digest FROM consents")
     assert refused.value.consent["consent_id"] == str(consent["id"])
@@ -274,7 +285,7 @@ async def test_a_run_of_a_file_is_retried_without_a_terminal_as_it_was_started(
     # The version in force is what a file may run; an older one may do more than that.
     other = document(step("a", "transform_data", {"output": 1}), name="Mine")
     await run_file(alone, screen, _json(tmp_path, other), (), None, 30, "live")
-    with pytest.raises(ConsentNeeded) as refused:
+    with pytest.raises(ConsentRequired) as refused:
         await retry(alone, screen, run_id, wait=False, seconds=1)
     assert "127.0.0.1:9" in str(refused.value.findings)
     assert refused.value.consent["url"].startswith("/automations/")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.settings import Settings
-from mainspring.surfaces.cli.standing import take_place
+from mainspring.surfaces.cli.standing import hold_data_folder
 from tests.integration.surfaces.cli.conftest import Command
 from tests.kit.house import Bench, document, step
 
@@ -26,7 +26,7 @@ def running(bench: Bench) -> Settings:
 async def test_saved_and_similar_automations_are_linked_at_the_running_server(
     running: Settings, command: Command
 ) -> None:
-    with take_place(running):
+    with hold_data_folder(running):
         code, made = await command("new", REMIND, "--by", "rules", "--json")
         assert code == 0, made
         name = json.loads(made)["proposal_id"]
@@ -52,7 +52,7 @@ async def test_a_public_address_outranks_the_recorded_one(
     running: Settings, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MAINSPRING_PUBLIC_URL", "https://mainspring.example")
-    with take_place(running):
+    with hold_data_folder(running):
         code, saved = await command("new", REMIND, "--by", "rules", "--save", answers=["y"])
 
     assert code == 0, saved
@@ -68,7 +68,7 @@ async def test_a_command_without_a_terminal_names_the_page_and_the_command_of_a_
 ) -> None:
     file = tmp_path / "plan.json"
     file.write_text(json.dumps(PLAN))
-    with take_place(running):
+    with hold_data_folder(running):
         saved = await command("save", str(file))
         (asked,) = await bench.house.database.fetch("SELECT id, automation_id FROM consents")
         page = f"{running.listening}/automations/{asked['automation_id']}"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.firing import watch_run
 from mainspring.surfaces.cli.reading import show_logs
 from mainspring.surfaces.cli.screen import Screen
@@ -21,7 +21,7 @@ EVIL = "Look\x1b[2J at\u202e this."
 
 
 async def test_a_transcript_is_named_by_the_run_and_printed_by_a_command(
-    bench: Bench, command: Any, desk: Desk, capsys: pytest.CaptureFixture[str]
+    bench: Bench, command: Any, desk: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     models = Minds(script=[calls(("test_echo", {"q": "launch"}), thoughts=EVIL)], reply=ends("x"))
     async with agents_bench(bench, models) as one:

@@ -12,25 +12,25 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Denied, Invalid, Missing, Problem
+from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied, Problem
 from mainspring.contracts.model import ModelReply, ToolCall
 from mainspring.settings import Settings
-from mainspring.surfaces.cli import Doors, exits, prompts, proposals
-from mainspring.surfaces.cli.desk import Desk
-from mainspring.surfaces.cli.new import Wanted, new
+from mainspring.surfaces.cli import ApplicationFactory, exits, prompts, proposals
+from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.new import NewAutomationOptions, new
 from mainspring.surfaces.cli.proposal_saving import save_proposal
-from mainspring.surfaces.cli.proposals import Making
+from mainspring.surfaces.cli.proposals import GenerationOptions
 from mainspring.surfaces.cli.review import review
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import build_registry, rooms_of
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.wiring import application_services, build_registry
 from mainspring.workspace.automations import set_state
 from tests.integration.surfaces.cli.conftest import Command
 from tests.kit.house import Bench
 from tests.kit.provider import FakeModels, models_bench
 from tests.kit.terminals import no, yes
 
-RULES = Making("rules")
+RULES = GenerationOptions("rules")
 REMIND = "every Monday at 9 Berlin time remind me to send the invoices"
 OPEN = "every Monday at 9 remind me to send the invoices"
 
@@ -59,13 +59,13 @@ def _says(name: str, **arguments: Any) -> ModelReply:
 REVIEWED = _says("review", summary="It reminds you.", flags=[])
 
 
-def _desk(rooms: Rooms) -> Desk:
+def _desk(rooms: ApplicationServices) -> CommandContext:
     @asynccontextmanager
-    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+    async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
         del settings
         yield rooms
 
-    return Desk(Doors(enter, build_registry))
+    return CommandContext(ApplicationFactory(enter, build_registry))
 
 
 class Person:
@@ -84,7 +84,7 @@ def _json(capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-async def _automations(rooms: Rooms) -> Sequence[Any]:
+async def _automations(rooms: ApplicationServices) -> Sequence[Any]:
     async with rooms.database.acquire() as connection:
         return await connection.fetch("SELECT name, state, id FROM automations ORDER BY id")
 
@@ -96,11 +96,11 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_words_become_an_automation_in_a_conversation(
-    rooms: Rooms, desk: Desk, capsys: pytest.CaptureFixture[str]
+    rooms: ApplicationServices, desk: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     person = Person("Mars", "Berlin", "what?", "d", "y", "y")
 
-    assert await new(desk, Screen(), Wanted(OPEN, making=RULES), person) == exits.DONE
+    assert await new(desk, Screen(), NewAutomationOptions(OPEN, making=RULES), person) == exits.DONE
 
     told = capsys.readouterr().out
     assert "time zone" in told
@@ -116,7 +116,9 @@ async def test_words_become_an_automation_in_a_conversation(
 
     # The change of it is a new version, of just what was shown.
     person = Person("y")
-    wanted = Wanted("every Tuesday at 10 Berlin time instead", saved["name"], making=RULES)
+    wanted = NewAutomationOptions(
+        "every Tuesday at 10 Berlin time instead", saved["name"], making=RULES
+    )
     assert await new(desk, Screen(), wanted, person) == exits.DONE
     told = capsys.readouterr().out
     assert "a change of version 1" in told
@@ -128,15 +130,18 @@ async def test_words_become_an_automation_in_a_conversation(
 
 
 async def test_whoever_stops_early_loses_nothing_and_nothing_is_saved(
-    rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    rooms: ApplicationServices,
+    desk: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     # No words, a number that is none, a starter, every question left for later, and away.
     person = Person("99", "5", "", "", "", "q")
-    assert await new(desk, Screen(), Wanted("", making=RULES), person) == exits.DONE
+    assert await new(desk, Screen(), NewAutomationOptions("", making=RULES), person) == exits.DONE
     told = capsys.readouterr().out
     assert "There is no number 99." in told
     assert "It is kept until" in told
-    assert await new(desk, screen, Wanted("", making=RULES)) == exits.DONE
+    assert await new(desk, screen, NewAutomationOptions("", making=RULES)) == exits.DONE
     assert _json(capsys)["starters"]
     assert await _automations(rooms) == []
     kept = (await proposals.call(rooms, "list_proposals", {}))["proposals"]
@@ -151,22 +156,27 @@ async def test_whoever_stops_early_loses_nothing_and_nothing_is_saved(
 
     # More words come before everything else, because all of it is read again with them.
     person = Person("remind me to plan the week", "every Monday at 9 Berlin time", "q")
-    assert await new(desk, Screen(), Wanted("blah", making=RULES), person) == exits.DONE
+    assert (
+        await new(desk, Screen(), NewAutomationOptions("blah", making=RULES), person) == exits.DONE
+    )
     assert "ready to be saved" in capsys.readouterr().out
     assert person.left == []
     for gone in (kept[0]["proposal_id"], str(UUID(int=7)), "no id"):
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             await proposals.show_proposal(desk, screen, gone)
     with pytest.raises(Invalid):
         await proposals.show_proposal(desk, screen, "01")
 
 
 async def test_what_changes_while_it_is_read_is_shown_again_and_an_overlap_needs_a_reason(
-    rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    rooms: ApplicationServices,
+    desk: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     async def proposed(name: str) -> str:
         capsys.readouterr()
-        await new(desk, screen, Wanted(REMIND, making=RULES))
+        await new(desk, screen, NewAutomationOptions(REMIND, making=RULES))
         one: str = _json(capsys)["proposal_id"]
         writes = {"boards": [str(UUID(int=7))], "dedupe_target_field": "id"}
         edits = [f"/name={name}", f"/writes={json.dumps(writes)}"]
@@ -191,7 +201,7 @@ async def test_what_changes_while_it_is_read_is_shown_again_and_an_overlap_needs
     assert await _automations(rooms) == []
     assert await save_proposal(desk, Screen(), first, sure=True, ask=yes) == exits.DONE
     second = await proposed("Second")
-    with pytest.raises(Clash) as beside:
+    with pytest.raises(Conflict) as beside:
         await save_proposal(desk, Screen(), second, sure=True, ask=yes)
     assert "--note WHY" in (beside.value.suggestion or "")
     person = Person("y", "too short", "y", "They divide the accounts between them.", "n")
@@ -203,9 +213,12 @@ async def test_what_changes_while_it_is_read_is_shown_again_and_an_overlap_needs
 
 
 async def test_a_program_answers_and_edits_and_a_person_saves_what_they_were_shown(
-    rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+    rooms: ApplicationServices,
+    desk: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert await new(desk, screen, Wanted(OPEN, making=RULES)) == exits.DONE
+    assert await new(desk, screen, NewAutomationOptions(OPEN, making=RULES)) == exits.DONE
     first = _json(capsys)
     name, (question,) = first["proposal_id"], first["questions"]
 
@@ -218,7 +231,7 @@ async def test_a_program_answers_and_edits_and_a_person_saves_what_they_were_sho
         assert [one.pointer for one in wrong.value.findings] == [at]
     ways: list[dict[str, Any]] = [{}, {"sure": True}, {"digest": first["digest"]}]
     for given in ways:
-        with pytest.raises(Denied) as asked:
+        with pytest.raises(PermissionDenied) as asked:
             await save_proposal(desk, screen, name, **given)
         assert asked.value.code == "person_needed"
         assert f"/proposals/{name}" in (asked.value.suggestion or "")
@@ -235,7 +248,7 @@ async def test_a_program_answers_and_edits_and_a_person_saves_what_they_were_sho
     assert _json(capsys)["status"] == "ready"
     assert await proposals.edit_proposal(desk, screen, name, ["/name=Bills"], []) == exits.DONE
     edited = _json(capsys)
-    with pytest.raises(Clash) as other:
+    with pytest.raises(Conflict) as other:
         await save_proposal(desk, Screen(), name, digest=first["digest"], ask=yes)
     assert other.value.code == "proposal_changed"
     shown = partial(save_proposal, desk, Screen(), name, digest=edited["digest"])
@@ -243,7 +256,7 @@ async def test_a_program_answers_and_edits_and_a_person_saves_what_they_were_sho
     assert await _automations(rooms) == []
     assert await shown(ask=yes) == exits.DONE
     assert "Bills is saved as version 1, paused." in capsys.readouterr().out
-    with pytest.raises(Clash) as twice:
+    with pytest.raises(Conflict) as twice:
         await save_proposal(desk, Screen(), name, sure=True, ask=yes)
     assert twice.value.code == "proposal_saved"
     assert [row["name"] for row in await _automations(rooms)] == ["Bills"]
@@ -255,32 +268,39 @@ async def test_a_program_answers_and_edits_and_a_person_saves_what_they_were_sho
 
 
 async def test_what_is_ready_is_saved_or_written_at_once_and_what_is_not_says_what_is_open(
-    rooms: Rooms, desk: Desk, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    rooms: ApplicationServices,
+    desk: CommandContext,
+    screen: Screen,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(Invalid) as unknown:
-        await new(desk, screen, Wanted(REMIND, timezone="Mars/Base"))
+        await new(desk, screen, NewAutomationOptions(REMIND, timezone="Mars/Base"))
     assert unknown.value.findings[0].pointer == "/timezone"
     with pytest.raises(Invalid):
-        await new(desk, screen, Wanted("\udcff"))
-    with pytest.raises(Missing):
-        await new(desk, screen, Wanted("at 10 instead", "Nosuch", making=RULES))
-    with pytest.raises(Denied) as program:
-        await new(desk, screen, Wanted(REMIND, making=RULES, save=True))
+        await new(desk, screen, NewAutomationOptions("\udcff"))
+    with pytest.raises(NotFound):
+        await new(desk, screen, NewAutomationOptions("at 10 instead", "Nosuch", making=RULES))
+    with pytest.raises(PermissionDenied) as program:
+        await new(desk, screen, NewAutomationOptions(REMIND, making=RULES, save=True))
     assert program.value.code == "person_needed"
     with pytest.raises(Invalid) as still_open:
-        await new(desk, Screen(), Wanted(OPEN, making=RULES, save=True), yes)
+        await new(desk, Screen(), NewAutomationOptions(OPEN, making=RULES, save=True), yes)
     assert still_open.value.code == "not_ready"
     assert [one.code for one in still_open.value.findings] == ["unanswered"]
     with pytest.raises(Invalid) as wrong:
-        await new(desk, screen, Wanted(OPEN, making=RULES, answers=("x=1",)))
+        await new(desk, screen, NewAutomationOptions(OPEN, making=RULES, answers=("x=1",)))
     assert "The proposal is kept" in (wrong.value.suggestion or "")
 
     file = tmp_path / "remind.json"
-    assert await new(desk, screen, Wanted(REMIND, making=RULES, output=file)) == exits.DONE
+    assert (
+        await new(desk, screen, NewAutomationOptions(REMIND, making=RULES, output=file))
+        == exits.DONE
+    )
     capsys.readouterr()
     assert json.loads(file.read_text())["triggers"][0]["config"]["timezone"] == "Europe/Berlin"
-    with pytest.raises(Clash):
-        await new(desk, screen, Wanted(REMIND, making=RULES, output=file))
+    with pytest.raises(Conflict):
+        await new(desk, screen, NewAutomationOptions(REMIND, making=RULES, output=file))
     assert await review(desk, Screen(), str(file), None, RULES) == exits.DONE
     assert "Who reviewed it" in capsys.readouterr().out
     file.write_text('{"schema_version": "1.2", "name": "X", "plan": [{"action": "nosuch"}]}')
@@ -288,7 +308,10 @@ async def test_what_is_ready_is_saved_or_written_at_once_and_what_is_not_says_wh
     assert "/plan/0/action" in capsys.readouterr().out
 
     assert await _automations(rooms) == []
-    assert await new(desk, Screen(), Wanted(REMIND, making=RULES, save=True), yes) == exits.DONE
+    assert (
+        await new(desk, Screen(), NewAutomationOptions(REMIND, making=RULES, save=True), yes)
+        == exits.DONE
+    )
     assert "is saved as version 1, paused." in capsys.readouterr().out
 
     for work in (
@@ -298,7 +321,7 @@ async def test_what_is_ready_is_saved_or_written_at_once_and_what_is_not_says_wh
     ):
         assert await work == exits.DONE
     assert f" 1. Bills: {REMIND}" in capsys.readouterr().out
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await prompts.forget_prompt(desk, Screen(), "Bills")
 
 
@@ -307,12 +330,18 @@ async def test_a_model_is_named_and_what_it_made_is_never_saved_unread(
 ) -> None:
     models = FakeModels([_says("hand_in", definition=MADE), REVIEWED] * 2)
     async with models_bench(bench, models) as house:
-        desk = _desk(rooms_of(house.house))
+        desk = _desk(application_services(house.house))
         # It is shown before it is saved, whatever was said.
-        assert await new(desk, Screen(), Wanted(REMIND, save=True), no) == exits.FAILED
-        assert await _automations(rooms_of(house.house)) == []
-        assert await new(desk, Screen(), Wanted(REMIND), Person("y", "n")) == exits.DONE
-        assert [row["name"] for row in await _automations(rooms_of(house.house))] == ["Bills"]
+        assert (
+            await new(desk, Screen(), NewAutomationOptions(REMIND, save=True), no) == exits.FAILED
+        )
+        assert await _automations(application_services(house.house)) == []
+        assert (
+            await new(desk, Screen(), NewAutomationOptions(REMIND), Person("y", "n")) == exits.DONE
+        )
+        assert [row["name"] for row in await _automations(application_services(house.house))] == [
+            "Bills"
+        ]
     told = capsys.readouterr().out
     assert "outside-1 made this in 1 round for $0.002." in told
     assert "It reminds you." in told

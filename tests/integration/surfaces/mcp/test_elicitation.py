@@ -19,10 +19,10 @@ from mcp_types import ElicitRequestURLParams, ElicitResult
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.surfaces.mcp import server
-from mainspring.surfaces.mcp.server import Context, Tools, build_server
-from mainspring.wiring import rooms_of
+from mainspring.surfaces.mcp.server import Context, McpToolMethods, build_server
+from mainspring.wiring import application_services
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.people.workspaces import add_workspace, rename_workspace
 from tests.kit.api import Api, served
@@ -99,10 +99,10 @@ async def _client(api: Api, over: str, opened: Opened | None) -> AsyncIterator[C
             api.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, by_program=True
         )
 
-        async def who(ctx: Context) -> Visitor:
-            return Visitor(actor)
+        async def who(ctx: Context) -> CapabilityCaller:
+            return CapabilityCaller(actor)
 
-        here = build_server(Tools(rooms_of(api.house)), who)
+        here = build_server(McpToolMethods(application_services(api.house)), who)
         async with Client(here, mode=mode, elicitation_callback=opened) as client:
             yield client
         return
@@ -309,11 +309,11 @@ async def test_no_client_is_asked_to_open_a_page_that_no_server_shows(
     space = place.api.house.workspace_id
     actor = Actor(space, "member", FIRST_MEMBER, role=Role.OWNER, by_program=True)
 
-    async def who(ctx: Context) -> Visitor:
-        return Visitor(actor)
+    async def who(ctx: Context) -> CapabilityCaller:
+        return CapabilityCaller(actor)
 
     opened = Opened()
-    alone = build_server(Tools(rooms_of(place.api.house), lambda: False), who)
+    alone = build_server(McpToolMethods(application_services(place.api.house), lambda: False), who)
     async with Client(alone, mode=mode, elicitation_callback=opened) as client:
         draft = await place.draft(client)
         answer = await client.call_tool("confirm_action", {"draft_id": draft})

@@ -19,7 +19,7 @@ from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
 from mainspring.surfaces.mcp.server import message_limits
-from mainspring.wiring import House, build_house, build_registry
+from mainspring.wiring import Application, build_application, build_registry
 from tests.kit.api import Api, served
 from tests.kit.house import Bench
 from tests.kit.mcp import NEW, OLD, VERSIONS, Wire, connected, error_of, problem_of
@@ -274,10 +274,10 @@ def _counted(number: int) -> Capability:
 
 
 @pytest_asyncio.fixture
-async def crowded(bench: Bench) -> AsyncIterator[House]:
+async def crowded(bench: Bench) -> AsyncIterator[Application]:
     """A house with more tools than one page holds."""
     registry = build_registry(Limits(), capabilities=[_counted(number) for number in range(450)])
-    house = build_house(bench.house.settings, Limits(), registry, bench.house.database)
+    house = build_application(bench.house.settings, Limits(), registry, bench.house.database)
     try:
         yield house
     finally:
@@ -285,7 +285,9 @@ async def crowded(bench: Bench) -> AsyncIterator[House]:
         await house.egress.aclose()
 
 
-async def test_a_long_list_comes_in_pages_and_a_list_is_put_into_an_object(crowded: House) -> None:
+async def test_a_long_list_comes_in_pages_and_a_list_is_put_into_an_object(
+    crowded: Application,
+) -> None:
     async with served(crowded) as api, connected(api.address, api.token) as client:
         names: list[str] = []
         cursor: str | None = None

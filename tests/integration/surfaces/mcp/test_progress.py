@@ -13,10 +13,10 @@ from mcp import Client
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.surfaces.mcp import server
-from mainspring.surfaces.mcp.server import Context, Tools, build_server
-from mainspring.wiring import rooms_of
+from mainspring.surfaces.mcp.server import Context, McpToolMethods, build_server
+from mainspring.wiring import application_services
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api
 from tests.kit.authoring import Desk
@@ -42,10 +42,10 @@ async def _client(api: Api, over: str) -> AsyncIterator[Client]:
         return
     actor = Actor(api.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
 
-    async def who(ctx: Context) -> Visitor:
-        return Visitor(actor)
+    async def who(ctx: Context) -> CapabilityCaller:
+        return CapabilityCaller(actor)
 
-    async with Client(build_server(Tools(rooms_of(api.house)), who)) as client:
+    async with Client(build_server(McpToolMethods(application_services(api.house)), who)) as client:
         yield client
 
 

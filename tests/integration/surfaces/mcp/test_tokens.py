@@ -14,13 +14,13 @@ import httpx2
 import pytest_asyncio
 
 from mainspring.contracts.context import RunRef
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.gate.run_tokens import mint
-from mainspring.wiring import build_house
+from mainspring.wiring import build_application
 from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
-from mainspring.workspace.tokens import Bounds, make_token, revoke_token
+from mainspring.workspace.tokens import TokenLimits, make_token, revoke_token
 from tests.kit.api import served
 from tests.kit.house import Bench, document, step
 from tests.kit.mcp import NEW, OLD, Wire, problem_of
@@ -36,7 +36,9 @@ class Desk:
     bench: Bench
     wire: Wire
 
-    async def holder(self, bounds: Bounds | None = None, workspace_id: UUID | None = None) -> Wire:
+    async def holder(
+        self, bounds: TokenLimits | None = None, workspace_id: UUID | None = None
+    ) -> Wire:
         house = self.bench.house
         async with house.database.transaction() as tx:
             place = workspace_id or house.workspace_id
@@ -91,7 +93,7 @@ async def test_a_token_is_refused_once_it_is_revoked_or_has_expired(desk: Desk) 
         stored, plain = await make_token(tx, house.workspace_id, FIRST_MEMBER, "a test")
     revoked = replace(desk.wire, token=plain)
     soon = datetime.now(UTC) + timedelta(seconds=1)
-    expiring = await desk.holder(Bounds(expires_at=soon))
+    expiring = await desk.holder(TokenLimits(expires_at=soon))
     assert (await revoked.send("tools/list")).status_code == 200
 
     async with house.database.transaction() as tx:
@@ -105,7 +107,7 @@ async def test_a_token_is_refused_once_it_is_revoked_or_has_expired(desk: Desk) 
 
 
 async def test_a_limited_token_sees_and_calls_what_it_names_and_nothing_else(desk: Desk) -> None:
-    limited = await desk.holder(Bounds(capabilities=("test.echo",)))
+    limited = await desk.holder(TokenLimits(capabilities=("test.echo",)))
     for version in (OLD, NEW):
         one = replace(limited, version=version)
         assert (await one.tools()).keys() == {"test_echo"}
@@ -117,7 +119,7 @@ async def test_a_limited_token_sees_and_calls_what_it_names_and_nothing_else(des
 
 
 async def test_a_small_role_sees_what_it_may_call_and_is_told_no_for_the_rest(desk: Desk) -> None:
-    viewer = await desk.holder(Bounds(role=Role.VIEWER))
+    viewer = await desk.holder(TokenLimits(role=Role.VIEWER))
     tools = await viewer.tools()
 
     assert tools
@@ -130,7 +132,7 @@ async def test_a_small_role_sees_what_it_may_call_and_is_told_no_for_the_rest(de
 
 
 async def test_a_token_of_another_workspace_sees_only_its_own(desk: Desk) -> None:
-    house, elsewhere = desk.bench.house, new_id()
+    house, elsewhere = desk.bench.house, generate_id()
     async with house.database.transaction() as tx:
         await ensure_workspace(tx, elsewhere, "Elsewhere")
         await tx.execute(
@@ -214,7 +216,7 @@ async def test_a_token_is_never_sent_on_to_another_system(bench: Bench) -> None:
     async with local_server(speak) as upstream, AsyncExitStack() as stack:
         pair = f"127.0.0.1:{upstream.port}"
         settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
-        house = build_house(settings, Limits(), bench.house.registry, bench.house.database)
+        house = build_application(settings, Limits(), bench.house.registry, bench.house.database)
         stack.push_async_callback(house.waker.aclose)
         stack.push_async_callback(house.egress.aclose)
         api = await stack.enter_async_context(served(house))

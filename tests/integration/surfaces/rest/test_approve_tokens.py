@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from asyncpg import CheckViolationError
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from mainspring.workspace.token_bounds import APPROVE_WARNING
@@ -110,7 +110,7 @@ async def test_a_token_agrees_to_the_automations_that_a_person_named_and_is_mark
 async def test_what_is_missing_from_such_a_token_is_named_by_its_place(api: Api) -> None:
     async with team(api) as here:
         waits = await here.waiting()
-        other = str(new_id())
+        other = str(generate_id())
         wrong: list[tuple[dict[str, Any], str]] = [
             ({"expires_at": None}, "/expires_at"),
             ({"approves": []}, "/approves"),
@@ -174,7 +174,7 @@ async def test_no_oauth_client_has_a_token_that_approves(api: Api) -> None:
         header = await here.made(waits["id"])
         with pytest.raises(CheckViolationError):
             await api.house.database.execute(
-                "UPDATE access_tokens SET client_id = $1 WHERE approves IS NOT NULL", new_id()
+                "UPDATE access_tokens SET client_id = $1 WHERE approves IS NOT NULL", generate_id()
             )
         with pytest.raises(CheckViolationError):
             await api.house.database.execute(

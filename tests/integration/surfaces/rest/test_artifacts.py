@@ -17,11 +17,11 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.context import RunRef
-from mainspring.contracts.errors import Expired, Invalid, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Expired, Invalid, NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.gate.artifacts.folder import FolderStore
-from mainspring.gate.artifacts.links import Links
-from mainspring.gate.artifacts.rows import Artifact, keep
+from mainspring.gate.artifacts.links import LinkSigner
+from mainspring.gate.artifacts.rows import Artifact, insert_artifact
 from mainspring.gate.artifacts.save import artifacts_capability
 from mainspring.surfaces.rest.openapi import describe
 from tests.kit.api import Api, served
@@ -43,7 +43,7 @@ class Shelf:
         now = datetime.now(UTC)
         made = Artifact(
             workspace_id=self.bench.house.workspace_id,
-            id=more.pop("id", None) or new_id(),
+            id=more.pop("id", None) or generate_id(),
             run_id=more.pop("run_id", None),
             automation_id=None,
             step="keep",
@@ -60,7 +60,7 @@ class Shelf:
         made = replace(made, **more)
         await self.blobs.put(made.blob, content)
         async with self.bench.house.database.transaction() as tx:
-            await keep(tx, made)
+            await insert_artifact(tx, made)
         return made
 
     async def link(self, artifact: Artifact, seconds: int = 60) -> str:
@@ -83,7 +83,7 @@ def _code(answer: httpx2.Response) -> tuple[int, str]:
 
 async def test_artifacts_are_listed_a_page_at_a_time_and_by_what_they_are(shelf: Shelf) -> None:
     made = [await shelf.add() for _ in range(3)]
-    run_id = new_id()
+    run_id = generate_id()
     image = await shelf.add(kind="image", run_id=run_id)
     client = shelf.api.client
     first = (await client.get(BASE, params={"limit": 3})).json()
@@ -96,7 +96,7 @@ async def test_artifacts_are_listed_a_page_at_a_time_and_by_what_they_are(shelf:
         assert [entry["id"] for entry in found] == [str(image.id)]
     of_run = await client.get(f"/api/v1/runs/{run_id}/artifacts")
     assert [entry["id"] for entry in of_run.json()["items"]] == [str(image.id)]
-    unknown = await client.get(f"/api/v1/runs/{new_id()}/artifacts")
+    unknown = await client.get(f"/api/v1/runs/{generate_id()}/artifacts")
     assert _code(unknown) == (404, "no_run")
 
 
@@ -161,7 +161,7 @@ async def test_a_link_that_was_changed_is_answered_like_an_unknown_artifact(shel
     url = await shelf.link(one)
     moment = url.partition("expires=")[2].partition("&")[0]
     signature = url.partition("signature=")[2]
-    unknown = await shelf.api.client.get(f"{BASE}/{new_id()}/content")
+    unknown = await shelf.api.client.get(f"{BASE}/{generate_id()}/content")
     assert _code(unknown) == (404, "no_artifact")
     changed = [
         url.replace(str(one.id), str(other.id)),
@@ -244,17 +244,17 @@ async def test_a_link_of_another_installation_opens_nothing(shelf: Shelf, tmp_pa
     house = shelf.bench.house
     now = datetime.now(UTC)
     ours, theirs = (
-        Links(house.vault, ""),
-        Links(type(house.vault)(house.database, tmp_path / "other.key", house.limits), ""),
+        LinkSigner(house.vault, ""),
+        LinkSigner(type(house.vault)(house.database, tmp_path / "other.key", house.limits), ""),
     )
     link = await ours.make(one, now, 60)
     moment = int(link.url.partition("expires=")[2].partition("&")[0])
     signature = link.url.partition("signature=")[2]
     await ours.check(one.workspace_id, one.id, moment, signature, now)
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await theirs.check(one.workspace_id, one.id, moment, signature, now)
-    with pytest.raises(Missing):
-        await ours.check(new_id(), one.id, moment, signature, now)
+    with pytest.raises(NotFound):
+        await ours.check(generate_id(), one.id, moment, signature, now)
     with pytest.raises(Expired):
         await ours.check(one.workspace_id, one.id, moment, signature, now + timedelta(seconds=61))
 
@@ -316,7 +316,7 @@ async def test_no_name_leads_out_of_the_folder(shelf: Shelf) -> None:
     for text in _traversals():
         try:
             async with shelf.bench.house.database.transaction() as tx:
-                run = RunRef(new_id(), new_id(), text)
+                run = RunRef(generate_id(), generate_id(), text)
                 told = await save(Call(shelf.bench, tx, run), {"name": text, "text": "x"})
             taken.append(UUID(told["artifact_id"]))
         except Invalid as refused:

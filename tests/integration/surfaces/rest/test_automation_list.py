@@ -11,7 +11,7 @@ from mainspring.surfaces.rest.automation_shapes import (
     GrantsUsed,
 )
 from mainspring.surfaces.rest.paging import Page
-from mainspring.workspace.signs import streak
+from mainspring.workspace.signs import count_success_streak
 from tests.kit.api import Api
 from tests.kit.house import Bench, document, step
 
@@ -20,9 +20,14 @@ DAILY = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "tim
 
 
 def test_a_streak_ends_at_the_first_failure_and_not_at_what_somebody_stopped() -> None:
-    assert streak([]) == 0
-    assert streak(["running", "succeeded", "cancelled", "succeeded", "failed", "succeeded"]) == 2
-    assert streak(["timed_out", "succeeded"]) == 0
+    assert count_success_streak([]) == 0
+    assert (
+        count_success_streak(
+            ["running", "succeeded", "cancelled", "succeeded", "failed", "succeeded"]
+        )
+        == 2
+    )
+    assert count_success_streak(["timed_out", "succeeded"]) == 0
 
 
 async def _names(api: Api, query: str) -> list[str]:

@@ -9,7 +9,7 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.surfaces.rest.automation_shapes import (
     AutomationDetail,
     AutomationSummary,
@@ -172,7 +172,7 @@ async def test_an_automation_that_is_not_there_is_missing(api: Api) -> None:
     bodies: dict[str, Any] = {"": _says(), "/rollback": {"version": 1}, "/run": {}}
     for method, tail in _PLACES:
         body = bodies.get(tail) if method != "GET" else None
-        for known in (new_id(), UUID(int=0)):
+        for known in (generate_id(), UUID(int=0)):
             place = f"{V1}/automations/{known}{tail}"
             answer = await api.client.request(method, place, json=body)
             assert (answer.status_code, answer.json()["code"]) == (404, "no_automation"), place
@@ -304,7 +304,7 @@ async def test_an_automation_goes_through_its_states(api: Api) -> None:
 
 
 async def test_activating_warns_of_a_board_that_is_not_there_and_of_nothing_else(api: Api) -> None:
-    nowhere = {"id": "rows", "type": "board_change", "config": {"board_id": str(new_id())}}
+    nowhere = {"id": "rows", "type": "board_change", "config": {"board_id": str(generate_id())}}
     for triggers, codes in (([DAILY], []), ([DAILY, nowhere], ["board_missing"])):
         written = _says(name=f"with {len(triggers)}", triggers=triggers)
         place = f"{V1}/automations/{await _made(api, written)}"
@@ -496,7 +496,7 @@ async def test_the_inbox_is_read_message_by_message_and_as_a_whole(api: Api, ben
 
 
 async def test_messages_that_are_not_there_are_told(api: Api) -> None:
-    missing = await api.client.post(f"{V1}/inbox/{new_id()}/read")
+    missing = await api.client.post(f"{V1}/inbox/{generate_id()}/read")
     assert (missing.status_code, missing.json()["code"]) == (404, "no_message")
     for query in ("unread=perhaps", "unread=", "read=1"):
         wrong = await api.client.get(f"{V1}/inbox?{query}")

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from fastapi import APIRouter, Request
 
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import Body, read_body, takes
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import anyone_known
@@ -90,8 +90,8 @@ def _own_route() -> APIRouter:
 
     @made.post("/things", summary="Add a thing", openapi_extra=takes(Thing))
     @anyone_known
-    async def add_thing(request: Request) -> Answer:
-        return Answer((await read_body(request, Thing)).model_dump())
+    async def add_thing(request: Request) -> JsonAnswer:
+        return JsonAnswer((await read_body(request, Thing)).model_dump())
 
     return made
 

@@ -10,13 +10,13 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from mainspring.contracts.errors import Fault
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.contracts.errors import InternalError
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import is_public
 from mainspring.surfaces.web.files import SCREENS
-from mainspring.wiring import rooms_of
+from mainspring.wiring import application_services
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.tokens import list_tokens, make_token, revoke_token
 from tests.kit.api import Api
@@ -301,8 +301,8 @@ async def test_a_route_that_does_not_say_who_may_use_it_stops_the_start(bench: B
     made = router("test")
 
     @made.get("/unsaid", summary="Say nothing")
-    async def read_unsaid() -> Answer:
-        return Answer({})
+    async def read_unsaid() -> JsonAnswer:
+        return JsonAnswer({})
 
-    with pytest.raises(Fault, match="does not say who may use it"):
-        build_api(rooms_of(bench.house), more=[made])
+    with pytest.raises(InternalError, match="does not say who may use it"):
+        build_api(application_services(bench.house), more=[made])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.people.addresses import address_of_member
+from mainspring.workspace.people.addresses import find_member_address
 from tests.kit.api import Api, served
 from tests.kit.gate import Market, gate_bench
 from tests.kit.house import Bench
@@ -44,7 +44,7 @@ class Page:
 
     async def reached(self) -> str | None:
         house = self.api.house
-        return await address_of_member(house.database, house.workspace_id, FIRST_MEMBER, None)
+        return await find_member_address(house.database, house.workspace_id, FIRST_MEMBER, None)
 
     def code(self, to: str) -> str:
         """The newest code that was mailed to an address."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mainspring.authoring.forecast.schemas import FORECAST_SCHEMA
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
 from tests.kit.api import Api
@@ -33,8 +33,8 @@ async def test_the_price_is_read_before_an_automation_is_activated(api: Api) -> 
 
 
 async def test_a_price_of_what_is_not_there_is_a_problem_and_strangers_get_none(api: Api) -> None:
-    nobody = await api.client.get(f"{V1}/automations/{new_id()}/forecast")
+    nobody = await api.client.get(f"{V1}/automations/{generate_id()}/forecast")
     assert (nobody.status_code, nobody.json()["code"]) == (404, "no_automation")
     assert (await api.client.get(f"{V1}/automations/x/forecast")).status_code == 422
-    stranger = await api.stranger.get(f"{V1}/automations/{new_id()}/forecast")
+    stranger = await api.stranger.get(f"{V1}/automations/{generate_id()}/forecast")
     assert stranger.status_code == 401

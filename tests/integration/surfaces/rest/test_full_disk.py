@@ -11,8 +11,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from mainspring.store.outage import unavailable
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.store.outage import database_unavailable_error
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import public
 from tests.kit.api import Api, served
@@ -105,7 +105,7 @@ async def test_a_data_folder_without_space_is_the_same_problem(bench: Bench) -> 
 
     @made.post("/files")
     @public
-    async def write_file() -> Answer:
+    async def write_file() -> JsonAnswer:
         raise OSError(errno.ENOSPC, "No space left on device", "/var/lib/mainspring/artifacts/x")
 
     async with served(bench.house, [made]) as api:
@@ -121,8 +121,8 @@ async def test_a_database_that_ended_for_lack_of_space_is_the_same_problem(
 
     @made.post("/files")
     @public
-    async def ask_database() -> Answer:
-        raise unavailable()
+    async def ask_database() -> JsonAnswer:
+        raise database_unavailable_error()
 
     async with served(bench.house, [made]) as api:
         found = shutil.disk_usage(bench.house.settings.home)._replace(free=free)

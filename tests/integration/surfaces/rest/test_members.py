@@ -11,7 +11,7 @@ from uuid import UUID
 import httpx2
 
 from mainspring.contracts.roles import Role
-from mainspring.surfaces.rest.browser import Browsers
+from mainspring.surfaces.rest.browser import BrowserSessionPolicy
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.api import PATIENCE, Api
 from tests.kit.people import PASSWORD, ROOT, browser, make_person, people, token_of
@@ -25,7 +25,7 @@ SESSION = f"{ROOT}/session"
 
 async def _session(people: Api, workspace_id: UUID, user_id: UUID) -> dict[str, str]:
     """The headers of a browser in which this person has signed in."""
-    name = Browsers(people.house.settings.address).name
+    name = BrowserSessionPolicy(people.house.settings.address).name
     async with people.house.database.transaction() as tx:
         return await session_headers(tx, user_id, workspace_id, name)
 

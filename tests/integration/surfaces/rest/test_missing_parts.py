@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api
 from tests.kit.house import document, step
@@ -78,7 +78,7 @@ async def test_an_answer_that_also_activates_is_refused_with_the_missing_part(ap
 
 
 async def _connect(api: Api, integration: str, state: str, *scopes: str) -> UUID:
-    made = new_id()
+    made = generate_id()
     await api.house.database.execute(
         """
         INSERT INTO integration_connections

@@ -15,15 +15,15 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.gate.web_push import PushDelivery
-from mainspring.runs.arrivals import Request
-from mainspring.triggers.alerts import CONSUMER, Alerts
-from mainspring.triggers.log_reader import LogReader
+from mainspring.runs.arrivals import RunRequest
+from mainspring.triggers.alerts import CONSUMER, FailureAlerts
+from mainspring.triggers.log_reader import EventLogReader
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
-from mainspring.workspace.people.sessions import IDLE, sweep_sessions
+from mainspring.workspace.people.sessions import IDLE, delete_expired_sessions
 from mainspring.workspace.push_subscriptions import MOST_SUBSCRIPTIONS, TRIES
 from tests.kit.api import Api, served
 from tests.kit.house import Bench, document, step
@@ -85,7 +85,9 @@ class World:
 
     async def draft(self, member_id: UUID = FIRST_MEMBER, role: Role = Role.OWNER) -> str:
         """A write that a person's client has asked for, and that waits for them."""
-        visitor = Visitor(Actor(self.api.house.workspace_id, "member", member_id, role=role))
+        visitor = CapabilityCaller(
+            Actor(self.api.house.workspace_id, "member", member_id, role=role)
+        )
         made = await self.api.house.gate.direct(visitor, "test.mail", {"mark": PRIVATE})
         return str(made["draft_id"])
 
@@ -163,8 +165,8 @@ async def test_only_a_signed_in_browser_subscribes(world: World) -> None:
     for method, path, body in (
         ("GET", "/me/push", None),
         ("POST", SUBSCRIPTIONS, made.as_json()),
-        ("DELETE", f"{SUBSCRIPTIONS}/{new_id()}", None),
-        ("POST", f"{SUBSCRIPTIONS}/{new_id()}/test", None),
+        ("DELETE", f"{SUBSCRIPTIONS}/{generate_id()}", None),
+        ("POST", f"{SUBSCRIPTIONS}/{generate_id()}/test", None),
     ):
         program = await world.api.program.request(method, ROOT + path, json=body)
         assert (program.status_code, program.json()["code"]) == (409, "needs_session"), path
@@ -348,7 +350,7 @@ async def test_failures_and_the_pause_are_shown(world: World) -> None:
     made, _ = await world.subscribe()
     house = world.api.house
     limits = replace(house.limits, failures_in_row=2)
-    reader = LogReader(house.database, CONSUMER, Alerts(limits, mail=False).handle)
+    reader = EventLogReader(house.database, CONSUMER, FailureAlerts(limits, mail=False).handle)
     await reader.begin()
     config = {"failures": 99, "permanent": True, "note": PRIVATE}
     broken = document(
@@ -363,7 +365,7 @@ async def test_failures_and_the_pause_are_shown(world: World) -> None:
     runs: list[UUID] = []
 
     async def fails(kind: str, trigger_id: UUID | None) -> None:
-        asked = Request(house.workspace_id, saved.automation_id, kind, trigger_id)
+        asked = RunRequest(house.workspace_id, saved.automation_id, kind, trigger_id)
         runs.append((await house.dispatcher.dispatch(asked)).run_id)
         await world.bench.until(runs[-1])
         while await house.database.fetchval(_AHEAD, CONSUMER):
@@ -549,7 +551,7 @@ async def test_a_session_that_ran_out_still_gets_notifications(world: World) -> 
     database = world.api.house.database
     await database.execute("UPDATE sessions SET seen_at = now() - $1::interval", IDLE * 2)
     async with database.transaction() as tx:
-        await sweep_sessions(tx)
+        await delete_expired_sessions(tx)
     assert (await world.at.ask("GET", "/me/push")).status_code == 401
     await world.draft()
     await world.deliver()

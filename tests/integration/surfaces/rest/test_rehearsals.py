@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from tests.kit.api import Api
 from tests.kit.house import Bench, document, step
 
@@ -45,5 +45,5 @@ async def test_a_change_is_rehearsed_before_it_is_saved(api: Api, bench: Bench) 
     assert again.json() == told.json()
     listed = (await api.client.get(f"{V1}/runs")).json()
     assert len(listed["items"]) == 1, "rehearsals are no runs of the automation"
-    assert (await api.client.get(f"{V1}/rehearsals/{new_id()}")).status_code == 404
+    assert (await api.client.get(f"{V1}/rehearsals/{generate_id()}")).status_code == 404
     assert (await api.stranger.post(place, json={})).status_code == 401

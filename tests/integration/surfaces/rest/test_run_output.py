@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.surfaces.rest.paging import Page
 from mainspring.surfaces.rest.routes.health import WallsAnswer
 from mainspring.surfaces.rest.shapes import PieceShape, RunDetail
@@ -113,7 +113,7 @@ async def test_output_of_nothing_and_bad_questions_are_refused(api: Api, bench: 
     made = await bench.dispatch(script("return 1;"))
     path = f"/api/v1/runs/{made.run_id}/output"
     assert (await api.client.get(path)).json() == {"items": [], "next": None}
-    assert (await api.client.get(f"/api/v1/runs/{new_id()}/output")).status_code == 404
+    assert (await api.client.get(f"/api/v1/runs/{generate_id()}/output")).status_code == 404
     assert (await api.stranger.get(path)).status_code == 401
     for query in (
         {"after": "x"},

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.surfaces.rest.shapes import RunDetail
 from tests.kit.api import Api
@@ -70,7 +70,7 @@ async def test_runs_are_listed_page_by_page_without_a_gap(api: Api, bench: Bench
 @pytest.mark.parametrize("verb", ["cancel", "retry", "replay"])
 async def test_what_is_not_there_cannot_be_steered(api: Api, verb: str) -> None:
     body: dict[str, str] | None = {} if verb == "replay" else None
-    answer = await api.client.post(f"/api/v1/runs/{new_id()}/{verb}", json=body)
+    answer = await api.client.post(f"/api/v1/runs/{generate_id()}/{verb}", json=body)
     assert (answer.status_code, answer.json()["code"]) == (404, "no_run")
     odd = await api.client.post(f"/api/v1/runs/nonsense/{verb}", json=body)
     assert odd.status_code == 422
@@ -150,7 +150,7 @@ async def test_a_run_is_watched_to_its_end_and_the_stream_closes(api: Api, bench
 
 
 async def test_a_stream_of_nothing_is_refused_before_it_begins(api: Api, bench: Bench) -> None:
-    missing = await api.client.get(f"/api/v1/runs/{new_id()}/stream")
+    missing = await api.client.get(f"/api/v1/runs/{generate_id()}/stream")
     assert missing.status_code == 404
     made = await bench.dispatch(ONE)
     odd = await api.client.get(
@@ -220,7 +220,7 @@ async def test_a_page_hears_of_everything_over_one_stream(api: Api, bench: Bench
     assert "waiting" in [row["data"]["status"] for row in heard if row["event"] == "watched"]
     numbers = [event["data"] for event in rest if event["event"] == "inbox"][-1]
     assert numbers == {"drafts": 0, "approvals": 0, "consents": 0, "failures": 0, "unread": 1}
-    missing = await api.client.get(f"/api/v1/stream?run_id={new_id()}")
+    missing = await api.client.get(f"/api/v1/stream?run_id={generate_id()}")
     assert missing.status_code == 404
 
 
@@ -241,13 +241,13 @@ async def test_a_page_follows_several_runs_over_one_stream(api: Api, bench: Benc
     for heard, runs in ((before, made), (again, made), (alone, made[:1])):
         steps = [event["data"]["run_id"] for event in heard if event["event"] == "step"]
         assert sorted(steps) == sorted(runs)
-    many = "&".join(f"run_id={new_id()}" for _ in range(5))
+    many = "&".join(f"run_id={generate_id()}" for _ in range(5))
     refused = await api.client.get(f"/api/v1/stream?{many}")
     assert refused.status_code == 422, refused.text
 
 
 async def test_a_refused_stream_names_each_run_that_is_missing(api: Api, bench: Bench) -> None:
-    made, gone = str((await bench.dispatch(ONE)).run_id), [str(new_id()), str(new_id())]
+    made, gone = str((await bench.dispatch(ONE)).run_id), [str(generate_id()), str(generate_id())]
     named = [gone[0], gone[0], made, gone[1]]
     query = "&".join(f"run_id={one}" for one in named)
     refused = await api.client.get(f"/api/v1/stream?{query}")

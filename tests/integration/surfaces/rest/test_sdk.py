@@ -9,7 +9,7 @@ import re
 import sysconfig
 from pathlib import Path
 
-from mainspring.actions.script.sdk.text import sdk_text, types_text
+from mainspring.actions.script.sdk.text import generate_sdk, generate_types
 from mainspring.contracts.limits import Limits
 from mainspring.vocabulary import build_registry
 from tests.kit.api import Api
@@ -66,7 +66,7 @@ async def test_the_sdk_is_served_to_everybody_and_works_on_any_machine(
     assert served.headers["content-type"] == "application/typescript; charset=utf-8"
     own = hashlib.sha256(served.content).hexdigest()
     assert (served.headers["etag"], served.headers["cache-control"]) == (f'"{own}"', "no-cache")
-    assert served.text == sdk_text(api.house.registry)
+    assert served.text == generate_sdk(api.house.registry)
     await _check_digests(api, own)
     script = tmp_path / "mine.ts"
     script.write_text(SCRIPT.replace("ADDRESS", api.address))
@@ -107,8 +107,8 @@ async def _check_digests(api: Api, own: str) -> None:
 async def test_the_sdk_and_the_types_for_an_editor_check_without_a_network(tmp_path: Path) -> None:
     words = build_registry(Limits(), capabilities=Outside().capabilities())
     script = SCRIPT.replace("ADDRESS/sdks/", "./")
-    (tmp_path / "automation-sdk-v1.ts").write_text(sdk_text(words))
-    (tmp_path / "mainspring.d.ts").write_text(types_text(words))
+    (tmp_path / "automation-sdk-v1.ts").write_text(generate_sdk(words))
+    (tmp_path / "mainspring.d.ts").write_text(generate_types(words))
     (tmp_path / "imported.ts").write_text(script)
     (tmp_path / "good.ts").write_text(
         'import "./mainspring.d.ts";\nconst b = await brains.get_board({ name: "CRM" });\n'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api
 
@@ -19,7 +19,7 @@ async def test_a_secret_goes_in_is_listed_and_is_forgotten(api: Api) -> None:
     listed = await api.client.get(f"{ROOT}/secrets", params={"owner_user_id": str(FIRST_MEMBER)})
     [entry] = listed.json()["secrets"]
     assert (entry["id"], entry["description"]) == (made.json()["id"], "read only")
-    nobody = await api.client.get(f"{ROOT}/secrets", params={"owner_user_id": str(new_id())})
+    nobody = await api.client.get(f"{ROOT}/secrets", params={"owner_user_id": str(generate_id())})
     assert (nobody.status_code, nobody.json()["code"]) == (404, "no_member")
 
     clash = await api.client.post(

@@ -12,13 +12,13 @@ import pytest
 from fastapi import APIRouter, Request
 from starlette.responses import StreamingResponse
 
-from mainspring.contracts.errors import Clash, Invalid
+from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.surfaces.rest import wire
 from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import anyone_known
 from mainspring.surfaces.rest.serve import GRACE_SECONDS, serve
-from mainspring.wiring import rooms_of
+from mainspring.wiring import application_services
 from tests.kit.api import Api, served
 from tests.kit.house import Bench
 
@@ -57,10 +57,10 @@ async def test_the_server_tells_its_port_and_ends_when_it_is_told(bench: Bench) 
 
 
 async def test_a_port_that_is_taken_is_a_problem_with_a_way_out(api: Api) -> None:
-    rooms = rooms_of(api.house)
+    rooms = application_services(api.house)
     settings = replace(rooms.settings, port=int(api.address.rpartition(":")[2]))
 
-    with pytest.raises(Clash) as told:
+    with pytest.raises(Conflict) as told:
         await serve(build_api(rooms), settings, ready=lambda _: None, stop=asyncio.Event())
 
     assert (told.value.code, str(settings.port) in told.value.detail) == ("port_in_use", True)
@@ -68,7 +68,7 @@ async def test_a_port_that_is_taken_is_a_problem_with_a_way_out(api: Api) -> Non
 
 
 async def test_an_address_that_is_not_ours_is_a_problem_too(api: Api) -> None:
-    rooms = rooms_of(api.house)
+    rooms = application_services(api.house)
     settings = replace(rooms.settings, host="192.0.2.1")
 
     with pytest.raises(Invalid) as told:
@@ -211,7 +211,7 @@ async def test_what_runs_with_a_router_ends_with_the_server(bench: Bench) -> Non
         told.append("closed")
 
     made.lifespan_context = _told(told)
-    rooms = rooms_of(bench.house)
+    rooms = application_services(bench.house)
     settings = replace(rooms.settings, port=0)
     app, stop = build_api(rooms, on_close=[close], more=[made]), asyncio.Event()
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -249,15 +249,15 @@ async def test_a_stream_hears_that_the_server_closes(bench: Bench) -> None:
 
 
 def _echo() -> APIRouter:
-    from mainspring.surfaces.rest.answers import Answer
+    from mainspring.surfaces.rest.answers import JsonAnswer
     from mainspring.surfaces.rest.bodies import read_json_body
 
     made = router("test")
 
     @made.post("/echo")
     @anyone_known
-    async def echo(request: Request) -> Answer:
-        return Answer(await read_json_body(request))
+    async def echo(request: Request) -> JsonAnswer:
+        return JsonAnswer(await read_json_body(request))
 
     return made
 

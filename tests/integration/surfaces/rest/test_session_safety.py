@@ -13,19 +13,19 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 from starlette.datastructures import Headers
 
-from mainspring.contracts.errors import Denied
+from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.roles import Role
-from mainspring.surfaces.rest.browser import Browsers
+from mainspring.surfaces.rest.browser import BrowserSessionPolicy
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from mainspring.workspace.people.links import make_link
 from mainspring.workspace.people.signing_in import (
     PER_ADDRESS,
     PER_EMAIL,
     PER_PAIR,
-    Visit,
+    SignInOrigin,
+    build_email_address_key,
+    build_email_key,
     count_try,
-    email_key,
-    pair_key,
     sign_in,
 )
 from mainspring.workspace.tokens import make_token
@@ -350,7 +350,10 @@ async def test_a_link_that_is_over_or_unknown_or_of_somebody_shut_out_does_nothi
 
 async def test_ten_thousand_guesses_at_one_email_are_refused(people: Api) -> None:
     """The very decision that every guess passes, ten thousand times from many processes."""
-    near, wide = pair_key("ada@example.org", "203.0.113.7"), email_key("ada@example.org")
+    near, wide = (
+        build_email_address_key("ada@example.org", "203.0.113.7"),
+        build_email_key("ada@example.org"),
+    )
     async with people.house.database.acquire() as connection:
         waits = [await count_try(connection, near) for _ in range(10_000)]
         from_everywhere = [await count_try(connection, wide) for _ in range(200)]
@@ -377,7 +380,7 @@ async def test_guesses_over_http_are_limited_for_every_email_and_address(people:
     )
     assert right.status_code == 429
     # A guesser shuts out whoever shares their address, and nobody else.
-    elsewhere = Visit("203.0.113.7")
+    elsewhere = SignInOrigin("203.0.113.7")
     await sign_in(people.house.database, cheap(), elsewhere, "ada@example.org", PASSWORD)
     assert await people.house.database.fetchval("SELECT count(*) FROM sessions") == 1
     await people.house.database.execute("DELETE FROM sessions")
@@ -458,7 +461,7 @@ async def test_over_https_the_cookie_is_bound_to_this_host(bench: Bench) -> None
     "origin", ["http://127.0.0.1:8420.evil.example", "http://evil@127.0.0.1:8420", "//", "http://["]
 )
 def test_an_origin_that_only_begins_like_ours_is_foreign(origin: str) -> None:
-    with pytest.raises(Denied):
-        Browsers("http://127.0.0.1:8420").check_page(
+    with pytest.raises(PermissionDenied):
+        BrowserSessionPolicy("http://127.0.0.1:8420").check_page(
             Headers({"origin": origin, "host": "127.0.0.1:8420"})
         )

@@ -9,7 +9,7 @@ import orjson
 
 from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
-from mainspring.workspace.people.terminals import CONFIRMED_HEADER, confirmation_of
+from mainspring.workspace.people.terminals import CONFIRMED_HEADER, compute_call_digest
 from tests.kit.api import Api
 from tests.kit.house import document, step
 from tests.kit.people import ROOT, browser, make_person
@@ -52,7 +52,7 @@ async def _ask(
 
 
 def _said(method: str, path: str, body: Any) -> str:
-    return confirmation_of(method, ROOT + path, orjson.dumps(body))
+    return compute_call_digest(method, ROOT + path, orjson.dumps(body))
 
 
 def _code(answer: httpx2.Response) -> tuple[int, str]:

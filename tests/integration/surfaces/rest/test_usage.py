@@ -17,13 +17,13 @@ from mainspring.contracts.model import DEFAULT_MODEL, ModelReply
 from mainspring.contracts.roles import Role
 from mainspring.settings import Settings
 from mainspring.surfaces.cli.capabilities import show_capabilities
-from mainspring.surfaces.cli.desk import Desk
-from mainspring.surfaces.cli.doors import Doors
+from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.doors import ApplicationFactory
 from mainspring.surfaces.cli.ledger import read_day, show_usage
 from mainspring.surfaces.cli.reading import show_logs
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import build_registry, rooms_of
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.wiring import application_services, build_registry
 from tests.kit.api import Api, served
 from tests.kit.house import Bench, document, step
 from tests.kit.neighbours import NEIGHBOUR, add_person, add_workspace
@@ -194,15 +194,15 @@ async def _check_bad(api: Api) -> None:
         assert (await api.client.get(f"{ROOT}/usage/calls?{query}")).status_code == 422
 
 
-def _desk(rooms: Rooms) -> Desk:
+def _desk(rooms: ApplicationServices) -> CommandContext:
     """A desk whose door leads into the test's own house."""
 
     @asynccontextmanager
-    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+    async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
         del settings
         yield rooms
 
-    return Desk(Doors(enter, build_registry))
+    return CommandContext(ApplicationFactory(enter, build_registry))
 
 
 async def test_the_command_line_shows_the_same_in_columns_and_as_json(
@@ -212,7 +212,7 @@ async def test_the_command_line_shows_the_same_in_columns_and_as_json(
     models = FakeModels(reply=ModelReply("Hello.", DEFAULT_MODEL, 100, 50, provider="outside"))
     plain, programs = Screen(), Screen(for_programs=True)
     async with models_bench(bench, models, asking(_report, uses=())) as one:
-        desk = _desk(rooms_of(one.house))
+        desk = _desk(application_services(one.house))
 
         async def said(
             screen: Screen, by: str = "day", calls: int | None = None, **days: str

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Denied, Invalid, Missing, Problem, TooLarge
+from mainspring.contracts.errors import (
+    Conflict,
+    Invalid,
+    NotFound,
+    PermissionDenied,
+    Problem,
+    TooLarge,
+)
 from mainspring.contracts.roles import Role
 from tests.kit.boards import Boards
 from tests.kit.house import Bench, document, step
@@ -105,8 +112,8 @@ async def test_a_change_of_rows_that_cannot_be_made_is_refused_as_a_whole(bench:
         await _refused(boards, kind, pointers, "update_board_rows", board_id=board, rows=rows)
 
     good = {"row_id": a, "state": "won"}
-    await refused(Missing, "/rows/1/row_id", rows=[good, {"row_id": NOBODY, "state": "won"}])
-    await refused(Clash, "/rows/1/row_id", rows=[good, {"row_id": c, "state": "won"}])
+    await refused(NotFound, "/rows/1/row_id", rows=[good, {"row_id": NOBODY, "state": "won"}])
+    await refused(Conflict, "/rows/1/row_id", rows=[good, {"row_id": c, "state": "won"}])
     await refused(Invalid, "/rows/1/row_id", rows=[good, {"row_id": a, "price": 1}])
     await refused(Invalid, "/rows/1", rows=[good, {"row_id": b}])
     await refused(Invalid, "/rows/0/row_id", rows=[{"row_id": "first", "state": "won"}])
@@ -118,11 +125,11 @@ async def test_a_change_of_rows_that_cannot_be_made_is_refused_as_a_whole(bench:
     )
     await refused(Invalid, "/rows/0/price", rows=[{"row_id": a, "price": "x"}])
     await refused(Invalid, "/rows/0/name", rows=[{"row_id": a, "name": None}])
-    await refused(Clash, "/rows/0", rows=[{"row_id": b, "name": "a"}])
-    await refused(Clash, "/rows/0", "/rows/1", rows=[good, {"row_id": b, "name": "a"}])
+    await refused(Conflict, "/rows/0", rows=[{"row_id": b, "name": "a"}])
+    await refused(Conflict, "/rows/0", "/rows/1", rows=[good, {"row_id": b, "name": "a"}])
     for capability in ("delete_board_rows", "restore_board_rows"):
         await _refused(
-            boards, Missing, ["/row_ids/1"], capability, board_id=board, row_ids=[a, NOBODY]
+            boards, NotFound, ["/row_ids/1"], capability, board_id=board, row_ids=[a, NOBODY]
         )
     assert await boards.rows(board, include_deleted=True) == before
 
@@ -132,22 +139,22 @@ async def test_a_board_that_is_not_found_is_told_with_what_there_is(bench: Bench
     first, second = await boards.create("CRM"), await boards.create("CRM", description="Ours")
     other = await boards.create("Revenue weekly")
 
-    both = await _refused(boards, Clash, ["/name", "/name"], "get_board", name="CRM")
+    both = await _refused(boards, Conflict, ["/name", "/name"], "get_board", name="CRM")
     assert [first in both.detail, second in both.detail] == [True, True]
     assert [f.detail[:36] for f in both.findings] == [first, second]
-    close = await _refused(boards, Missing, ["/name"], "get_board", name="Revenue Weekly")
+    close = await _refused(boards, NotFound, ["/name"], "get_board", name="Revenue Weekly")
     assert close.findings[0].detail == f"{other}: Revenue weekly"
     assert close.suggestion == "Did you mean 'Revenue weekly'?"
-    far = await _refused(boards, Missing, ["/name"] * 3, "get_board", name="zzz")
+    far = await _refused(boards, NotFound, ["/name"] * 3, "get_board", name="zzz")
     assert far.status == 404
 
     found = await boards.call("get_board", board_id=first, name="Revenue weekly")
     assert found["id"] == first, "an id always wins"
-    await _refused(boards, Missing, [], "get_board", board_id=NOBODY)
-    await _refused(boards, Missing, ["/dataset"], "get_board", board_id=first, dataset="deals")
+    await _refused(boards, NotFound, [], "get_board", board_id=NOBODY)
+    await _refused(boards, NotFound, ["/dataset"], "get_board", board_id=first, dataset="deals")
     await _refused(
         boards,
-        Missing,
+        NotFound,
         ["/dataset"],
         "append_board_rows",
         board_id=first,
@@ -158,7 +165,7 @@ async def test_a_board_that_is_not_found_is_told_with_what_there_is(bench: Bench
         await boards.call("get_board")
     with pytest.raises(Invalid):
         await boards.call("get_board", name="CRM", id=first)
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         await boards.call("get_board", board_id=first, after=NOBODY)
 
 
@@ -188,17 +195,17 @@ async def test_columns_parts_and_archived_boards_say_what_is_wrong(bench: Bench)
     await boards.append(board, {"name": "a"}, {"name": "a"})
     keyed = [{"name": "default", "dedupe_key_field": "name"}]
     await _refused(
-        boards, Clash, ["/dedupe_key_field"], "update_board", board_id=board, datasets=keyed
+        boards, Conflict, ["/dedupe_key_field"], "update_board", board_id=board, datasets=keyed
     )
     skill = {"board_id": board, "name": "s", "prompt": "p", "inputs_schema": {"type": "objekt"}}
     await _refused(boards, Invalid, ["/inputs_schema/type"], "set_board_skill", **skill)
     large = "x" * 524_289
     await _refused(boards, TooLarge, ["/html"], "set_board_dashboard", board_id=board, html=large)
-    await _refused(boards, Missing, [], "get_board_dashboard", board_id=board)
-    await _refused(boards, Missing, [], "delete_board_skill", board_id=board, name="s")
+    await _refused(boards, NotFound, [], "get_board_dashboard", board_id=board)
+    await _refused(boards, NotFound, [], "delete_board_skill", board_id=board, name="s")
     revert = {"board_id": board, "version": 9}
     await _refused(
-        boards, Missing, [], "revert_board_part", part="columns", name="default", **revert
+        boards, NotFound, [], "revert_board_part", part="columns", name="default", **revert
     )
     await _refused(boards, Invalid, ["/name"], "revert_board_part", part="skill", **revert)
 
@@ -209,7 +216,7 @@ async def test_columns_parts_and_archived_boards_say_what_is_wrong(bench: Bench)
         "update_board": {"name": "other"},
     }
     for capability, more in writes.items():
-        await _refused(boards, Clash, [], capability, board_id=board, **more)
+        await _refused(boards, Conflict, [], capability, board_id=board, **more)
     assert len(await boards.rows(board)) == 2, "an archived board can be read"
 
 
@@ -217,9 +224,9 @@ async def test_who_may_only_look_changes_nothing(bench: Bench) -> None:
     boards = Boards(bench.house)
     board = await boards.create()
     viewer = replace(boards, role=Role.VIEWER)
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await viewer.append(board, {"a": 1})
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await viewer.create()
     assert await viewer.rows(board) == []
 

@@ -8,11 +8,18 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Denied, Invalid, Missing, Problem, Upstream
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import (
+    Conflict,
+    Invalid,
+    NotFound,
+    PermissionDenied,
+    Problem,
+    UpstreamError,
+)
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
-from mainspring.runs.arrivals import Request
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.runs.arrivals import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.boards import Boards, values
 from tests.kit.doubles.feeds import web_double
@@ -151,11 +158,15 @@ async def test_bad_input_is_told_with_its_place_and_nothing_is_kept(bench: Bench
         "/integration_provider"
     ]
     github = {**link, "kind": "github", "ref": {"owner": "octo", "name": "hello"}}
-    other = await _refused(boards, "create_board_link", **github, integration_user_id=str(new_id()))
-    assert (type(other), _places(other)) == (Denied, ["/integration_user_id"])
+    other = await _refused(
+        boards, "create_board_link", **github, integration_user_id=str(generate_id())
+    )
+    assert (type(other), _places(other)) == (PermissionDenied, ["/integration_user_id"])
     assert isinstance(
-        await _refused(boards, "create_board_link", **{**link, "board_id": str(new_id())}, ref=url),
-        Missing,
+        await _refused(
+            boards, "create_board_link", **{**link, "board_id": str(generate_id())}, ref=url
+        ),
+        NotFound,
     )
 
     made = await boards.call("create_board_link", **link, ref=url)
@@ -174,7 +185,9 @@ async def test_bad_input_is_told_with_its_place_and_nothing_is_kept(bench: Bench
     await boards.append(board_id, {"a": 1})
     own = await _refused(boards, "create_dataset_recipe", **{**recipe, "dataset_name": "default"})
     assert (own.code, values(await boards.rows(board_id), "a")) == ("dataset_in_use", [1])
-    assert isinstance(await _refused(boards, "refresh_dataset", recipe_id=str(new_id())), Missing)
+    assert isinstance(
+        await _refused(boards, "refresh_dataset", recipe_id=str(generate_id())), NotFound
+    )
     assert _places(await _refused(boards, "adapter_query", kind="ics", op="ics.x", ref=url)) == [
         "/op"
     ]
@@ -254,11 +267,11 @@ async def test_pull_requests_of_a_repository_fill_a_board_by_a_schedule(bench: B
             taken = await _refused(
                 boards, "create_dataset_recipe", **again, adapter_op="github.list_issues"
             )
-            assert (type(taken), _places(taken)) == (Clash, ["/dataset_name"])
+            assert (type(taken), _places(taken)) == (Conflict, ["/dataset_name"])
 
             # The engine runs it as it runs every automation, with a grant for this recipe alone.
             run = await here.house.dispatcher.dispatch(
-                Request(here.house.workspace_id, UUID(recipe["automation_id"]))
+                RunRequest(here.house.workspace_id, UUID(recipe["automation_id"]))
             )
             async with here.worker():
                 ended = await here.until(run.run_id)
@@ -276,7 +289,7 @@ async def test_pull_requests_of_a_repository_fill_a_board_by_a_schedule(bench: B
             assert (await _automation(boards, recipe))["state"] == "archived"
             assert len(await boards.rows(board_id, "prs")) == 3
             assert isinstance(
-                await _refused(boards, "refresh_dataset", recipe_id=recipe["id"]), Missing
+                await _refused(boards, "refresh_dataset", recipe_id=recipe["id"]), NotFound
             )
 
 
@@ -329,7 +342,7 @@ async def test_what_goes_wrong_is_shown_on_the_board_and_changes_no_row(bench: B
         web.script += [http_answer(503, b"")] * 2
         for _ in range(2):
             assert isinstance(
-                await _refused(boards, "refresh_dataset", recipe_id=recipe["id"]), Upstream
+                await _refused(boards, "refresh_dataset", recipe_id=recipe["id"]), UpstreamError
             )
         shown = await boards.call("get_board", board_id=board_id, dataset="incidents")
         [kept] = shown["links"][0]["recipes"]
@@ -411,7 +424,7 @@ async def test_a_run_reads_only_what_a_board_is_linked_to(bench: Bench) -> None:
         far = await _refused(
             boards, "adapter_query", **{**asked, "ref": {"url": "http://10.0.0.1/"}}
         )
-        assert isinstance(far, Denied)
+        assert isinstance(far, PermissionDenied)
 
 
 async def test_nobody_reads_over_the_connection_of_another_member(bench: Bench) -> None:
@@ -427,8 +440,8 @@ async def test_nobody_reads_over_the_connection_of_another_member(bench: Bench) 
     )
     assert link["ref"] == {"owner": "octo", "repo": "hello"}
     assert link["integration_user_id"] == str(FIRST_MEMBER)
-    somebody = Visitor(replace(boards.visitor.actor, id=new_id(), role=Role.EDITOR))
-    with pytest.raises(Denied, match="somebody else's connection"):
+    somebody = CapabilityCaller(replace(boards.visitor.actor, id=generate_id(), role=Role.EDITOR))
+    with pytest.raises(PermissionDenied, match="somebody else's connection"):
         await bench.house.gate.direct(
             somebody,
             "create_dataset_recipe",

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Exhausted
+from mainspring.contracts.errors import Conflict, LimitExceeded
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.boards import Boards, Row, values
 from tests.kit.house import Bench
@@ -133,7 +133,7 @@ async def test_a_deleted_row_is_not_shown_or_counted_and_comes_back_to_its_place
 
     await boards.call("delete_board_rows", board_id=board, row_ids=[ids[1]])
     assert (await boards.append(board, {"url": "b"}))["appended"] == 1, "deleted rows do not count"
-    with pytest.raises(Clash) as caught:
+    with pytest.raises(Conflict) as caught:
         await boards.call("restore_board_rows", board_id=board, row_ids=[ids[1]])
     assert [finding.pointer for finding in caught.value.findings] == ["/row_ids/0"]
     assert values(await boards.rows(board), "url") == ["a", "c", "b"]
@@ -219,7 +219,7 @@ async def test_a_full_dataset_says_so(bench: Bench) -> None:
         "UPDATE board_datasets SET appended = 999999, live = 999999 WHERE board_id = $1",
         UUID(board),
     )
-    with pytest.raises(Exhausted) as caught:
+    with pytest.raises(LimitExceeded) as caught:
         await boards.append(board, {"a": 1}, {"a": 2})
     assert caught.value.code == "dataset_full"
     assert (await boards.append(board, {"a": 1}))["appended"] == 1

@@ -6,26 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid, Missing, Upstream
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, Invalid, NotFound, UpstreamError
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.store.database import Database
-from mainspring.store.walls import Walled
+from mainspring.store.walls import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, ensure_workspace
 from mainspring.workspace.connections import rows
-from mainspring.workspace.vault import Vault, connection_drawer
+from mainspring.workspace.vault import Vault, connection_scope
 
 URL = "https://tools.example/mcp"
 
 
 @pytest.fixture
-async def here(database: Database) -> Walled:
+async def here(database: Database) -> WorkspaceDatabase:
     async with database.transaction() as tx:
         await ensure_workspace(tx, FIRST_WORKSPACE, "Home")
-    return Walled(database, FIRST_WORKSPACE)
+    return WorkspaceDatabase(database, FIRST_WORKSPACE)
 
 
-async def test_an_alias_is_one_word_and_names_one_connection(here: Walled) -> None:
+async def test_an_alias_is_one_word_and_names_one_connection(here: WorkspaceDatabase) -> None:
     for alias in ("", "A", "1a", "a-b", "a.b", "a" * 33, "ä", "a\n"):
         async with here.transaction() as tx:
             with pytest.raises(Invalid) as refused:
@@ -33,7 +33,7 @@ async def test_an_alias_is_one_word_and_names_one_connection(here: Walled) -> No
         assert refused.value.findings[0].pointer == "/alias"
     async with here.transaction() as tx:
         made = await rows.add_http(tx, FIRST_WORKSPACE, FIRST_MEMBER, "tools", URL, auth="oauth")
-        with pytest.raises(Clash) as taken:
+        with pytest.raises(Conflict) as taken:
             await rows.add_http(tx, FIRST_WORKSPACE, FIRST_MEMBER, "tools", URL)
 
         assert taken.value.code == "alias_taken"
@@ -43,15 +43,15 @@ async def test_an_alias_is_one_word_and_names_one_connection(here: Walled) -> No
 
 
 async def test_a_connection_is_seen_in_its_own_workspace_alone(
-    database: Database, here: Walled
+    database: Database, here: WorkspaceDatabase
 ) -> None:
-    other = new_id()
+    other = generate_id()
     async with database.transaction() as tx:
         await ensure_workspace(tx, other, "Other")
         made = await rows.add_http(tx, FIRST_WORKSPACE, FIRST_MEMBER, "tools", URL)
-    async with Walled(database, other).transaction() as tx:
+    async with WorkspaceDatabase(database, other).transaction() as tx:
         for workspace_id in (other, FIRST_WORKSPACE):
-            with pytest.raises(Missing):
+            with pytest.raises(NotFound):
                 await rows.find(tx, workspace_id, made.id)
             assert await rows.list_connections(tx, workspace_id) == ()
             assert not await rows.remove(tx, workspace_id, made.id)
@@ -60,7 +60,7 @@ async def test_a_connection_is_seen_in_its_own_workspace_alone(
 
 
 async def test_a_connection_goes_with_all_that_let_it_in(
-    database: Database, here: Walled, tmp_path: Path
+    database: Database, here: WorkspaceDatabase, tmp_path: Path
 ) -> None:
     vault = Vault(database, tmp_path / "master.key", Limits())
     async with here.transaction() as tx:
@@ -70,7 +70,7 @@ async def test_a_connection_goes_with_all_that_let_it_in(
         ]
     for connection in made:
         for name in ("access_token", "refresh_token", "client_secret"):
-            await vault.set(connection_drawer(FIRST_WORKSPACE, connection.id), name, "value")
+            await vault.set(connection_scope(FIRST_WORKSPACE, connection.id), name, "value")
     async with here.transaction() as tx:
         assert await rows.remove(tx, FIRST_WORKSPACE, made[0].id)
         assert not await rows.remove(tx, FIRST_WORKSPACE, made[0].id)
@@ -80,12 +80,12 @@ async def test_a_connection_goes_with_all_that_let_it_in(
 
 
 async def test_health_counts_failures_until_the_server_answers_again(
-    database: Database, here: Walled
+    database: Database, here: WorkspaceDatabase
 ) -> None:
     async with here.transaction() as tx:
         made = await rows.add_http(tx, FIRST_WORKSPACE, FIRST_MEMBER, "tools", URL)
     whose = (FIRST_WORKSPACE, made.id)
-    away = Upstream("It is away.", code="unreachable")
+    away = UpstreamError("It is away.", code="unreachable")
     async with here.acquire() as writing:
         await rows.mark_failed(writing, *whose, away)
         await rows.mark_failed(writing, *whose, away, sign_in=True)

@@ -15,13 +15,13 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Invalid, Missing, Problem
-from mainspring.contracts.ids import new_id
-from mainspring.store.walls import Walled
-from mainspring.wiring import House, keep_watch_over
-from mainspring.workspace.pages.content import Writing
-from mainspring.workspace.pages.keep import Writer, ingest
-from mainspring.workspace.pages.vectors import Embedding
+from mainspring.contracts.errors import Invalid, NotFound, Problem
+from mainspring.contracts.ids import generate_id
+from mainspring.store.walls import WorkspaceDatabase
+from mainspring.wiring import Application, run_background_loops
+from mainspring.workspace.pages.content import PageDraft
+from mainspring.workspace.pages.keep import PageWriter, ingest
+from mainspring.workspace.pages.vectors import PageEmbeddingJob
 from tests.kit.house import Bench
 from tests.kit.pages import BagOfWords, Shelf, other_workspace, with_model
 
@@ -217,7 +217,7 @@ async def test_pages_are_found_by_meaning_where_a_model_is_set(bench: Bench, she
     asking = Shelf(house.gate, house.workspace_id)
     early = await asking("query", q="workplace accessible times")
     stop = asyncio.Event()
-    watch = asyncio.create_task(keep_watch_over(replace(house, embedder=model), stop))
+    watch = asyncio.create_task(run_background_loops(replace(house, embedder=model), stop))
     try:
         async with asyncio.timeout(20):
             while await house.database.fetchval(_WAITING):
@@ -242,7 +242,7 @@ async def test_pages_are_found_by_meaning_where_a_model_is_set(bench: Bench, she
 async def test_one_model_made_all_vectors_that_are_compared(bench: Bench, shelf: Shelf) -> None:
     database = bench.house.database
     first, second = BagOfWords(name="first"), BagOfWords(name="second", dimensions=32)
-    duty = Embedding(database, first)
+    duty = PageEmbeddingJob(database, first)
     assert await duty.open()
     while await duty.embed_some():
         pass
@@ -266,7 +266,7 @@ async def test_one_model_made_all_vectors_that_are_compared(bench: Bench, shelf:
     assert "new" in found["note"]
     # The second has other dimensions than the first, the third has those of the second.
     for model in (second, BagOfWords(name="third", dimensions=32)):
-        other = Embedding(database, model)
+        other = PageEmbeddingJob(database, model)
         assert await other.open()
         while await other.embed_some():
             pass
@@ -305,7 +305,7 @@ async def test_the_functions_that_look_from_outside_see_one_workspace(
 ) -> None:
     """Attacked as a query inside would: with another workspace set, with none, and in vain."""
     house = bench.house
-    duty = Embedding(house.database, BagOfWords())
+    duty = PageEmbeddingJob(house.database, BagOfWords())
     await duty.open()
     await duty.embed_some()
     theirs = await other_workspace(house)
@@ -319,8 +319,10 @@ async def test_the_functions_that_look_from_outside_see_one_workspace(
         ("SELECT count(*) FROM page_timeline", len(SHELVED)),
     ]
     for look, seen in looks:
-        assert await Walled(house.database, house.workspace_id).fetchval(look) == seen, look
-        assert await Walled(house.database, theirs).fetchval(look) == 0, look
+        assert await WorkspaceDatabase(house.database, house.workspace_id).fetchval(look) == seen, (
+            look
+        )
+        assert await WorkspaceDatabase(house.database, theirs).fetchval(look) == 0, look
         async with house.database.inside(theirs) as connection, connection.transaction():
             await connection.execute("SET LOCAL mainspring.workspace = ''")
             assert await connection.fetchval(look) == 0, look
@@ -340,10 +342,10 @@ _CROWD = """
 """
 
 
-async def _crowd(house: House, workspace_id: UUID, near: str, many: int) -> None:
+async def _crowd(house: Application, workspace_id: UUID, near: str, many: int) -> None:
     """Very many vectors of one workspace, all of them close to one question."""
     [vector] = BagOfWords().vectors([near])
-    page_id = new_id()
+    page_id = generate_id()
     await house.database.execute(_CROWD_PAGE, workspace_id, page_id)
     await house.database.execute(_CROWD, workspace_id, page_id, vector, many)
     await house.database.execute("ANALYZE page_vectors")
@@ -353,7 +355,7 @@ async def test_what_others_keep_does_not_hide_pages_that_mean_the_same(
     bench: Bench, shelf: Shelf
 ) -> None:
     house = bench.house
-    duty = Embedding(house.database, BagOfWords())
+    duty = PageEmbeddingJob(house.database, BagOfWords())
     await duty.open()
     await duty.embed_some()
     await _crowd(house, await other_workspace(house), "budget", 2_000)
@@ -410,13 +412,13 @@ async def test_the_names_of_the_search_space_lead_to_the_same_pages(
     missing = await _refused(shelf("search_space.query", query="x", brain_id=page_id))
 
     assert page == await shelf("get_page", slug="travel-rules")
-    assert isinstance(foreign, Missing)
+    assert isinstance(foreign, NotFound)
     assert foreign.as_dict() == missing.as_dict()
     assert isinstance(
         await _refused(
             shelf("search_space.fetch_document", document_id=page_id, search_space_id=theirs)
         ),
-        Missing,
+        NotFound,
     )
 
 
@@ -499,7 +501,7 @@ async def test_calendar_events_are_listed_by_the_time_they_take_place(
     bench: Bench, shelf: Shelf
 ) -> None:
     house = bench.house
-    by = Writer(house.workspace_id, "client", house.workspace_id, "google_calendar")
+    by = PageWriter(house.workspace_id, "client", house.workspace_id, "google_calendar")
     times: list[dict[str, Any]] = [
         {"start": "2026-03-01T09:00:00+01:00", "end": "2026-03-01T10:00:00+01:00"},
         {
@@ -511,7 +513,7 @@ async def test_calendar_events_are_listed_by_the_time_they_take_place(
     ]
     async with house.database.transaction() as tx:
         for number, values in enumerate(times):
-            page = Writing(f"e{number}", "calendar_event", f"Event {number}", "", values)
+            page = PageDraft(f"e{number}", "calendar_event", f"Event {number}", "", values)
             await ingest(tx, page, by)
 
     async def between(start: str, end: str) -> list[str]:

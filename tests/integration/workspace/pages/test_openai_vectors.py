@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import pytest
 
-from mainspring.contracts.errors import Upstream
+from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.roles import Role
 from mainspring.gate.providers.embedder import OpenAIEmbedder
-from mainspring.workspace.pages.vectors import Embedding
+from mainspring.workspace.pages.vectors import PageEmbeddingJob
 from tests.kit.house import Bench
 from tests.kit.members import member
 from tests.kit.model_server import Answer, model_server
@@ -33,9 +33,9 @@ async def _write(house: Providing) -> None:
         await house.call("create_page", by, type="note", title=title, body=body)
 
 
-async def _duty(house: Providing) -> Embedding:
+async def _duty(house: Providing) -> PageEmbeddingJob:
     assert house.house.embedder is not None
-    duty = Embedding(house.house.database, house.house.embedder)
+    duty = PageEmbeddingJob(house.house.database, house.house.embedder)
     assert await duty.open()
     return duty
 
@@ -98,7 +98,7 @@ async def test_texts_that_were_paid_for_are_booked_when_later_ones_fail(bench: B
         model = OpenAIEmbedder(house.house.database, house.house.providers, clock)
         for end, _ in ends:
             server.script[:] = [Answer(body=good), end]
-            with pytest.raises(Upstream):
+            with pytest.raises(UpstreamError):
                 await model.embed(house.house.workspace_id, ["word "] * 120)
         rows = await _ledger(house)
         promises = await house.house.database.fetchval(

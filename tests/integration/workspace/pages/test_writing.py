@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
+from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem
 from mainspring.contracts.plain_names import name_findings
 from mainspring.contracts.roles import Role
-from mainspring.workspace.pages.content import RESERVED, Writing
-from mainspring.workspace.pages.keep import Writer, ingest
+from mainspring.workspace.pages.content import RESERVED, PageDraft
+from mainspring.workspace.pages.keep import PageWriter, ingest
 from tests.kit.house import Bench, document, step
 from tests.kit.pages import Shelf, other_workspace
 
@@ -239,9 +239,9 @@ async def test_two_sources_with_one_title_are_two_pages(shelf: Shelf) -> None:
     assert first["slug"] == "minutes"
     assert second["slug"].startswith("minutes-")
     assert again == {**second, "became": "unchanged"}
-    assert isinstance(named, Clash)
+    assert isinstance(named, Conflict)
     assert _pointers(named) == {"/slug"}
-    assert isinstance(elsewhere, Clash)
+    assert isinstance(elsewhere, Conflict)
     assert _pointers(elsewhere) == {"/source_ref"}
     assert (await shelf("get_page", slug="minutes"))["body"] == "a"
 
@@ -284,7 +284,7 @@ async def test_an_update_changes_what_is_given_and_is_told_in_the_timeline(
     assert made["became"] == "updated"
     assert page["markdown"] == "---\ntitle: One\ntype: note\nk: 1\n---\nnew"
     assert page["timeline"][0]["detail"] == {"fields": ["body"]}
-    assert isinstance(stale, Clash)
+    assert isinstance(stale, Conflict)
     assert stale.code == "page_changed"
     assert unchanged["became"] == "unchanged"
     assert (await shelf("get_page", slug="one"))["content_hash"] == page["content_hash"]
@@ -303,7 +303,7 @@ async def test_a_deleted_page_is_nowhere_and_comes_back_whole(shelf: Shelf) -> N
         ("update_page", {"slug": "gone", "body": "x"}),
         ("delete_page", {"slug": "gone"}),
     ):
-        assert isinstance(await _refused(shelf(capability, **arguments)), Missing)
+        assert isinstance(await _refused(shelf(capability, **arguments)), NotFound)
     assert (await shelf("list_pages"))["pages"] == []
     assert await shelf.slugs("search", "needle") == []
     assert await shelf.slugs("query", "gone") == []
@@ -330,8 +330,8 @@ async def test_integrations_write_reserved_types_and_a_deletion_stays(
     bench: Bench, shelf: Shelf
 ) -> None:
     house = bench.house
-    by = Writer(house.workspace_id, "client", house.workspace_id, "google_mail")
-    mail = Writing("mail-1", "email", "Hello", "Hi there", {"from": "a@b.c"}, source_ref="mail:1")
+    by = PageWriter(house.workspace_id, "client", house.workspace_id, "google_mail")
+    mail = PageDraft("mail-1", "email", "Hello", "Hi there", {"from": "a@b.c"}, source_ref="mail:1")
     async with house.database.transaction() as tx:
         first = await ingest(tx, mail, by)
         second = await ingest(tx, mail, by)
@@ -342,9 +342,9 @@ async def test_integrations_write_reserved_types_and_a_deletion_stays(
         third = await ingest(tx, mail, by)
 
     assert (first.became, second.became, third.became) == ("created", "unchanged", "unchanged")
-    assert isinstance(over, Clash)
-    assert isinstance(changed, Clash)
-    assert isinstance(await _refused(shelf("get_page", slug="mail-1")), Missing)
+    assert isinstance(over, Conflict)
+    assert isinstance(changed, Conflict)
+    assert isinstance(await _refused(shelf("get_page", slug="mail-1")), NotFound)
     [fact] = await _facts(bench)
     assert (fact["source"], fact["type"], fact["created"]) == ("google_mail", "email", True)
 
@@ -382,7 +382,7 @@ async def test_another_workspace_has_pages_of_its_own(bench: Bench, shelf: Shelf
     missing = await _refused(theirs("get_page", id=str(bench.house.workspace_id)))
     assert foreign.as_dict() == missing.as_dict()
     for verb in ("delete_page", "restore_page", "list_page_timeline"):
-        assert isinstance(await _refused(theirs(verb, id=ours["id"])), Missing)
+        assert isinstance(await _refused(theirs(verb, id=ours["id"])), NotFound)
 
 
 async def test_a_viewer_reads_and_does_not_write(bench: Bench, shelf: Shelf) -> None:

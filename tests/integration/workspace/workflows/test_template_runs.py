@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from mainspring.runs.arrivals import Request
-from mainspring.workspace.inbox import notifications
+from mainspring.runs.arrivals import RunRequest
+from mainspring.workspace.inbox import list_notifications
 from tests.kit.boards import Boards, values
 from tests.kit.house import Bench
 
@@ -16,7 +16,7 @@ TEMPLATES = ["progress_scorer", "task_nudger", "milestone_reviewer"]
 
 async def _run(bench: Bench, automation_id: str) -> dict[str, Any]:
     made = await bench.house.dispatcher.dispatch(
-        Request(bench.house.workspace_id, UUID(automation_id))
+        RunRequest(bench.house.workspace_id, UUID(automation_id))
     )
     run = await bench.until(made.run_id)
     assert run["status"] == "succeeded", run
@@ -25,7 +25,7 @@ async def _run(bench: Bench, automation_id: str) -> dict[str, Any]:
 
 async def _messages(bench: Bench) -> list[str]:
     async with bench.house.database.acquire() as tx:
-        found = await notifications(tx, bench.house.workspace_id)
+        found = await list_notifications(tx, bench.house.workspace_id)
     return sorted(one["title"] for one in found)
 
 

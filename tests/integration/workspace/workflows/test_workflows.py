@@ -10,10 +10,10 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.errors import Problem
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.definition.authority import review
-from mainspring.gate.direct import Visitor
+from mainspring.definition.authority import build_review_addition
+from mainspring.gate.direct import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.consents import ask_consent
 from mainspring.workspace.people.members import remove_member
@@ -30,7 +30,7 @@ class Desk:
     """Somebody who works with workflows, and what they are told."""
 
     bench: Bench
-    visitor: Visitor
+    visitor: CapabilityCaller
 
     async def call(self, capability: str, **arguments: Any) -> dict[str, Any]:
         answer = await self.bench.house.gate.direct(self.visitor, capability, arguments)
@@ -70,7 +70,7 @@ async def _count(bench: Bench, table: str) -> int:
     return int((await bench.house.database.fetch(query))[0]["n"])
 
 
-STRANGER = str(new_id())
+STRANGER = str(generate_id())
 WRONG: list[tuple[Mapping[str, Any], str, str]] = [
     ({"kpis": [{"name": "n", "target": "100"}]}, "/kpis/0/target", ""),
     ({"kpis": [{"name": "n", "target": 1, "current": "1"}]}, "/kpis/0/current", ""),
@@ -228,7 +228,13 @@ async def test_one_change_of_status_is_a_change_of_all_its_automations(bench: Be
 
     async with bench.house.database.transaction() as tx:
         await ask_consent(
-            tx, space, UUID(ids["asks"]), 1, "edit", [review("It is new.")], desk.visitor.actor
+            tx,
+            space,
+            UUID(ids["asks"]),
+            1,
+            "edit",
+            [build_review_addition("It is new.")],
+            desk.visitor.actor,
         )
     told = await desk.call("set_workflow_status", **known, status="active")
     assert (told["before"], len(told["activated"])) == ("paused", 2)
@@ -364,7 +370,7 @@ async def test_a_switch_by_hand_is_not_undone_and_one_automation_stops_no_other(
         # Going by hand it failed too often.
         await set_state(tx, space, UUID(ids["stopped"]), "paused", "failures")
     await database.execute(
-        "UPDATE automations SET created_by = $1 WHERE id = $2", new_id(), saved.automation_id
+        "UPDATE automations SET created_by = $1 WHERE id = $2", generate_id(), saved.automation_id
     )
     told = await desk.call("set_workflow_status", **known, status="active")
     assert [(one["name"], one["code"]) for one in told["waiting"]] == [("left", "owner_left")]

@@ -12,21 +12,27 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mainspring.authoring.forecast.answer import Forecast, caps_of, made_of
-from mainspring.authoring.forecast.costs import Known, cost_of, cost_of_run, paying_of
+from mainspring.authoring.forecast.answer import CostForecast, build_forecast, caps_of
+from mainspring.authoring.forecast.costs import CostEvidence, cost_of, cost_of_run, paying_of
 from mainspring.authoring.forecast.history import PastRun
-from mainspring.authoring.forecast.measured import Measured, cost_of_runs
-from mainspring.authoring.forecast.places import places_of
-from mainspring.authoring.forecast.rates import Rate, by_schedule, seen, together, unknown
+from mainspring.authoring.forecast.measured import MeasuredRuns, cost_of_runs
+from mainspring.authoring.forecast.places import count_step_frequencies
+from mainspring.authoring.forecast.rates import (
+    RunRate,
+    by_schedule,
+    rate_from_history,
+    together,
+    unknown,
+)
 from mainspring.authoring.forecast.reading import bounds_of
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import Price
 from mainspring.vocabulary import build_registry
 
 LIMITS = Limits()
 WORDS = build_registry(LIMITS)
-KNOWN = Known(prices={"": Price(Decimal(3), Decimal(15))}, unpriced={"dear": "Not known."})
+KNOWN = CostEvidence(prices={"": Price(Decimal(3), Decimal(15))}, unpriced={"dear": "Not known."})
 NOW = datetime(2026, 11, 15, 18, 30, tzinfo=UTC)
 USD = r"\$([0-9][0-9,]*(?:\.[0-9]+)?)"
 
@@ -45,7 +51,9 @@ crons = st.sampled_from(["0 9 * * *", "*/30 * * * 1", "0 0 31 * *", "0 9 1 6 *",
 schedules = st.builds(lambda cron: by_schedule({"cron": cron, "timezone": "UTC"}, NOW), crons)
 ages = st.timedeltas(timedelta(), timedelta(days=40))
 watched = st.builds(
-    lambda since, moments: seen([NOW - ago for ago in moments], NOW - since, NOW, "It"),
+    lambda since, moments: rate_from_history(
+        [NOW - ago for ago in moments], NOW - since, NOW, "It"
+    ),
     ages,
     st.lists(ages, max_size=9),
 )
@@ -53,19 +61,22 @@ rates = st.lists(st.one_of(schedules, watched, st.just(unknown("Nobody knows."))
 
 
 def _forecast(
-    document: dict[str, Any], found: Sequence[Rate], costs: Sequence[Decimal], space: Decimal | None
-) -> Forecast:
+    document: dict[str, Any],
+    found: Sequence[RunRate],
+    costs: Sequence[Decimal],
+    space: Decimal | None,
+) -> CostForecast:
     bounds, rate = bounds_of(document, space), together(found)
-    paying = paying_of(places_of(document, bounds, WORDS, LIMITS), bounds, WORDS, ())
+    paying = paying_of(count_step_frequencies(document, bounds, WORDS, LIMITS), bounds, WORDS, ())
     each = [cost_of(step, bounds, WORDS, KNOWN) for step in paying]
     run = cost_of_run(each, bounds)
     if costs:
         run = cost_of_runs(_past(costs), bounds)
-    return made_of(rate, run, each, caps_of(bounds, rate), [], space)
+    return build_forecast(rate, run, each, caps_of(bounds, rate), [], space)
 
 
-def _past(costs: Sequence[Decimal]) -> Measured:
-    return Measured([PastRun(new_id(), cost, 1, {}) for cost in costs], nearly=False)
+def _past(costs: Sequence[Decimal]) -> MeasuredRuns:
+    return MeasuredRuns([PastRun(generate_id(), cost, 1, {}) for cost in costs], nearly=False)
 
 
 def _number(found: str) -> Decimal:
@@ -95,7 +106,7 @@ def _near(told: Decimal, real: Decimal) -> bool:
 def test_every_number_of_a_forecast_is_that_of_its_data(
     plan: list[Any],
     execution: dict[str, Any],
-    found: list[Rate],
+    found: list[RunRate],
     costs: list[Decimal],
     space: Decimal | None,
 ) -> None:
@@ -151,7 +162,7 @@ def test_what_was_seen_was_seen_in_the_stretch_that_is_named(
     since: timedelta, moments: list[timedelta]
 ) -> None:
     inside = [ago for ago in moments if ago <= since]
-    told = seen([NOW - ago for ago in inside], NOW - since, NOW, "It").why
+    told = rate_from_history([NOW - ago for ago in inside], NOW - since, NOW, "It").why
     words = {"not once": 0, "once": 1, "twice": 2}
     times = re.match("It (not once|once|twice|[0-9]+ times)", told)
     assert times is not None

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mainspring.actions.agent.desk import lay
-from mainspring.actions.agent.material import read_material, shape_of
-from mainspring.actions.agent.sample import pretended, sample_of
-from mainspring.actions.agent.transcript import Transcript
-from mainspring.actions.agent.words import Marks, told
-from mainspring.contracts.agency import Tool, Turn
-from mainspring.contracts.errors import Finding, Invalid, Problem, Upstream
+from mainspring.actions.agent.desk import build_toolset
+from mainspring.actions.agent.material import parse_output_shape, read_material
+from mainspring.actions.agent.sample import build_sample, build_sample_answer
+from mainspring.actions.agent.transcript import AgentTranscript
+from mainspring.actions.agent.words import QuoteMarkers, format_problem
+from mainspring.contracts.agency import AgentTool, AgentTurn
+from mainspring.contracts.errors import Finding, Invalid, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ToolCall
 from mainspring.definition.json_schema import compile_schema
@@ -35,7 +35,7 @@ _TURN = (
 @given(source=st.text(max_size=60), text=st.text(max_size=300))
 def test_whatever_a_text_says_it_stands_between_two_marks(source: str, text: str) -> None:
     for said in (text, f"{text}</{MARK}>{text}", f"<{MARK} source=''>{text}"):
-        shown = Marks(MARK, 10_000).around(source, said)
+        shown = QuoteMarkers(MARK, 10_000).around(source, said)
         assert shown.startswith(f'<{MARK} source="')
         assert shown.endswith(f"</{MARK}>")
         assert shown.count(MARK) == 2
@@ -43,7 +43,7 @@ def test_whatever_a_text_says_it_stands_between_two_marks(source: str, text: str
 
 @given(text=st.text(min_size=1, max_size=300), most=st.integers(1, 50))
 def test_what_is_cut_is_said_and_never_more_is_shown(text: str, most: int) -> None:
-    shown = Marks(MARK, most).around("x", text)
+    shown = QuoteMarkers(MARK, most).around("x", text)
     if len(text) > most:
         assert f"({len(text) - most} of {len(text)} characters were left out." in shown
     else:
@@ -54,8 +54,8 @@ def test_a_problem_is_told_with_all_that_helps() -> None:
     wrong = Invalid(
         "It is wrong.", findings=[Finding("/a", "Too short.", "x")], suggestion="Do it so."
     )
-    assert told(wrong) == "It is wrong.\n/a: Too short.\nDo it so."
-    assert told(Upstream("Busy.")) == "Busy."
+    assert format_problem(wrong) == "It is wrong.\n/a: Too short.\nDo it so."
+    assert format_problem(UpstreamError("Busy.")) == "Busy."
 
 
 def test_a_model_is_offered_flat_schemas_because_providers_refuse_others() -> None:
@@ -64,7 +64,7 @@ def test_a_model_is_offered_flat_schemas_because_providers_refuse_others() -> No
         "properties": {"q": {"type": "string", "x-mainspring-says": "x"}, "id": {"format": "ours"}},
         "oneOf": [{"required": ["q"]}, {"required": ["id"]}],
     }
-    [tool, *_] = lay([Tool("find", "Find", schema)], {}, None).tools
+    [tool, *_] = build_toolset([AgentTool("find", "Find", schema)], {}, None).tools
 
     assert tool.input_schema == {
         "type": "object",
@@ -75,7 +75,7 @@ def test_a_model_is_offered_flat_schemas_because_providers_refuse_others() -> No
 
 @given(st.lists(st.text(alphabet="ab._-", min_size=1, max_size=90), unique=True, max_size=20))
 def test_every_tool_has_a_name_of_its_own_that_providers_take(ids: list[str]) -> None:
-    desk = lay([Tool(one, "", {"type": "object"}) for one in ids], {}, None)
+    desk = build_toolset([AgentTool(one, "", {"type": "object"}) for one in ids], {}, None)
     names = [tool.name for tool in desk.tools]
     assert len(set(names)) == len(ids) + 2
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in names)
@@ -83,9 +83,11 @@ def test_every_tool_has_a_name_of_its_own_that_providers_take(ids: list[str]) ->
 
 
 def test_a_tool_that_has_the_name_of_another_with_its_mark_is_told_apart() -> None:
-    plain, marked = lay([Tool("a_b", "", {}), Tool("a.b", "", {})], {}, None).handles
+    plain, marked = build_toolset(
+        [AgentTool("a_b", "", {}), AgentTool("a.b", "", {})], {}, None
+    ).handles
     for ids in ([plain, marked, "a.b"], [plain, "a.b", marked]):
-        desk = lay([Tool(one, f"What {one} does", {}) for one in ids], {}, None)
+        desk = build_toolset([AgentTool(one, f"What {one} does", {}) for one in ids], {}, None)
         assert len(set(desk.names)) == len(desk.names)
         assert [handle.tool.id for handle in desk.handles.values()] == ids
         assert [tool.description for tool in desk.tools[:3]] == [f"What {one} does" for one in ids]
@@ -93,11 +95,11 @@ def test_a_tool_that_has_the_name_of_another_with_its_mark_is_told_apart() -> No
 
 def test_a_tool_that_wants_a_secret_is_refused_without_one() -> None:
     schema = {"type": "object", "required": ["token"], "properties": {"token": {}, "text": {}}}
-    tool = Tool("chat.post", "Post", schema, secrets=frozenset({"token"}))
+    tool = AgentTool("chat.post", "Post", schema, secrets=frozenset({"token"}))
     with pytest.raises(Invalid) as refused:
-        lay([tool], {}, None)
+        build_toolset([tool], {}, None)
     assert refused.value.code == "tool_needs_secret"
-    desk = lay([tool], {"chat.post": {"token": "a marker"}}, None)
+    desk = build_toolset([tool], {"chat.post": {"token": "a marker"}}, None)
     assert set(desk.tools[0].input_schema["properties"]) == {"text"}
 
 
@@ -116,14 +118,14 @@ def test_only_what_is_asked_tells_two_tasks_apart() -> None:
 
 def test_a_shape_that_cannot_be_used_is_refused_at_its_place() -> None:
     with pytest.raises(Problem) as refused:
-        shape_of({"type": "object", "properties": {"a": {"type": "nothing"}}}, Limits())
+        parse_output_shape({"type": "object", "properties": {"a": {"type": "nothing"}}}, Limits())
     assert refused.value.findings[0].pointer.startswith("/output_schema/properties/a")
     with pytest.raises(Problem):
-        shape_of({"type": "array", "items": {"$ref": "#/$defs/a"}}, Limits())
+        parse_output_shape({"type": "array", "items": {"$ref": "#/$defs/a"}}, Limits())
     # It leads somewhere in a list, and nowhere once that stands in an object.
     tree = {"type": "array", "items": {"type": "array", "items": {"$ref": "#/items"}}}
     with pytest.raises(Problem) as moved:
-        shape_of(tree, Limits())
+        parse_output_shape(tree, Limits())
     assert "$defs" in (moved.value.suggestion or "")
 
 
@@ -146,7 +148,7 @@ def test_a_shape_that_cannot_be_used_is_refused_at_its_place() -> None:
     ],
 )
 def test_a_pretended_answer_has_the_shape_that_was_asked_for(schema: Any, value: Any) -> None:
-    assert sample_of(schema) == value
+    assert build_sample(schema) == value
     if isinstance(schema, dict):
         assert compile_schema(schema, Limits()).is_valid(value)
 
@@ -170,7 +172,7 @@ def _lists(levels: int, inner: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_a_shape_without_a_sample_is_pretended_as_nothing(schema: dict[str, Any]) -> None:
-    made = pretended({"output_schema": schema}, Limits())
+    made = build_sample_answer({"output_schema": schema}, Limits())
     assert (made["kind"], made["output"]) == ("nothing", None)
     assert "could be made up" in made["text"]
 
@@ -179,9 +181,9 @@ def test_a_transcript_can_be_written_however_deep_its_arguments_are() -> None:
     deep: Any = "the end"
     for _ in range(400):
         deep = [deep]
-    said = Transcript(read_material({"prompt": "Go."}, "m", Limits()))
+    said = AgentTranscript(read_material({"prompt": "Go."}, "m", Limits()))
     reply = ModelReply("", "m", 1, 1, calls=(ToolCall("1", "a", {"q": deep}),))
-    said.hear(1, Turn(reply, Decimal(0), 1, datetime(2026, 1, 1, tzinfo=UTC)))
+    said.hear(1, AgentTurn(reply, Decimal(0), 1, datetime(2026, 1, 1, tzinfo=UTC)))
     said.called("a", None, {"q": deep}, "Too deep.", failed=True)
     whole = said.whole("k", "s", "o", [], {"kind": "done"}, Decimal(0), 1_000_000)
     assert b"Too deep." in orjson.dumps(whole)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mainspring.actions.script.sdk.shapes import Shaper, comment
-from mainspring.actions.script.sdk.text import sdk_text, types_text
+from mainspring.actions.script.sdk.shapes import TypeScriptTypes, format_comment
+from mainspring.actions.script.sdk.text import generate_sdk, generate_types
 from mainspring.contracts.capability import Annotations, Audience, Capability, Write
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry
@@ -54,16 +54,16 @@ TEXT = {"type": "string"}
     ],
 )
 def test_a_type_says_what_its_schema_says(schema: Any, wanted: str) -> None:
-    assert Shaper("unknown", {"name": TEXT}).type_of(schema) == wanted
+    assert TypeScriptTypes("unknown", {"name": TEXT}).type_of(schema) == wanted
 
 
 def test_a_schema_that_refers_to_itself_has_an_end() -> None:
     endless = {"type": "array", "items": {"$ref": "#/$defs/self"}}
-    assert Shaper("any", {"self": endless}).type_of(endless).count("Array<") < 50
+    assert TypeScriptTypes("any", {"self": endless}).type_of(endless).count("Array<") < 50
 
 
 def test_nothing_that_is_described_can_end_its_comment() -> None:
-    lines = comment(["It ends here */ alert(1) /* or not", "second"])
+    lines = format_comment(["It ends here */ alert(1) /* or not", "second"])
     assert sum("*/" in line for line in lines) == 1
     assert lines[-1] == " */"
 
@@ -78,7 +78,7 @@ def _capability(name: str, **more: Any) -> Capability:
 
 
 def test_each_capability_of_runs_is_a_method_by_both_of_its_names() -> None:
-    text = sdk_text(
+    text = generate_sdk(
         Registry(
             capabilities=[
                 _capability("a"),
@@ -97,9 +97,9 @@ def test_each_capability_of_runs_is_a_method_by_both_of_its_names() -> None:
 
 def test_the_same_words_make_the_same_text() -> None:
     first, second = build_registry(Limits()), build_registry(Limits())
-    text = sdk_text(first)
-    assert sdk_text(second) == text
-    assert types_text(first) == types_text(second)
+    text = generate_sdk(first)
+    assert generate_sdk(second) == text
+    assert generate_types(first) == generate_types(second)
     # What is typed is exactly what a run can be granted.
     written = text.replace('"', "")
     typed = {one.id for one in first.capabilities.values() if f" {one.id}(given" in written}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 
-from mainspring.actions.script.usage import Gathered
+from mainspring.actions.script.usage import UsageAccumulator
 from mainspring.contracts.model import Usage
 
 
 def _booked(marks: Iterable[Usage]) -> list[Usage]:
-    gathered = Gathered()
+    gathered = UsageAccumulator()
     found = [gathered.add(mark) for mark in marks]
     return [usage for usage in (*found, gathered.rest()) if usage is not None]
 
@@ -25,7 +25,7 @@ def test_a_mark_that_adds_nothing_is_not_booked() -> None:
 
 def test_the_first_marks_are_booked_as_they_come() -> None:
     marks = [_mark(number, "0.01", f"m{number % 3}") for number in range(1, 51)]
-    gathered = Gathered()
+    gathered = UsageAccumulator()
     assert [gathered.add(mark) for mark in marks] == marks
     assert gathered.rest() is None
 
@@ -40,7 +40,7 @@ def test_thousands_of_marks_are_few_bookings_and_the_same_sum() -> None:
 
 
 def test_a_large_mark_is_never_held_back() -> None:
-    gathered = Gathered()
+    gathered = UsageAccumulator()
     for _ in range(5_000):
         gathered.add(_mark(1, "0.001"))
     large = gathered.add(_mark(1, "10"))

@@ -7,25 +7,25 @@ from typing import cast
 import pytest
 
 from mainspring.actions.script import voice
-from mainspring.contracts.context import StepContext, Stream
+from mainspring.contracts.context import OutputStream, StepContext
 
 
 class _Record:
     """Takes pieces down."""
 
     def __init__(self) -> None:
-        self.pieces: list[tuple[Stream, str]] = []
+        self.pieces: list[tuple[OutputStream, str]] = []
 
-    async def say(self, stream: Stream, text: str, *, last: bool = False) -> None:
+    async def say(self, stream: OutputStream, text: str, *, last: bool = False) -> None:
         self.pieces.append((stream, text))
 
-    def of(self, stream: Stream) -> str:
+    def of(self, stream: OutputStream) -> str:
         return "".join(text for one, text in self.pieces if one == stream)
 
 
-def _voice() -> tuple[voice.Voice, _Record]:
+def _voice() -> tuple[voice.OutputRecorder, _Record]:
     record = _Record()
-    return voice.Voice(cast("StepContext", record), 1_048_576), record
+    return voice.OutputRecorder(cast("StepContext", record), 1_048_576), record
 
 
 async def test_a_few_changes_between_the_streams_keep_their_order() -> None:

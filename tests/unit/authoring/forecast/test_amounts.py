@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from mainspring.authoring.forecast.amounts import Span, at_least, at_most, plain, said
+from mainspring.authoring.forecast.amounts import CostRange, at_least, at_most, format_usd, plain
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from mainspring.authoring.forecast.amounts import Span, at_least, at_most, plain
     ],
 )
 def test_an_amount_is_said_in_as_many_digits_as_help(amount: str, told: str) -> None:
-    assert said(Decimal(amount)) == told
+    assert format_usd(Decimal(amount)) == told
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,9 @@ def test_an_amount_as_data_is_plain_decimal_text(amount: str, text: str) -> None
 
 
 def test_a_cap_holds_for_every_end_of_a_range() -> None:
-    assert Span(Decimal(1), Decimal(2), Decimal(3)).capped(Decimal("1.5")) == Span(
+    assert CostRange(Decimal(1), Decimal(2), Decimal(3)).capped(Decimal("1.5")) == CostRange(
         Decimal(1), Decimal("1.5"), Decimal("1.5")
     )
-    assert Span(Decimal(1), Decimal(2), Decimal(3)).capped(Decimal(9), Decimal(0)) == Span()
+    assert (
+        CostRange(Decimal(1), Decimal(2), Decimal(3)).capped(Decimal(9), Decimal(0)) == CostRange()
+    )

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.forecast.amounts import Basis, Span
-from mainspring.authoring.forecast.answer import Forecast, caps_of, made_of
+from mainspring.authoring.forecast.amounts import Basis, CostRange
+from mainspring.authoring.forecast.answer import CostForecast, build_forecast, caps_of
 from mainspring.authoring.forecast.costs import RunCost, StepCost, cost_of_run
-from mainspring.authoring.forecast.rates import Rate, by_count, by_schedule, together, unknown
+from mainspring.authoring.forecast.rates import RunRate, by_count, by_schedule, together, unknown
 from mainspring.authoring.forecast.reading import bounds_of
 from mainspring.authoring.forecast.schemas import FORECAST_SCHEMA
 from mainspring.contracts.limits import Limits
@@ -24,13 +24,15 @@ NOTHING_KNOWN = unknown("How often its webhook is called is not known.")
 
 
 def _run(low: str, usual: str, high: str, basis: Basis = "bounded") -> RunCost:
-    return RunCost(Span(Decimal(low), Decimal(usual), Decimal(high)), basis, "Why.")
+    return RunCost(CostRange(Decimal(low), Decimal(usual), Decimal(high)), basis, "Why.")
 
 
-def _made(rate: Rate, run: RunCost, space: Decimal | None = None, **execution: Any) -> Forecast:
+def _made(
+    rate: RunRate, run: RunCost, space: Decimal | None = None, **execution: Any
+) -> CostForecast:
     bounds = bounds_of({"execution": execution}, space)
     step = StepCost("one", run.span, run.basis, "Why.")
-    return made_of(rate, run, [step], caps_of(bounds, rate), ["A note."], space)
+    return build_forecast(rate, run, [step], caps_of(bounds, rate), ["A note."], space)
 
 
 def test_the_sentence_says_the_month_the_run_the_range_and_the_caps() -> None:
@@ -48,7 +50,7 @@ def test_a_month_is_never_above_its_caps() -> None:
     told = _made(hourly, _run("0.5", "0.8", "1"))
 
     assert told.caps.month == 30
-    assert told.month == Span(Decimal(30), Decimal(30), Decimal(30))
+    assert told.month == CostRange(Decimal(30), Decimal(30), Decimal(30))
     assert any("more than its caps allow" in note for note in told.notes)
     assert told.sentence.startswith("About $30 a month (")
 
@@ -66,7 +68,7 @@ def test_a_month_is_never_above_its_caps() -> None:
     ],
 )
 def test_what_was_seen_lately_bounds_nothing_so_the_caps_are_those_of_every_day(
-    rate: Rate,
+    rate: RunRate,
 ) -> None:
     told = _made(rate, _run("0.01", "0.02", "0.1"), budget_cap_usd=1, cost_cap_daily_usd=5)
 
@@ -98,7 +100,7 @@ def test_a_workspace_that_allows_less_in_a_day_lowers_the_caps_and_says_so() -> 
 def test_what_nobody_counts_is_said_for_one_run_up_to_the_caps() -> None:
     hook, by_hand = _made(NOTHING_KNOWN, _run("0.01", "0.02", "0.1")), together([])
 
-    assert hook.month == Span(Decimal("0.01"), Decimal("0.02"), Decimal(30))
+    assert hook.month == CostRange(Decimal("0.01"), Decimal("0.02"), Decimal(30))
     assert hook.sentence == (
         "About $0.02 a run, and how often it runs is not known; at most $30 by its caps in 30 days."
     )
@@ -108,7 +110,7 @@ def test_what_nobody_counts_is_said_for_one_run_up_to_the_caps() -> None:
 def test_a_schedule_beside_a_webhook_is_counted_and_the_rest_left_to_the_caps() -> None:
     told = _made(together([WEEKDAYS, NOTHING_KNOWN]), _run("0.01", "0.02", "0.1"))
 
-    assert told.month == Span(Decimal("0.22"), Decimal("0.44"), Decimal(30))
+    assert told.month == CostRange(Decimal("0.22"), Decimal("0.44"), Decimal(30))
     assert any("how many more" in note for note in told.notes)
 
 
@@ -116,7 +118,7 @@ def test_a_schedule_of_another_season_says_that_it_does_not_run_now() -> None:
     june = by_schedule({"cron": "0 9 1 6 *", "timezone": "UTC"}, NOW)
     told = _made(june, _run("0.01", "0.02", "0.1"))
 
-    assert told.month == Span()
+    assert told.month == CostRange()
     assert told.sentence == (
         "Not due in the next 30 days; about $0.02 a run, at most $1 by its cap."
     )
@@ -131,7 +133,7 @@ def test_a_schedule_of_another_season_says_that_it_does_not_run_now() -> None:
 def test_free_is_free_however_often() -> None:
     told = _made(NOTHING_KNOWN, cost_of_run([], bounds_of({})))
 
-    assert told.month == Span()
+    assert told.month == CostRange()
     assert told.sentence.startswith("It costs nothing")
 
 
@@ -147,7 +149,7 @@ def test_every_answer_fits_its_schema() -> None:
     assert check_schema(FORECAST_SCHEMA, Limits()) == []
     judge = compile_schema(FORECAST_SCHEMA, Limits())
     for rate in (WEEKDAYS, NOTHING_KNOWN, together([])):
-        for run in (_run("0", "0.0000001", "123456.7"), RunCost(Span(), "free", "Why.")):
+        for run in (_run("0", "0.0000001", "123456.7"), RunCost(CostRange(), "free", "Why.")):
             told = _made(rate, run).as_dict()
             assert judge.findings(told, "") == []
             assert judge.findings({**told, "more": 1}, "") != []

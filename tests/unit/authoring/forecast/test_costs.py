@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from mainspring.authoring.forecast.costs import (
-    Known,
+    CostEvidence,
+    PastConversation,
     RunCost,
     StepCost,
-    Talk,
     cost_of,
     cost_of_run,
     paying_of,
     same_model,
 )
-from mainspring.authoring.forecast.places import places_of
+from mainspring.authoring.forecast.places import count_step_frequencies
 from mainspring.authoring.forecast.reading import bounds_of
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import Price
@@ -28,7 +28,7 @@ from tests.kit.gate import Market
 LIMITS = Limits()
 WORDS = build_registry(LIMITS, capabilities=Market().capabilities())
 PRICE = Price(Decimal(3), Decimal(15))
-KNOWN = Known(prices={"": PRICE, "small": Price(Decimal("0.1"), Decimal("0.4"))})
+KNOWN = CostEvidence(prices={"": PRICE, "small": Price(Decimal("0.1"), Decimal("0.4"))})
 LLM = "automation_llm_complete"
 NONE, ONE = Decimal(0), Decimal(1)
 
@@ -46,14 +46,14 @@ def _loop(items: Any, *steps: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     return _step("for_each", {"items": items, "steps": list(steps)}, step_id="loop", **more)
 
 
-def _costs(*plan: Any, known: Known = KNOWN, **execution: Any) -> list[StepCost]:
+def _costs(*plan: Any, known: CostEvidence = KNOWN, **execution: Any) -> list[StepCost]:
     document = {"plan": list(plan), "execution": execution}
     bounds = bounds_of(document)
-    steps = paying_of(places_of(document, bounds, WORDS, LIMITS), bounds, WORDS, ())
+    steps = paying_of(count_step_frequencies(document, bounds, WORDS, LIMITS), bounds, WORDS, ())
     return [cost_of(step, bounds, WORDS, known) for step in steps]
 
 
-def _run(*plan: Any, known: Known = KNOWN, **execution: Any) -> RunCost:
+def _run(*plan: Any, known: CostEvidence = KNOWN, **execution: Any) -> RunCost:
     costs = _costs(*plan, known=known, **execution)
     return cost_of_run(costs, bounds_of({"execution": execution}))
 
@@ -154,8 +154,11 @@ def test_steps_after_a_failure_belong_to_the_upper_end() -> None:
 
 
 def test_what_the_workspace_paid_for_the_same_model_counts_before_any_guess() -> None:
-    asks = tuple(Talk("agent.run", "small-20260101", ((1_000 * n, 100, 0),) * 2) for n in (1, 2, 3))
-    known = Known(prices=KNOWN.prices, talks=asks)
+    asks = tuple(
+        PastConversation("agent.run", "small-20260101", ((1_000 * n, 100, 0),) * 2)
+        for n in (1, 2, 3)
+    )
+    known = CostEvidence(prices=KNOWN.prices, talks=asks)
     [found] = _costs(_agent(model="small"), known=known)
     price = KNOWN.prices["small"]
 
@@ -166,16 +169,18 @@ def test_what_the_workspace_paid_for_the_same_model_counts_before_any_guess() ->
     # Other models, other callers and too few tell nothing.
     for others in (
         asks[:2],
-        tuple(Talk("x", "small", one.asks) for one in asks),
-        tuple(Talk("agent.run", "large", one.asks) for one in asks),
+        tuple(PastConversation("x", "small", one.asks) for one in asks),
+        tuple(PastConversation("agent.run", "large", one.asks) for one in asks),
     ):
-        [other] = _costs(_agent(model="small"), known=Known(prices=KNOWN.prices, talks=others))
+        [other] = _costs(
+            _agent(model="small"), known=CostEvidence(prices=KNOWN.prices, talks=others)
+        )
         assert other.basis == "bounded"
 
 
 def test_a_model_without_a_price_is_told_and_left_to_the_caps() -> None:
     reason = "What 'gpt-x' costs is not known, so it would not be asked."
-    [found] = _costs(_agent(model="gpt-x"), known=Known(unpriced={"gpt-x": reason}))
+    [found] = _costs(_agent(model="gpt-x"), known=CostEvidence(unpriced={"gpt-x": reason}))
 
     assert (found.basis, found.span.usual, found.span.high) == ("unknown", NONE, ONE)
     assert found.note == reason
@@ -292,7 +297,9 @@ def test_nothing_that_a_document_may_hold_makes_it_fail() -> None:
         for execution in ({}, {"budget_cap_usd": -1, "max_llm_tokens": None, "on_failure": plan}):
             document = {"plan": plan, "execution": execution}
             bounds = bounds_of(document)
-            steps = paying_of(places_of(document, bounds, WORDS, LIMITS), bounds, WORDS, ())
+            steps = paying_of(
+                count_step_frequencies(document, bounds, WORDS, LIMITS), bounds, WORDS, ()
+            )
             costs = [cost_of(step, bounds, WORDS, KNOWN) for step in steps]
             span = cost_of_run(costs, bounds).span
             assert 0 <= span.low <= span.usual <= span.high <= 1

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from mainspring.authoring.forecast.amounts import Span
+from mainspring.authoring.forecast.amounts import CostRange
 from mainspring.authoring.forecast.costs import RunCost, StepCost, paying_of
 from mainspring.authoring.forecast.history import PastRun
 from mainspring.authoring.forecast.measured import (
-    Shape,
+    CostShape,
     choose,
     cost_of_runs,
-    measured_step,
+    measure_step,
     shape_of,
     span_of,
 )
-from mainspring.authoring.forecast.places import places_of
+from mainspring.authoring.forecast.places import count_step_frequencies
 from mainspring.authoring.forecast.reading import bounds_of
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.vocabulary import build_registry
 
@@ -33,14 +33,14 @@ def _document(prompt: str = "Look.", **more: Any) -> dict[str, Any]:
     return {"plan": [think, say]}
 
 
-def _shaped(document: Mapping[str, Any]) -> Shape:
+def _shaped(document: Mapping[str, Any]) -> CostShape:
     bounds = bounds_of(document)
-    places = places_of(document, bounds, WORDS, LIMITS)
+    places = count_step_frequencies(document, bounds, WORDS, LIMITS)
     return shape_of(paying_of(places, bounds, WORDS, ()), bounds)
 
 
 def _runs(document: Mapping[str, Any] | None, *costs: str, version: int = 1) -> list[PastRun]:
-    return [PastRun(new_id(), Decimal(cost), version, document) for cost in costs]
+    return [PastRun(generate_id(), Decimal(cost), version, document) for cost in costs]
 
 
 def test_runs_of_the_same_plan_count_whatever_else_was_changed() -> None:
@@ -53,7 +53,7 @@ def test_runs_of_the_same_plan_count_whatever_else_was_changed() -> None:
     told = cost_of_runs(found, bounds_of({}))
     assert (told.basis, told.span) == (
         "measured",
-        Span(Decimal("0.01"), Decimal("0.02"), Decimal("0.03")),
+        CostRange(Decimal("0.01"), Decimal("0.02"), Decimal("0.03")),
     )
     assert told.why == (
         "Its last 3 live runs with the same paid steps cost $0.02 on average, from $0.01 to $0.03."
@@ -93,8 +93,8 @@ def test_runs_with_another_model_too_few_runs_and_lost_definitions_tell_nothing(
 def test_one_run_far_out_among_many_is_left_out_of_the_range_but_not_of_the_average() -> None:
     costs = [Decimal(1), *[Decimal(5)] * 38, Decimal(49)]
 
-    assert span_of(costs) == Span(Decimal(5), Decimal(6), Decimal(6))
-    assert span_of(costs[-5:]) == Span(Decimal(5), Decimal("13.8"), Decimal(49))
+    assert span_of(costs) == CostRange(Decimal(5), Decimal(6), Decimal(6))
+    assert span_of(costs[-5:]) == CostRange(Decimal(5), Decimal("13.8"), Decimal(49))
 
 
 def test_a_measured_range_stays_below_a_cap_that_was_lowered_since() -> None:
@@ -129,26 +129,26 @@ def test_one_run_that_cost_money_is_enough_to_call_a_plan_not_free() -> None:
 
 
 def test_many_measured_runs_even_out_and_reckoned_ones_do_not() -> None:
-    span = Span(Decimal(1), Decimal(2), Decimal(3))
+    span = CostRange(Decimal(1), Decimal(2), Decimal(3))
     reckoned = RunCost(span, "bounded", "")
     measured = RunCost(span, "measured", "", Decimal(1), 100)
 
-    assert reckoned.of_many(100, 100, 100) == Span(Decimal(100), Decimal(200), Decimal(300))
+    assert reckoned.of_many(100, 100, 100) == CostRange(Decimal(100), Decimal(200), Decimal(300))
     even = measured.of_many(100, 100, 100)
     assert Decimal(170) < even.low < Decimal(173)
     assert Decimal(227) < even.high < Decimal(230)
     # What few runs told is worth less, and never more than the widest there is.
     assert RunCost(span, "measured", "", Decimal(1), 3).of_many(1, 1, 1) == span
-    assert measured.of_many(0, 0, 0) == Span()
+    assert measured.of_many(0, 0, 0) == CostRange()
 
 
 def test_a_step_is_measured_by_its_own_asks() -> None:
     found = choose(_runs(_document(), "0.5", "0.6", "0.7"), _shaped(_document()), _shaped)
     assert found is not None
-    asked = StepCost("think", Span(high=Decimal(1)), "bounded", "")
+    asked = StepCost("think", CostRange(high=Decimal(1)), "bounded", "")
     spent = dict(zip(found.ids, (Decimal(3), Decimal(6)), strict=False))
 
     bounds = bounds_of({"execution": {"budget_cap_usd": 9, "cost_cap_daily_usd": 5}})
-    told = measured_step(asked, spent, found, bounds)
-    assert (told.basis, told.span) == ("measured", Span(Decimal(0), Decimal(3), Decimal(5)))
-    assert measured_step(asked, {}, found, bounds) == asked
+    told = measure_step(asked, spent, found, bounds)
+    assert (told.basis, told.span) == ("measured", CostRange(Decimal(0), Decimal(3), Decimal(5)))
+    assert measure_step(asked, {}, found, bounds) == asked

@@ -9,11 +9,11 @@ import pytest
 from croniter import croniter  # type: ignore[import-untyped]
 
 from mainspring.authoring.forecast.rates import (
-    Rate,
+    RunRate,
     by_count,
     by_schedule,
     daily,
-    seen,
+    rate_from_history,
     together,
     unknown,
 )
@@ -21,7 +21,7 @@ from mainspring.authoring.forecast.rates import (
 NOW = datetime(2026, 11, 15, 18, 30, tzinfo=UTC)
 
 
-def _schedule(cron: Any, zone: Any = "UTC") -> Rate:
+def _schedule(cron: Any, zone: Any = "UTC") -> RunRate:
     return by_schedule({"cron": cron, "timezone": zone}, NOW)
 
 
@@ -88,22 +88,22 @@ def test_only_whole_days_that_were_watched_are_counted_and_told() -> None:
 
     assert daily(moments, NOW - timedelta(days=2.6), NOW) == [4, 0]
     assert daily(moments, NOW - timedelta(days=3), NOW) == [4, 0, 1]
-    told = seen(moments, NOW - timedelta(days=2.6), NOW, "x")
+    told = rate_from_history(moments, NOW - timedelta(days=2.6), NOW, "x")
     assert (told.usual, told.why) == (60, "x 4 times in the last 2 days.")
 
 
 def test_a_stretch_of_less_than_a_day_is_told_as_what_it_is() -> None:
     young = NOW - timedelta(minutes=10)
-    nothing = seen([], young, NOW, "x")
-    some = seen([NOW - timedelta(minutes=5)] * 4, young, NOW, "x")
+    nothing = rate_from_history([], young, NOW, "x")
+    some = rate_from_history([NOW - timedelta(minutes=5)] * 4, young, NOW, "x")
 
     assert (nothing.basis, nothing.open_ended) == ("unknown", True)
     assert "not once, looking back less than 11 minutes" in nothing.why
     # Reckoned as if it were a day, and how many more may come is not known.
     assert (some.basis, some.usual, some.open_ended) == ("observed", 120, True)
     assert "4 times, looking back less than 11 minutes" in some.why
-    assert "less than 3 hours" in seen([], NOW - timedelta(hours=2.5), NOW, "x").why
-    assert "less than 1 minute," in seen([], NOW, NOW, "x").why
+    assert "less than 3 hours" in rate_from_history([], NOW - timedelta(hours=2.5), NOW, "x").why
+    assert "less than 1 minute," in rate_from_history([], NOW, NOW, "x").why
 
 
 def test_several_triggers_add_up_and_are_as_sure_as_the_least_sure() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mainspring.authoring.generate.desk import Generated
+from mainspring.authoring.generate.desk import GenerationResult
 from mainspring.authoring.generate.generating import generate
 from tests.kit.authored import Scripted, desk_for, hands_in, judged, plain, wish_for
 
@@ -18,7 +18,7 @@ BEFORE = plain(
 FETCH = {"step_id": "get", "action": "http_fetch", "config": {"url": "https://a.example/x"}}
 
 
-async def changed(words: str, after: dict[str, Any], before: dict[str, Any]) -> Generated:
+async def changed(words: str, after: dict[str, Any], before: dict[str, Any]) -> GenerationResult:
     return await generate(desk_for(Scripted(hands_in(after))), wish_for(words, before=before))
 
 

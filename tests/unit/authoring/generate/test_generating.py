@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.generate.desk import MOST_ASKS, Turn
+from mainspring.authoring.generate.desk import MOST_ASKS, RequestTurn
 from mainspring.authoring.generate.generating import generate
-from mainspring.contracts.errors import OverBudget, Upstream
+from mainspring.contracts.errors import BudgetExceeded, UpstreamError
 from mainspring.contracts.model import ModelReply, ToolCall
 from tests.kit.authored import (
     RESOURCES,
@@ -137,7 +137,7 @@ async def test_a_refusal_of_the_provider_ends_it_honestly() -> None:
     assert "refused" in made.note
 
 
-@pytest.mark.parametrize("problem", [OverBudget("No money."), Upstream("Busy.")])
+@pytest.mark.parametrize("problem", [BudgetExceeded("No money."), UpstreamError("Busy.")])
 async def test_problems_of_the_provider_go_on_as_they_are(problem: Exception) -> None:
     with pytest.raises(type(problem)) as raised:
         await generate(desk_for(Scripted(problem)), wish_for(DAILY))
@@ -204,7 +204,10 @@ async def test_a_definition_that_is_all_brackets_is_refused_in_words() -> None:
 
 async def test_what_was_said_before_is_part_of_the_conversation() -> None:
     model = Scripted(hands_in(plain()))
-    talk = [Turn("person", "make it shorter"), Turn("proposal", "Morning word, daily")]
+    talk = [
+        RequestTurn("person", "make it shorter"),
+        RequestTurn("proposal", "Morning word, daily"),
+    ]
     await generate(
         desk_for(model),
         wish_for("and at 9 every day"),

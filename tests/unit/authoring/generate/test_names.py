@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.generate.desk import Turn
-from mainspring.authoring.generate.names import Known, invented, remarks
+from mainspring.authoring.generate.desk import RequestTurn
+from mainspring.authoring.generate.names import KnownNames, find_invented_names, remarks
 from mainspring.authoring.places import value_at
 from tests.kit.authored import BOARD, RESOURCES, WORDS, plain, wish_for
 
@@ -18,12 +18,12 @@ def step(action: str, **config: Any) -> dict[str, Any]:
     return {"step_id": "one", "action": action, "config": config}
 
 
-def known(text: str = "do it", *talk: Turn, **others: Any) -> Known:
-    return Known.of(wish_for(text, **others), talk, RESOURCES, WORDS)
+def known(text: str = "do it", *talk: RequestTurn, **others: Any) -> KnownNames:
+    return KnownNames.of(wish_for(text, **others), talk, RESOURCES, WORDS)
 
 
-def codes(document: dict[str, Any], by: Known | None = None) -> list[str]:
-    return [one.code for one in invented(document, by or known())]
+def codes(document: dict[str, Any], by: KnownNames | None = None) -> list[str]:
+    return [one.code for one in find_invented_names(document, by or known())]
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_what_there_is_and_what_a_person_said_may_be_named() -> None:
         step("slack_post", channel="{{ inputs.channel }}"),
     ]
     event = {"type": "event", "config": {"event_type": "drive.file_added"}}
-    by = known("post to #standup", Turn("person", "and mail ann@firm.example"))
+    by = known("post to #standup", RequestTurn("person", "and mail ann@firm.example"))
     assert codes(plain(plan=plan, triggers=[event]), by) == []
 
 
 def test_what_only_a_proposal_said_was_said_by_nobody() -> None:
-    by = known("go on", Turn("proposal", "It posts to #leaks."))
+    by = known("go on", RequestTurn("proposal", "It posts to #leaks."))
     assert codes(plain(plan=[step("slack_post", channel="#leaks")]), by) == ["invented_channel"]
 
 
@@ -122,7 +122,7 @@ def test_a_document_of_any_shape_is_read_without_a_complaint() -> None:
 def test_a_secret_is_found_however_its_use_is_written(text: str) -> None:
     fetch = step("http_fetch", url="https://a.example/", headers={"Authorization": text})
     assert codes(plain(plan=[fetch]), known("fetch a.example")) == ["invented_secret"]
-    own = known("fetch a.example", Turn("person", "with {{ secrets.bank_key }}"))
+    own = known("fetch a.example", RequestTurn("person", "with {{ secrets.bank_key }}"))
     assert codes(plain(plan=[fetch]), own) == []
 
 
@@ -158,7 +158,9 @@ MADE_UP: list[tuple[str, Any]] = [
 def test_a_destination_that_a_template_builds_is_made_up(key: str, value: Any) -> None:
     by = known("post to #standup, mail ann@firm.example, fetch https://api.example/x")
     document = plain(plan=[step("slack_post", **{key: value})])
-    (found,) = [one for one in invented(document, by) if one.pointer.startswith("/plan/0/config")]
+    (found,) = [
+        one for one in find_invented_names(document, by) if one.pointer.startswith("/plan/0/config")
+    ]
     assert found.code in ("invented_channel", "invented_address", "invented_host")
     assert found.suggestion
     # What was saved before, or said in these very words, may stay.
@@ -214,7 +216,7 @@ def test_a_destination_may_not_be_laid_down_elsewhere_either(
         [] if output is None else [{**step("transform_data", output=output), "step_id": "made"}]
     )
     document = plain(plan=[*before, post], **made)
-    (found,) = invented(document, known())
+    (found,) = find_invented_names(document, known())
     assert found.code in ("invented_channel", "invented_host")
     assert value_at(document, found.pointer) in found.detail or "C0EVIL" in found.detail
     said = known("post to C0EVIL what https://evil.example/x says")

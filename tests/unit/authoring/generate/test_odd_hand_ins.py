@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mainspring.authoring.generate.handing import Hands
-from mainspring.authoring.generate.names import Known
+from mainspring.authoring.generate.handing import SubmissionReviewer
+from mainspring.authoring.generate.names import KnownNames
 from mainspring.authoring.generate.shots import SHOTS
 from mainspring.authoring.generate.timing import read_schedule
 from tests.kit.authored import RESOURCES, WORDS, Scripted, desk_for, judged, says, wish_for
@@ -78,7 +78,9 @@ def test_an_odd_definition_is_taken_or_refused_and_never_breaks_anything(
     zone = data.draw(st.sampled_from((None, "Europe/Berlin")))
     wish = wish_for(request, timezone=zone, before=before)
     desk = desk_for(Scripted(says()))
-    hands = Hands(desk, wish, read_schedule(wish), Known.of(wish, (), RESOURCES, WORDS))
+    hands = SubmissionReviewer(
+        desk, wish, read_schedule(wish), KnownNames.of(wish, (), RESOURCES, WORDS)
+    )
     verdict = asyncio.run(hands.take(handed_in))
     if verdict.sketch is None:
         assert verdict.summary

@@ -7,7 +7,7 @@ import pytest
 from mainspring.authoring.generate import outline
 from mainspring.authoring.generate.generating import generate
 from mainspring.authoring.generate.prompts import system_text
-from mainspring.authoring.generate.shots import SHOTS, Shot
+from mainspring.authoring.generate.shots import SHOTS, FewShotExample
 from mainspring.definition.templates import FILTERS
 from tests.kit.authored import (
     LIMITS,
@@ -44,7 +44,7 @@ def test_it_asks_for_the_composed_shape() -> None:
 
 
 @pytest.mark.parametrize("shot", SHOTS, ids=lambda shot: shot.handed_in["definition"]["name"])
-async def test_what_it_is_shown_as_good_is_taken_as_it_stands(shot: Shot) -> None:
+async def test_what_it_is_shown_as_good_is_taken_as_it_stands(shot: FewShotExample) -> None:
     given = shot.handed_in
     reply = hands_in(given["definition"], *given["questions"], notes=given["notes"])
     made = await generate(desk_for(Scripted(reply)), wish_for(shot.request, timezone=None))
@@ -82,7 +82,7 @@ def test_a_schema_of_any_shape_can_be_told() -> None:
         "$ref": "#/$defs/a",
         "$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}}},
     }
-    assert outline.Outline(circle).spell(circle).endswith("[]")
+    assert outline.SchemaOutline(circle).spell(circle).endswith("[]")
     for odd in (
         True,
         None,
@@ -95,8 +95,8 @@ def test_a_schema_of_any_shape_can_be_told() -> None:
         {"required": 3, "properties": {"a": 1}},
         {"$ref": 5},
     ):
-        assert isinstance(outline.Outline({}).spell(odd), str)
-    told = outline.Outline({}).spell(
+        assert isinstance(outline.SchemaOutline({}).spell(odd), str)
+    told = outline.SchemaOutline({}).spell(
         {
             "type": "object",
             "required": ["a"],

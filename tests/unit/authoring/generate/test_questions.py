@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.generate.desk import Generated
+from mainspring.authoring.generate.desk import GenerationResult
 from mainspring.authoring.generate.generating import generate
-from mainspring.authoring.generate.names import Known
+from mainspring.authoring.generate.names import KnownNames
 from mainspring.authoring.generate.questions import take
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
@@ -17,11 +17,11 @@ from tests.kit.authored import BOARD, RESOURCES, Scripted, desk_for, hands_in, p
 from tests.kit.authored import WORDS as VOCABULARY
 
 WORDS = "every day at 9 post a word to #standup"
-KNOWN = Known.of(wish_for(WORDS), (), RESOURCES, VOCABULARY)
+KNOWN = KnownNames.of(wish_for(WORDS), (), RESOURCES, VOCABULARY)
 POST = {"step_id": "post", "action": "slack_post", "config": {"channel": "#standup", "text": "Hi"}}
 
 
-async def handed(*questions: Any, **others: Any) -> Generated:
+async def handed(*questions: Any, **others: Any) -> GenerationResult:
     reply = hands_in(plain(**{"plan": [POST], **others}), *questions)
     return await generate(desk_for(Scripted(reply)), wish_for(WORDS))
 

@@ -9,7 +9,7 @@ import pytest
 
 from mainspring.authoring.generate.desk import ModelReview
 from mainspring.authoring.generate.reviewing import MOST_FLAGS, SUMMARY, ask_reviewer
-from mainspring.contracts.errors import Exhausted, OverBudget
+from mainspring.contracts.errors import BudgetExceeded, LimitExceeded
 from mainspring.contracts.model import ToolCall
 from tests.kit.authored import Scripted, Standing, calls, desk_for, plain, says
 
@@ -89,7 +89,9 @@ async def test_flags_that_are_no_list_leave_the_summary() -> None:
     assert (found.summary, found.flags) == ("Words.", ())
 
 
-@pytest.mark.parametrize("problem", [OverBudget("No money is left."), Exhausted("Too busy.")])
+@pytest.mark.parametrize(
+    "problem", [BudgetExceeded("No money is left."), LimitExceeded("Too busy.")]
+)
 async def test_a_problem_of_the_provider_is_told_and_not_raised(problem: Exception) -> None:
     found = await review(Scripted(problem))
     assert str(problem) in found.problem

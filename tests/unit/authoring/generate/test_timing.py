@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mainspring.authoring.generate.desk import Generated
+from mainspring.authoring.generate.desk import GenerationResult
 from mainspring.authoring.generate.generating import generate
-from mainspring.authoring.generate.timing import same_moments
-from mainspring.authoring.proposals.answering import Place, put_answers
-from mainspring.authoring.shapes import Sketch
+from mainspring.authoring.generate.timing import is_same_schedule
+from mainspring.authoring.proposals.answering import AnswerContext, apply_answers
+from mainspring.authoring.shapes import ProposalSketch
 from mainspring.contracts.limits import Limits
 from tests.kit.authored import NOW, Scripted, desk_for, hands_in, judged, plain, wish_for
 
@@ -25,15 +25,15 @@ def wakes(*times: tuple[str, str | None], **others: Any) -> list[dict[str, Any]]
     ]
 
 
-async def made_of(words: str, triggers: list[dict[str, Any]], **others: Any) -> Sketch:
-    made: Generated = await generate(
+async def made_of(words: str, triggers: list[dict[str, Any]], **others: Any) -> ProposalSketch:
+    made: GenerationResult = await generate(
         desk_for(Scripted(hands_in(plain(triggers=triggers)))), wish_for(words, **others)
     )
     assert made.sketch is not None, made.refused
     return made.sketch
 
 
-def times(sketch: Sketch) -> list[tuple[str, str | None]]:
+def times(sketch: ProposalSketch) -> list[tuple[str, str | None]]:
     configs = [one["config"] for one in sketch.document["triggers"]]
     return [(one["cron"], one.get("timezone")) for one in configs]
 
@@ -57,9 +57,9 @@ async def test_where_the_two_mean_other_moments_a_person_is_asked_which() -> Non
         "every day at 09:00, Europe/Berlin, as the model read it",
     ]
     assert question.why == "The rules and the model read the time differently."
-    place = Place(NOW, "Europe/Berlin", Limits())
+    place = AnswerContext(NOW, "Europe/Berlin", Limits())
     for choice, cron in zip(question.choices, ("0 9 * * 1-5", "0 9 * * *"), strict=True):
-        made = put_answers(sketch.document, [question], {question.id: choice.value}, place)
+        made = apply_answers(sketch.document, [question], {question.id: choice.value}, place)
         (trigger,) = made.document["triggers"]
         assert trigger["config"] == {"cron": cron, "timezone": "Europe/Berlin", "misfire": "skip"}
         assert (trigger["inputs"], trigger["enabled"]) == ({}, True)
@@ -188,17 +188,17 @@ async def test_a_change_of_the_time_is_compared_with_what_is_new_alone() -> None
 
 def test_moments_are_compared_over_nights_weekends_and_clock_changes() -> None:
     def same(left: str, right: str, other: str = "Europe/Berlin") -> bool:
-        return same_moments([(left, "Europe/Berlin")], [(right, other)], NOW)
+        return is_same_schedule([(left, "Europe/Berlin")], [(right, other)], NOW)
 
     assert same("0 9 * * *", "0 9 * * *", "Europe/Vienna")
     assert same("@daily", "0 0 * * *")
-    assert same_moments(
+    assert is_same_schedule(
         [("0 9,17 * * *", "UTC")], [("0 9 * * *", "UTC"), ("0 17 * * *", "UTC")], NOW
     )
     assert not same("*/5 * * * *", "*/5 6-18 * * *")
     assert not same("* * * * *", "* * * * 1-5")
     assert not same("0 9 * * *", "0 8 * * *", "UTC")
-    assert not same_moments([], [("0 9 * * *", "UTC")], NOW)
+    assert not is_same_schedule([], [("0 9 * * *", "UTC")], NOW)
 
 
 async def test_where_the_rules_supposed_the_hour_both_readings_are_answers() -> None:

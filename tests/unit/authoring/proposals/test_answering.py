@@ -7,34 +7,36 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.proposals.answering import Place, put_answers
-from mainspring.authoring.shapes import Choice, Question
+from mainspring.authoring.proposals.answering import AnswerContext, apply_answers
+from mainspring.authoring.shapes import ProposalQuestion, QuestionChoice
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
-HERE = Place(NOW, None, Limits())
+HERE = AnswerContext(NOW, None, Limits())
 DOCUMENT: dict[str, Any] = {
     "triggers": [{"id": "schedule-1", "type": "schedule", "config": {"cron": "0 9 * * *"}}],
     "plan": [{"step_id": "post", "action": "slack_post", "config": {"text": "Hello"}}],
 }
-CHANNEL = Question(
+CHANNEL = ProposalQuestion(
     "channel",
     "value",
     "/plan/0/config/channel",
     "Which channel?",
     {"type": "string", "pattern": "^#"},
-    (Choice("The ops channel", "#ops"),),
+    (QuestionChoice("The ops channel", "#ops"),),
 )
-ZONE = Question("zone", "time_zone", "/triggers/0/config/timezone", "Which zone?")
-WHEN = Question("when", "schedule", "/triggers/0", "When?", {})
+ZONE = ProposalQuestion("zone", "time_zone", "/triggers/0/config/timezone", "Which zone?")
+WHEN = ProposalQuestion("when", "schedule", "/triggers/0", "When?", {})
 
 
-def answered(question: Question, answer: Any, place: Place = HERE) -> dict[str, Any]:
-    return put_answers(DOCUMENT, [question], {question.id: answer}, place).document
+def answered(
+    question: ProposalQuestion, answer: Any, place: AnswerContext = HERE
+) -> dict[str, Any]:
+    return apply_answers(DOCUMENT, [question], {question.id: answer}, place).document
 
 
-def refused(question: Question, answer: Any) -> Invalid:
+def refused(question: ProposalQuestion, answer: Any) -> Invalid:
     with pytest.raises(Invalid) as told:
         answered(question, answer)
     return told.value
@@ -50,8 +52,8 @@ def test_a_choice_is_meant_by_its_words_in_any_case() -> None:
 
 def test_a_board_is_meant_by_its_name() -> None:
     board = "0190c7a0-0000-7000-8000-000000000001"
-    question = Question("board", "value", "/plan/0/config/board_id", "Which board?")
-    there = Place(NOW, None, Limits(), {"Leads": board})
+    question = ProposalQuestion("board", "value", "/plan/0/config/board_id", "Which board?")
+    there = AnswerContext(NOW, None, Limits(), {"Leads": board})
     for said in ("leads", "Leads ", board.upper()):
         assert answered(question, said, there)["plan"][0]["config"]["board_id"] == board
     problem = refused(question, "Sales")
@@ -60,8 +62,10 @@ def test_a_board_is_meant_by_its_name() -> None:
 
 
 def test_what_a_choice_puts_elsewhere_is_put_there() -> None:
-    even = Choice("Even weeks", {"cron": "0 9 * * 5", "timezone": "UTC"}, (("/plan/0/when", "x"),))
-    question = Question("when", "schedule", "/triggers/0", "When?", {}, (even,))
+    even = QuestionChoice(
+        "Even weeks", {"cron": "0 9 * * 5", "timezone": "UTC"}, (("/plan/0/when", "x"),)
+    )
+    question = ProposalQuestion("when", "schedule", "/triggers/0", "When?", {}, (even,))
     made = answered(question, "even weeks")
     assert made["plan"][0]["when"] == "x"
     assert made["triggers"][0]["config"] == {"cron": "0 9 * * 5", "timezone": "UTC"}
@@ -86,7 +90,7 @@ def test_a_schedule_is_taken_in_words_as_cron_and_as_by_hand() -> None:
 
 
 def test_a_schedule_that_takes_two_expressions_is_two_triggers() -> None:
-    place = Place(NOW, "Europe/Berlin", Limits())
+    place = AnswerContext(NOW, "Europe/Berlin", Limits())
     made = answered(WHEN, "every day at 9 and at 17:30", place)
     assert len({one["id"] for one in made["triggers"]}) == len(made["triggers"]) == 2
 
@@ -105,10 +109,12 @@ def test_a_schedule_that_takes_two_expressions_is_two_triggers() -> None:
         (WHEN, {"cron": "0 9 * * *"}),
         (WHEN, 7),
         (WHEN, [5]),
-        (Question("more", "words", "/plan", "What?"), "  "),
+        (ProposalQuestion("more", "words", "/plan", "What?"), "  "),
     ],
 )
-def test_an_answer_that_does_not_fit_is_told_at_its_place(question: Question, answer: Any) -> None:
+def test_an_answer_that_does_not_fit_is_told_at_its_place(
+    question: ProposalQuestion, answer: Any
+) -> None:
     problem = refused(question, answer)
     assert all(one.pointer.startswith(f"/answers/{question.id}") for one in problem.findings)
     assert problem.findings
@@ -116,20 +122,20 @@ def test_an_answer_that_does_not_fit_is_told_at_its_place(question: Question, an
 
 def test_a_question_that_nobody_asked_has_no_answer() -> None:
     with pytest.raises(Invalid) as told:
-        put_answers(DOCUMENT, [CHANNEL], {"colour": "red", "channel": "#a"}, HERE)
+        apply_answers(DOCUMENT, [CHANNEL], {"colour": "red", "channel": "#a"}, HERE)
     assert [one.pointer for one in told.value.findings] == ["/answers/colour"]
 
 
 def test_all_that_is_wrong_is_told_at_once_and_nothing_is_changed() -> None:
     before = repr(DOCUMENT)
     with pytest.raises(Invalid) as told:
-        put_answers(DOCUMENT, [CHANNEL, ZONE], {"channel": "x", "zone": "y"}, HERE)
+        apply_answers(DOCUMENT, [CHANNEL, ZONE], {"channel": "x", "zone": "y"}, HERE)
     assert {one.pointer for one in told.value.findings} == {"/answers/channel", "/answers/zone"}
     assert repr(DOCUMENT) == before
 
 
 def test_more_words_are_handed_on_to_be_read_with_the_request() -> None:
-    question = Question("more", "words", "/plan", "What should it do?")
-    made = put_answers(DOCUMENT, [question], {"more": " post to Slack "}, HERE)
+    question = ProposalQuestion("more", "words", "/plan", "What should it do?")
+    made = apply_answers(DOCUMENT, [question], {"more": " post to Slack "}, HERE)
     assert made.words == ("post to Slack",)
     assert made.document == DOCUMENT

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.proposals.missing import Around, still_open
-from mainspring.authoring.resources import Board, Dataset, Resources
-from mainspring.authoring.shapes import Question
+from mainspring.authoring.proposals.missing import LookupContext, still_open
+from mainspring.authoring.resources import BoardSummary, DatasetSummary, WorkspaceResources
+from mainspring.authoring.shapes import ProposalQuestion
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
-from mainspring.vocabulary import Words, build_registry
+from mainspring.vocabulary import ApplicationRegistry, build_registry
 
 LIMITS = Limits()
-BOARD = Board("0190c7a0-0000-7000-8000-000000000001", "Orders")
+BOARD = BoardSummary("0190c7a0-0000-7000-8000-000000000001", "Orders")
 
 
 @pytest.fixture(scope="module")
-def words() -> Words:
+def words() -> ApplicationRegistry:
     return build_registry(LIMITS)
 
 
@@ -31,9 +31,9 @@ def document(**config: Any) -> dict[str, Any]:
     }
 
 
-def test_what_the_validator_misses_is_asked_for(words: Words) -> None:
+def test_what_the_validator_misses_is_asked_for(words: ApplicationRegistry) -> None:
     made = document(rows=[{"row_id": BOARD.id, "set": {"a": 1}}])
-    around = Around(words, Resources(boards=(BOARD,), secrets=("SLACK",)), LIMITS)
+    around = LookupContext(words, WorkspaceResources(boards=(BOARD,), secrets=("SLACK",)), LIMITS)
     found = still_open(made, validate(made, words, LIMITS).findings, (), around)
     [question] = found.questions
     assert question.pointer == "/plan/0/config/board_id"
@@ -43,18 +43,21 @@ def test_what_the_validator_misses_is_asked_for(words: Words) -> None:
     assert not found.problems
 
 
-def test_what_is_wrong_otherwise_is_no_question(words: Words) -> None:
+def test_what_is_wrong_otherwise_is_no_question(words: ApplicationRegistry) -> None:
     made = document(rows="none", board_id=BOARD.id)
     found = still_open(
-        made, validate(made, words, LIMITS).findings, (), Around(words, Resources(), LIMITS)
+        made,
+        validate(made, words, LIMITS).findings,
+        (),
+        LookupContext(words, WorkspaceResources(), LIMITS),
     )
     assert not found.questions
     assert [one.pointer for one in found.problems] == ["/plan/0/config/rows"]
 
 
-def test_a_question_is_open_until_its_value_is_there(words: Words) -> None:
-    asked = Question("board", "value", "/plan/0/config/board_id", "Which board?")
-    around = Around(words, Resources(), LIMITS)
+def test_a_question_is_open_until_its_value_is_there(words: ApplicationRegistry) -> None:
+    asked = ProposalQuestion("board", "value", "/plan/0/config/board_id", "Which board?")
+    around = LookupContext(words, WorkspaceResources(), LIMITS)
     lacking, whole = document(rows=[]), document(rows=[], board_id=BOARD.id)
     assert still_open(lacking, (), [asked], around).questions == (asked,)
     assert still_open(whole, (), [asked], around).questions == ()
@@ -63,13 +66,17 @@ def test_a_question_is_open_until_its_value_is_there(words: Words) -> None:
     assert found.questions == (asked,)
 
 
-def test_rows_that_are_appended_need_a_key_wherever_the_step_stands(words: Words) -> None:
+def test_rows_that_are_appended_need_a_key_wherever_the_step_stands(
+    words: ApplicationRegistry,
+) -> None:
     appends = {"step_id": "add", "action": "append_board_rows", "config": {"board_id": BOARD.id}}
     loop = {"step_id": "all", "action": "for_each", "config": {"items": "x", "steps": [appends]}}
     made = {**document(), "plan": [appends, loop]}
-    keyed = Board(BOARD.id, "Orders", datasets=(Dataset("default", ("id",), "id"),))
-    plain = Board(BOARD.id, "Orders", datasets=(Dataset("default", ("id", "total")),))
-    asked = still_open(made, (), (), Around(words, Resources(boards=(plain,)), LIMITS)).questions
+    keyed = BoardSummary(BOARD.id, "Orders", datasets=(DatasetSummary("default", ("id",), "id"),))
+    plain = BoardSummary(BOARD.id, "Orders", datasets=(DatasetSummary("default", ("id", "total")),))
+    asked = still_open(
+        made, (), (), LookupContext(words, WorkspaceResources(boards=(plain,)), LIMITS)
+    ).questions
     assert [one.pointer for one in asked] == [
         "/plan/0/config/dedupe_key_field",
         "/plan/1/config/steps/0/config/dedupe_key_field",
@@ -77,5 +84,5 @@ def test_rows_that_are_appended_need_a_key_wherever_the_step_stands(words: Words
     assert len({one.id for one in asked}) == 2
     assert [one.value for one in asked[0].choices] == ["id", "total"]
     # A board that knows doubles by itself needs no second word on it.
-    around = Around(words, Resources(boards=(keyed,)), LIMITS)
+    around = LookupContext(words, WorkspaceResources(boards=(keyed,)), LIMITS)
     assert still_open(made, (), (), around).questions == ()

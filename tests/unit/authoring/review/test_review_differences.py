@@ -5,13 +5,13 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from mainspring.authoring.review.differences import changes_in_words, widened
-from mainspring.workspace.changes import changes
+from mainspring.authoring.review.differences import describe_changes, describe_widened
+from mainspring.workspace.changes import list_changes
 from tests.kit.reviewing import WORDS, agent, document, schedule, slack, step
 
 
 def _said(before: dict[str, Any], after: dict[str, Any]) -> tuple[str, ...]:
-    return changes_in_words(changes(before, after), before, after, WORDS)
+    return describe_changes(list_changes(before, after), before, after, WORDS)
 
 
 def test_a_schedule_that_moves_is_said_with_both_times() -> None:
@@ -64,9 +64,9 @@ def test_what_goes_and_what_changes_is_said_in_words() -> None:
 def test_a_new_host_widens_and_a_lost_one_does_not() -> None:
     one = document(step("http_fetch", {"url": "https://a.example/"}, "a"))
     two = document(*one["plan"], step("http_fetch", {"url": "https://b.example/"}, "b"))
-    assert widened(one, two, WORDS) == ("It may now also call http_fetch for b.example.",)
-    assert widened(two, one, WORDS) == ()
-    assert widened(one, one, WORDS) == ()
+    assert describe_widened(one, two, WORDS) == ("It may now also call http_fetch for b.example.",)
+    assert describe_widened(two, one, WORDS) == ()
+    assert describe_widened(one, one, WORDS) == ()
 
 
 def test_written_grants_that_grow_are_said() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.authoring.review.explain import explain
-from mainspring.authoring.review.schedules import schedule_in_words
+from mainspring.authoring.review.schedules import describe_schedule
 from tests.kit.reviewing import BOARD, WORDS, agent, document, schedule, slack, step
 
 
@@ -196,7 +196,7 @@ def test_hostile_text_stays_one_bounded_quotation() -> None:
     ],
 )
 def test_a_schedule_is_said_as_a_person_would(cron: str, words: str) -> None:
-    assert schedule_in_words(cron, "UTC").lower() == f"{words} (utc)".lower()
+    assert describe_schedule(cron, "UTC").lower() == f"{words} (utc)".lower()
 
 
 def test_every_kind_of_trigger_has_words() -> None:

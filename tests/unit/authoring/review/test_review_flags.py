@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.review.facts import Facts, seen_in
+from mainspring.authoring.review.facts import ReviewFacts, collect_capabilities_and_hosts
 from mainspring.authoring.review.flags import find_flags, with_warnings
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
@@ -390,7 +390,7 @@ def test_what_was_seen_before_is_read_from_the_grants_of_versions() -> None:
         [{"capability": "http_fetch", "params": {"hosts": ["a.example:8443", "b.example"]}}],
         [{"capability": "slack_post", "params": {}}],
     ]
-    used, hosts = seen_in(kept)
+    used, hosts = collect_capabilities_and_hosts(kept)
     assert sorted(used) == ["http_fetch", "slack_post"]
     assert sorted(hosts) == ["a.example", "b.example"]
 
@@ -460,6 +460,6 @@ def test_flags_keep_nobody_from_saving() -> None:
         triggers=[schedule("*/5 * * * *", id="often")],
     )
     report = validate(made, WORDS, Limits())
-    found = find_flags(made, report.grants, WORDS, Facts())
+    found = find_flags(made, report.grants, WORDS, ReviewFacts())
     assert {"instruction_like", "wide_tools", "fires_often"} <= {flag.code for flag in found}
     assert report.ok

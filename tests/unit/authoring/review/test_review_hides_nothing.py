@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.review.differences import MOST_SENTENCES, changes_in_words
+from mainspring.authoring.review.differences import MOST_SENTENCES, describe_changes
 from mainspring.authoring.review.explain import explain
-from mainspring.authoring.review.facts import Facts
+from mainspring.authoring.review.facts import ReviewFacts
 from mainspring.authoring.review.flags import find_flags, with_warnings
 from mainspring.authoring.review.impact import impact_of
 from mainspring.authoring.review.wording import MOST_FLAGS
-from mainspring.authoring.shapes import Flag
+from mainspring.authoring.shapes import ReviewFlag
 from mainspring.contracts.capability import Effect
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.grant import Grant
@@ -20,7 +20,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.script import LONGEST
 from mainspring.definition.templates import render_template
 from mainspring.definition.validate import validate
-from mainspring.workspace.changes import changes
+from mainspring.workspace.changes import list_changes
 from tests.kit.reviewing import WORDS, agent, document, flags, slack, step, told
 
 _PROGRAM = (
@@ -228,7 +228,7 @@ def test_every_tool_of_an_agent_counts() -> None:
     found = impact_of(made, report.grants, WORDS)
     assert "send_email" in {one["capability"] for one in found["people"]}
     assert ("E-mail", "send") in {(one["system"], one["effect"]) for one in found["outside"]}
-    told_of = find_flags(made, report.grants, WORDS, Facts(used=frozenset()))
+    told_of = find_flags(made, report.grants, WORDS, ReviewFacts(used=frozenset()))
     at = f"/plan/0/config/tools/{len(staying)}"
     assert ("first_use", at) in {(flag.code, flag.pointer) for flag in told_of}
     assert "agent_may_send" in {flag.code for flag in told_of}
@@ -246,12 +246,12 @@ def test_reach_starts_from_the_grants_even_where_no_step_is_seen_to_need_them() 
         ("send_email", []),
         ("http_fetch", []),
     ]
-    texts = {flag.text for flag in find_flags(made, given, WORDS, Facts())}
+    texts = {flag.text for flag in find_flags(made, given, WORDS, ReviewFacts())}
     assert "It may call send_email, and this review did not see which step needs it." in texts
 
 
 def test_flags_of_one_kind_beyond_the_first_are_counted_with_their_places() -> None:
-    def raised(many: int) -> list[Flag]:
+    def raised(many: int) -> list[ReviewFlag]:
         calm = [_fetch("{{ secrets.a }}", f"s{at}", f"ok{at}.example") for at in range(many)]
         made = document(*calm, _fetch("{{ secrets.bank_key }}"))
         return [one for one in flags(made, known_hosts=frozenset()) if "secret_to" in one.code]
@@ -309,10 +309,10 @@ def test_of_a_change_what_is_new_is_shown_however_much_was_flagged_before() -> N
 def test_a_change_of_a_destination_is_said_as_it_is_written_and_none_is_left_out() -> None:
     odd = "{{ run.id | replace(run.id, 'C0EVIL') }}"
     old, new = document(slack()), document(slack(channel=odd))
-    assert f"`{odd}`" in changes_in_words(changes(old, new), old, new, WORDS)[0]
+    assert f"`{odd}`" in describe_changes(list_changes(old, new), old, new, WORDS)[0]
     many = document(*[step("notification", {"title": f"t{at}"}, f"n{at}") for at in range(90)])
     other = document(*[step("notification", {"title": f"u{at}"}, f"n{at}") for at in range(90)])
-    lines = changes_in_words(changes(many, other), many, other, WORDS)
+    lines = describe_changes(list_changes(many, other), many, other, WORDS)
     assert len(lines) <= MOST_SENTENCES
     assert lines[-1] == "And 41 more changes, which are not said here."
 

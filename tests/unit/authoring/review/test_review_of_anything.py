@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mainspring.authoring.review.differences import MOST_SENTENCES, changes_in_words
+from mainspring.authoring.review.differences import MOST_SENTENCES, describe_changes
 from mainspring.authoring.review.explain import MOST_LINES, explain
-from mainspring.authoring.review.facts import Facts
+from mainspring.authoring.review.facts import ReviewFacts
 from mainspring.authoring.review.flags import find_flags
 from mainspring.authoring.review.grants import grants_of
 from mainspring.authoring.review.impact import impact_of
@@ -19,7 +19,7 @@ from mainspring.authoring.review.schemas import IMPACT_SCHEMA
 from mainspring.authoring.review.wording import MOST_FLAGS
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
-from mainspring.workspace.changes import changes
+from mainspring.workspace.changes import list_changes
 from tests.kit.reviewing import WORDS
 
 _JUDGE = compile_schema(IMPACT_SCHEMA, Limits())
@@ -146,7 +146,7 @@ DOCUMENTS = st.one_of(
     ),
 )
 _FACTS = st.builds(
-    Facts,
+    ReviewFacts,
     request=_TEXTS,
     used=st.sampled_from([None, frozenset[str](), frozenset({"slack_post"})]),
     known_hosts=st.sampled_from([None, frozenset[str]()]),
@@ -159,7 +159,7 @@ _FACTS = st.builds(
 @settings(max_examples=25, deadline=None)
 @given(DOCUMENTS, _FACTS)
 def test_any_document_is_reviewed_within_bounds_and_every_pointer_resolves(
-    made: dict[str, Any], facts: Facts
+    made: dict[str, Any], facts: ReviewFacts
 ) -> None:
     lines = explain(made, WORDS)
     assert 0 < len(lines) <= MOST_LINES
@@ -169,7 +169,7 @@ def test_any_document_is_reviewed_within_bounds_and_every_pointer_resolves(
     impact = impact_of(made, (), WORDS)
     assert _JUDGE.findings(impact, "") == []
     before = dict(facts.before or {})
-    said = changes_in_words(changes(before, made), before, made, WORDS)
+    said = describe_changes(list_changes(before, made), before, made, WORDS)
     assert len(said) <= MOST_SENTENCES
     for text in (*lines, *(flag.text for flag in found), *said):
         assert 0 < len(text) <= 400
@@ -191,6 +191,6 @@ def test_a_document_at_the_limit_is_read_in_part_and_still_answered() -> None:
         "triggers": [{"type": "schedule", "config": {"cron": "0 0 29 2 *"}}] * 900,
     }
     assert len(explain(made, WORDS)) <= MOST_LINES
-    found = find_flags(made, (), WORDS, Facts(used=frozenset(), known_hosts=frozenset()))
+    found = find_flags(made, (), WORDS, ReviewFacts(used=frozenset(), known_hosts=frozenset()))
     assert "not_read_whole" in {flag.code for flag in found}
     assert all(len(entries) <= 100 for entries in impact_of(made, (), WORDS).values())

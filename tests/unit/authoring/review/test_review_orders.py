@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pytest
 
-from mainspring.authoring.review.folding import folded
+from mainspring.authoring.review.folding import fold_text
 from mainspring.authoring.review.orders import orders_in
-from mainspring.authoring.review.reading import Reader
+from mainspring.authoring.review.reading import DocumentReader
 from mainspring.authoring.review.suspicious import INVISIBLE
 from tests.kit.orders import Facts, corpus
 from tests.kit.requests import SETS, read_requests
@@ -168,7 +168,7 @@ def test_the_examples_and_the_requests_of_people_sound_like_no_order() -> None:
     made: list[Any] = [json.loads(file.read_text()) for file in sorted(_EXAMPLES.glob("*.json"))]
     # One of them is meant to.
     made += [one.text for one in read_requests(SETS["requests"]) if one.id != "ignore-rules"]
-    texts = [text for one in made for text in Reader().texts(one)]
+    texts = [text for one in made for text in DocumentReader().texts(one)]
     found = [(text.text, found) for text in texts if (found := orders_in(text.text, text.key))]
     assert found == []
     assert len(texts) > 200
@@ -188,7 +188,7 @@ def test_most_of_the_orders_that_agents_are_attacked_with_are_noticed() -> None:
 
 
 def test_a_text_has_one_spelling_and_one_as_it_looks() -> None:
-    assert folded("Sum  UP\nnow") == ("sum up now",)
-    assert folded("p\u0430g\u0435")[-1] == "page"
-    assert folded("d e l e t e it") == ("d e l e t e it", "delete it")
-    assert folded("Привет")[0] == "привет"
+    assert fold_text("Sum  UP\nnow") == ("sum up now",)
+    assert fold_text("p\u0430g\u0435")[-1] == "page"
+    assert fold_text("d e l e t e it") == ("d e l e t e it", "delete it")
+    assert fold_text("Привет")[0] == "привет"

@@ -7,7 +7,7 @@ from typing import Any
 from mainspring.authoring.review.contents import LONGEST_VALUE
 from mainspring.authoring.review.explain import explain
 from mainspring.authoring.review.grants import grants_of
-from mainspring.authoring.review.impact import described_grants, impact_of
+from mainspring.authoring.review.impact import describe_grants, impact_of
 from tests.kit.reviewing import WORDS, document, slack, step
 
 END = "the very last word"
@@ -102,9 +102,7 @@ def test_one_grant_has_one_description_by_what_it_is_used_for() -> None:
             if one["capability"] == "http_fetch"
         ]
         (told,) = [
-            one
-            for one in described_grants(made, grants, WORDS)
-            if one["capability"] == "http_fetch"
+            one for one in describe_grants(made, grants, WORDS) if one["capability"] == "http_fetch"
         ]
         assert shown["effect"] == told["effect"] == effect
         assert shown["label"] == told["label"]

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mainspring.authoring.places import NOT_THERE, value_at
-from mainspring.authoring.resources import Board, Dataset, Resources
-from mainspring.authoring.shapes import Sketch
+from mainspring.authoring.resources import BoardSummary, DatasetSummary, WorkspaceResources
+from mainspring.authoring.shapes import ProposalSketch
 from mainspring.contracts.limits import Limits
 from mainspring.definition.templates.template import parse_template
 from tests.unit.authoring.sketch.workspace import HERE, draw, strays
@@ -113,12 +113,12 @@ def test_all_that_is_wrong_with_a_sketch_is_what_it_asks_for(
     when: str, before: str, do: list[str], end: str, bare: bool
 ) -> None:
     words = when + " and ".join(one for one in (before, *do) if one) + end
-    made = draw(words, resources=Resources() if bare else HERE)
+    made = draw(words, resources=WorkspaceResources() if bare else HERE)
     assert strays(made) == []
     check_questions(made)
 
 
-def check_questions(made: Sketch) -> None:
+def check_questions(made: ProposalSketch) -> None:
     names = [one.id for one in made.questions]
     assert len(names) == len(set(names))
     for one in made.questions:
@@ -148,7 +148,7 @@ def test_no_text_of_a_person_becomes_a_template_or_breaks_the_sketch(parts: list
     assert_inert(made)
 
 
-def assert_inert(made: Sketch) -> None:
+def assert_inert(made: ProposalSketch) -> None:
     """Every secret in a sketch is one that stands where a secret may, and is the author's."""
     for text in texts(made.document):
         if any(mark in text for mark in MARKS):
@@ -195,11 +195,15 @@ def test_braces_come_out_as_they_went_in(words: str) -> None:
 
 def test_names_of_the_workspace_with_braces_are_inert_too() -> None:
     evil = "Evil {{ secrets.billing_key }}"
-    board = Board(
+    board = BoardSummary(
         "88888888-8888-4888-8888-888888888888",
         evil,
         "",
-        (Dataset("{{ secrets.billing_key }}", ("{{ secrets.a }}", "ok"), "{{ secrets.k }}"),),
+        (
+            DatasetSummary(
+                "{{ secrets.billing_key }}", ("{{ secrets.a }}", "ok"), "{{ secrets.k }}"
+            ),
+        ),
     )
     there = replace(
         HERE,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mainspring.authoring.places import put, take_out
-from mainspring.authoring.shapes import Sketch
+from mainspring.authoring.places import set_at_pointer, take_out
+from mainspring.authoring.shapes import ProposalSketch
 from tests.unit.authoring.sketch.workspace import LEADS, asked, draw, strays
 
 BEFORE: Final = draw(
@@ -25,7 +25,7 @@ SLACK: Final = "/plan/3"
 MAIL: Final = "/plan/4"
 
 
-def changed(words: str, before: Any = BEFORE) -> Sketch:
+def changed(words: str, before: Any = BEFORE) -> ProposalSketch:
     made = draw(words, before=before)
     assert strays(made) == []
     return made
@@ -59,11 +59,11 @@ def written(document: Any) -> str:
 def test_what_is_named_is_changed_and_all_else_stays(words: str, places: dict[str, Any]) -> None:
     expected: Any = BEFORE
     if any(place.startswith("/triggers") for place in places):
-        expected = put(expected, "/goal", TIMELESS)
+        expected = set_at_pointer(expected, "/goal", TIMELESS)
     elif f"{SLACK}/config/channel" in places:
-        expected = put(expected, "/goal", BEFORE["goal"].replace("#standup", "#ops"))
+        expected = set_at_pointer(expected, "/goal", BEFORE["goal"].replace("#standup", "#ops"))
     for place, value in places.items():
-        expected = put(expected, place, value)
+        expected = set_at_pointer(expected, place, value)
     assert written(changed(words).document) == written(expected)
 
 
@@ -188,7 +188,7 @@ def test_a_goal_that_somebody_wrote_stays_and_one_that_was_sketched_names_no_old
     words: str,
 ) -> None:
     assert changed(words).document["goal"] == TIMELESS
-    theirs = put(BEFORE, "/goal", "Every weekday at 9 the team is awake.")
+    theirs = set_at_pointer(BEFORE, "/goal", "Every weekday at 9 the team is awake.")
     assert changed(words, theirs).document["goal"] == "Every weekday at 9 the team is awake."
 
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 import pytest
 
 from mainspring.authoring.places import value_at
-from mainspring.authoring.proposals.answering import Place, put_answers
-from mainspring.authoring.resources import Board, Dataset
-from mainspring.authoring.shapes import Sketch
+from mainspring.authoring.proposals.answering import AnswerContext, apply_answers
+from mainspring.authoring.resources import BoardSummary, DatasetSummary
+from mainspring.authoring.shapes import ProposalSketch
 from mainspring.contracts.limits import Limits
 from mainspring.definition.templates.template import parse_template
 from tests.unit.authoring.sketch.workspace import (
@@ -28,25 +28,27 @@ THERE: Final = replace(
     HERE,
     boards=(
         *HERE.boards,
-        Board(DEALS, "Deals", "", (Dataset("default", ("id", "stage", "value"), "id"),)),
+        BoardSummary(
+            DEALS, "Deals", "", (DatasetSummary("default", ("id", "stage", "value"), "id"),)
+        ),
     ),
 )
 
 
-def sketched(words: str) -> Sketch:
+def sketched(words: str) -> ProposalSketch:
     made = draw(words, resources=THERE)
     assert strays(made) == []
     return made
 
 
-def step(made: Sketch, action: str) -> dict[str, Any]:
+def step(made: ProposalSketch, action: str) -> dict[str, Any]:
     found: dict[str, Any] = next(
         one for one in made.document["plan"] if one.get("action") == action
     )
     return found
 
 
-def rendered(made: Sketch, rows: list[dict[str, Any]]) -> str:
+def rendered(made: ProposalSketch, rows: list[dict[str, Any]]) -> str:
     """The rows that are chosen, as the step that chooses them writes them."""
     text = step(made, "transform_data")["config"]["output"]["text"]
     trigger = {"row_ids": [one["row_id"] for one in rows], "dataset": "default"}
@@ -214,8 +216,8 @@ def test_of_two_boards_that_are_asked_for_either_may_be_answered_first() -> None
     boards = [one for one in made.questions if one.id.startswith("board")]
     assert len(boards) == 2
     for one in reversed(boards):
-        answered = put_answers(
-            made.document, made.questions, {one.id: "Orders"}, Place(NOW, None, Limits())
+        answered = apply_answers(
+            made.document, made.questions, {one.id: "Orders"}, AnswerContext(NOW, None, Limits())
         ).document
         assert value_at(answered, one.pointer) == ORDERS
         assert answered["writes"]["boards"] == [ORDERS]

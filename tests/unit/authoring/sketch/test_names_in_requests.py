@@ -8,7 +8,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 
-from mainspring.authoring.shapes import Sketch
+from mainspring.authoring.shapes import ProposalSketch
 from mainspring.authoring.sketch.sketching import sketch
 from tests.kit.requests import SETS, Request, read_requests, read_worlds
 from tests.unit.authoring.sketch.workspace import IMPORT, actions, draw
@@ -16,7 +16,7 @@ from tests.unit.authoring.sketch.workspace import IMPORT, actions, draw
 REQUESTS: Final = read_requests(SETS["requests"])
 
 
-def _made(request: Request, *names: str) -> Sketch:
+def _made(request: Request, *names: str) -> ProposalSketch:
     world = read_worlds()[request.world]
     others = dict(world.resources.automations or {})
     others |= {name: str(uuid5(NAMESPACE_URL, name)) for name in names}
@@ -24,7 +24,7 @@ def _made(request: Request, *names: str) -> Sketch:
     return sketch(request.wish, world.words, resources)
 
 
-def _but_for_its_name(made: Sketch, name: str) -> str:
+def _but_for_its_name(made: ProposalSketch, name: str) -> str:
     """All of a sketch; where any automation is a choice, the new one may be too."""
     document = {key: one for key, one in made.document.items() if key != "name"}
     questions = [

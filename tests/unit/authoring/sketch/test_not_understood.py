@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mainspring.authoring.proposals.answering import Place, put_answers
+from mainspring.authoring.proposals.answering import AnswerContext, apply_answers
 from mainspring.authoring.sketch.asides import is_courtesy, is_length, is_statement
 from mainspring.authoring.sketch.languages import ONLY_ENGLISH, is_foreign
 from mainspring.contracts.limits import Limits
@@ -32,8 +32,8 @@ def test_what_was_not_understood_is_one_question_with_leaving_it_out_as_an_answe
     (question,) = [one for one in made.questions if one.id == "not-understood"]
     assert question.kind == "words"
     assert "“frobnicate the gizmo”" in question.question
-    answer = put_answers(
-        made.document, [question], {question.id: "leave it out"}, Place(NOW, None, Limits())
+    answer = apply_answers(
+        made.document, [question], {question.id: "leave it out"}, AnswerContext(NOW, None, Limits())
     )
     assert answer.words == ()
     assert answer.document["metadata"]["not_understood"] == ["frobnicate the gizmo"]
@@ -41,7 +41,9 @@ def test_what_was_not_understood_is_one_question_with_leaving_it_out_as_an_answe
 
 def test_other_words_for_it_are_read_as_more_of_the_request() -> None:
     (question,) = [one for one in draw(HOP).questions if one.id == "not-understood"]
-    answer = put_answers({}, [question], {question.id: "tell me"}, Place(NOW, None, Limits()))
+    answer = apply_answers(
+        {}, [question], {question.id: "tell me"}, AnswerContext(NOW, None, Limits())
+    )
     assert (answer.words, answer.worded) == (("tell me",), frozenset({"not-understood"}))
 
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 import pytest
 
 from mainspring.authoring.prompts import STARTERS
-from mainspring.authoring.proposals.answering import Place, put_answers
-from mainspring.authoring.shapes import Sketch
+from mainspring.authoring.proposals.answering import AnswerContext, apply_answers
+from mainspring.authoring.shapes import ProposalSketch
 from mainspring.contracts.limits import Limits
 from mainspring.definition.templates.template import parse_template
 from tests.unit.authoring.sketch.workspace import (
@@ -28,13 +28,13 @@ TWO: Final = (
 )
 
 
-def sketched(words: str, *, bare: bool = False) -> Sketch:
+def sketched(words: str, *, bare: bool = False) -> ProposalSketch:
     made = draw(words, resources=BARE if bare else HERE)
     assert strays(made) == []
     return made
 
 
-def config(made: Sketch, action: str) -> dict[str, Any]:
+def config(made: ProposalSketch, action: str) -> dict[str, Any]:
     found: dict[str, Any] = next(
         one["config"] for one in made.document["plan"] if one.get("action") == action
     )
@@ -116,8 +116,8 @@ def test_an_address_that_is_down_is_told_whether_it_answers_or_not(
     assert all("shop.example is down" in str(one["config"]) for one in (tell, alarm))
     for question in made.questions:
         given = {question.id: question.choices[0].value}
-        filled = put_answers(
-            made.document, made.questions, given, Place(NOW, None, Limits())
+        filled = apply_answers(
+            made.document, made.questions, given, AnswerContext(NOW, None, Limits())
         ).document
         name = question.pointer.rpartition("/")[2]
         (other,) = filled["execution"]["on_failure"]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.shapes import Sketch
+from mainspring.authoring.shapes import ProposalSketch
 from tests.unit.authoring.sketch.workspace import asked, draw
 
 
-def _mails(made: Sketch) -> list[Any]:
+def _mails(made: ProposalSketch) -> list[Any]:
     return [
         one["config"].get("to", "asked")
         for one in made.document.get("plan", ())

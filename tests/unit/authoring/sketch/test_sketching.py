@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.proposals.answering import Place, put_answers
-from mainspring.authoring.resources import Resources
-from mainspring.authoring.shapes import Sketch
+from mainspring.authoring.proposals.answering import AnswerContext, apply_answers
+from mainspring.authoring.resources import WorkspaceResources
+from mainspring.authoring.shapes import ProposalSketch
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from tests.unit.authoring.sketch.workspace import (
@@ -28,12 +28,12 @@ from tests.unit.authoring.sketch.workspace import (
 DIGEST = "every weekday at 9 Berlin summarise yesterday's support emails and post five bullets to "
 
 
-def trigger(made: Sketch) -> dict[str, Any]:
+def trigger(made: ProposalSketch) -> dict[str, Any]:
     found: dict[str, Any] = made.document["triggers"][0]
     return found
 
 
-def config(made: Sketch, action: str) -> dict[str, Any]:
+def config(made: ProposalSketch, action: str) -> dict[str, Any]:
     step = next(one for one in made.document["plan"] if one.get("action") == action)
     found: dict[str, Any] = step["config"]
     return found
@@ -84,8 +84,8 @@ def test_every_second_week_puts_its_condition_on_each_step() -> None:
     for choice in question.choices:
         assert [at for at, _ in choice.also] == [f"/plan/{place}/when" for place in range(steps)]
     first = question.choices[0]
-    answered = put_answers(
-        made.document, made.questions, {"when": first.label}, Place(NOW, None, Limits())
+    answered = apply_answers(
+        made.document, made.questions, {"when": first.label}, AnswerContext(NOW, None, Limits())
     )
     assert validate(answered.document, WORDS, Limits()).ok
 
@@ -173,7 +173,7 @@ def test_rows_are_never_appended_without_a_key_that_tells_doubles() -> None:
 
 
 def test_what_is_missing_is_asked_for_at_its_place_and_left_out() -> None:
-    made = draw("post to slack and email the team by hand", resources=Resources())
+    made = draw("post to slack and email the team by hand", resources=WorkspaceResources())
     assert asked(made) == {
         "slack-channel": "/plan/0/config/channel",
         "text": "/plan/0/config/text",

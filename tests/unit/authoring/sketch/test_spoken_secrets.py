@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.shapes import Sketch
-from mainspring.authoring.sketch.spoken_secrets import spoken_secrets
+from mainspring.authoring.shapes import ProposalSketch
+from mainspring.authoring.sketch.spoken_secrets import find_mentioned_secrets
 from mainspring.authoring.sketch.tool_steps import add_secret
-from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.authoring.sketch.workbench import SketchBuilder
 from tests.unit.authoring.sketch.workspace import HERE, WORDS, draw
 
 NAMES = ("github_token", "bank_key", "news")
 THERE = replace(HERE, secrets=NAMES)
 
 
-def headers(made: Sketch) -> list[Any]:
+def headers(made: ProposalSketch) -> list[Any]:
     return [
         one.get("config", {}).get("headers")
         for one in made.document["plan"]
@@ -39,7 +39,7 @@ def headers(made: Sketch) -> list[Any]:
     ],
 )
 def test_a_name_in_an_address_or_in_braces_is_not_spoken(text: str) -> None:
-    assert spoken_secrets(text, NAMES) == []
+    assert find_mentioned_secrets(text, NAMES) == []
     made = draw(text, resources=THERE)
     assert not any(headers(made))
     assert "secrets." not in str(
@@ -58,7 +58,7 @@ def test_a_name_in_an_address_or_in_braces_is_not_spoken(text: str) -> None:
     ],
 )
 def test_a_secret_that_is_spoken_of_goes_to_the_host_that_was_named(text: str, name: str) -> None:
-    assert spoken_secrets(text, NAMES) == [name]
+    assert find_mentioned_secrets(text, NAMES) == [name]
     assert headers(draw(text, resources=THERE)) == [
         {"Authorization": f"Bearer {{{{ secrets.{name} }}}}"}
     ]
@@ -69,7 +69,7 @@ def test_a_secret_that_is_spoken_of_goes_to_the_host_that_was_named(text: str, n
     [({"url": "https://api.example.com/v1"}, "api.example.com"), ({}, "the address of this step")],
 )
 def test_where_nobody_named_the_host_it_is_asked(config: dict[str, str], to: str) -> None:
-    bench = Workbench(WORDS, THERE)
+    bench = SketchBuilder(WORDS, THERE)
     bench.step("fetch", "http_fetch", config)
     add_secret(bench, "fetch the status with the github token")
     (question,) = bench.questions
@@ -88,4 +88,4 @@ def test_any_words_are_read_quickly() -> None:
         "a.b" * 1_300,
         "with " + "github " * 900,
     ):
-        assert spoken_secrets(hostile, NAMES) == []
+        assert find_mentioned_secrets(hostile, NAMES) == []

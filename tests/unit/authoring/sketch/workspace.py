@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from mainspring.authoring.places import is_within, parent_of
-from mainspring.authoring.resources import Board, Dataset, Resources
-from mainspring.authoring.shapes import Sketch, Wish
+from mainspring.authoring.resources import BoardSummary, DatasetSummary, WorkspaceResources
+from mainspring.authoring.shapes import AutomationRequest, ProposalSketch
 from mainspring.authoring.sketch.sketching import sketch
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.context import CallContext
@@ -89,13 +89,15 @@ WORDS: Final = build_registry(
         ),
     ],
 )
-HERE: Final = Resources(
+HERE: Final = WorkspaceResources(
     boards=(
-        Board(ORDERS, "Orders", "", (Dataset("default", ("id", "customer", "total"), "id"),)),
-        Board(LEADS, "Leads", "", (Dataset("default", ("email", "name"), None),)),
-        Board("33333333-3333-4333-8333-333333333333", "Weekly wins", "", ()),
-        Board("55555555-5555-4555-8555-555555555555", "Twin", "", ()),
-        Board("66666666-6666-4666-8666-666666666666", "Twin", "", ()),
+        BoardSummary(
+            ORDERS, "Orders", "", (DatasetSummary("default", ("id", "customer", "total"), "id"),)
+        ),
+        BoardSummary(LEADS, "Leads", "", (DatasetSummary("default", ("email", "name"), None),)),
+        BoardSummary("33333333-3333-4333-8333-333333333333", "Weekly wins", "", ()),
+        BoardSummary("55555555-5555-4555-8555-555555555555", "Twin", "", ()),
+        BoardSummary("66666666-6666-4666-8666-666666666666", "Twin", "", ()),
     ),
     page_types=("email", "note", "invoice"),
     event_types={"order.paid": "An order was paid."},
@@ -108,14 +110,14 @@ HERE: Final = Resources(
 def draw(
     text: str,
     *,
-    resources: Resources = HERE,
+    resources: WorkspaceResources = HERE,
     timezone: str | None = None,
     before: Mapping[str, Any] | None = None,
-) -> Sketch:
-    return sketch(Wish(text, NOW, timezone, before), WORDS, resources)
+) -> ProposalSketch:
+    return sketch(AutomationRequest(text, NOW, timezone, before), WORDS, resources)
 
 
-def strays(made: Sketch) -> list[str]:
+def strays(made: ProposalSketch) -> list[str]:
     """What is wrong with a sketch besides what its questions ask for."""
     open_places = [place for one in made.questions for place in (one.pointer, *one.others)]
     found = validate(made.document, WORDS, Limits()).findings
@@ -127,10 +129,10 @@ def strays(made: Sketch) -> list[str]:
     ]
 
 
-def actions(made: Sketch) -> list[str]:
+def actions(made: ProposalSketch) -> list[str]:
     return [str(step.get("action")) for step in made.document.get("plan", [])]
 
 
-def asked(made: Sketch) -> dict[str, str]:
+def asked(made: ProposalSketch) -> dict[str, str]:
     """The questions by id, with where they point."""
     return {one.id: one.pointer for one in made.questions}

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from mainspring.definition.script import (
     LONGEST,
-    derived_grants,
-    grants_of_script,
+    derive_grants,
+    find_script_problems,
     read_script,
-    script_findings,
-    woven,
+    read_script_grants,
+    rewrite_script,
 )
 from mainspring.definition.script.reading import MOST_ANGLES
 
@@ -91,8 +91,8 @@ def test_any_text_is_read_and_judged(source: str) -> None:
     ]
 
     assert all(1 <= place.line <= lines and place.column >= 1 for place in places)
-    assert all(one.pointer == "/source" for one in script_findings(source, None, (), ()))
-    assert derived_grants(source) == grants_of_script({"source": source})
+    assert all(one.pointer == "/source" for one in find_script_problems(source, None, (), ()))
+    assert derive_grants(source) == read_script_grants({"source": source})
 
 
 @settings(max_examples=300, deadline=None)
@@ -100,7 +100,7 @@ def test_any_text_is_read_and_judged(source: str) -> None:
 def test_any_text_keeps_its_lines_when_it_is_woven(source: str) -> None:
     added = 0 if read_script(source.removeprefix("\ufeff")).entry == "default" else 1
 
-    assert woven(source).count("\n") == source.count("\n") + added
+    assert rewrite_script(source).count("\n") == source.count("\n") + added
 
 
 @pytest.mark.parametrize("piece", ["f<a,", "f<a|", "a<a<", "f<a,a,a,a,"])
@@ -109,5 +109,8 @@ def test_a_text_that_can_be_read_in_ever_more_ways_costs_little(piece: str) -> N
     for number in (MOST_ANGLES // piece.count("<"), LONGEST // len(piece)):
         text = piece * number
         assert read_script(text).faults
-        assert script_findings(text, None, (), ())[0].code in {"script_syntax", "script_angles"}
+        assert find_script_problems(text, None, (), ())[0].code in {
+            "script_syntax",
+            "script_angles",
+        }
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000

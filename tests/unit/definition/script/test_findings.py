@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mainspring.contracts.errors import Finding
-from mainspring.definition.script import LONGEST, script_findings
+from mainspring.definition.script import LONGEST, find_script_problems
 from tests.unit.definition.script.examples import EXAMPLES, HOSTILE
 
 GRANTABLE = frozenset().union(*EXAMPLES.values()) | {"automation_kv.get"}
@@ -13,7 +13,7 @@ KNOWN = GRANTABLE | {"confirm_action", "admin_list"}
 
 
 def _judged(source: str, granted: set[str] | None = None) -> list[Finding]:
-    return script_findings(source, granted, KNOWN, GRANTABLE)
+    return find_script_problems(source, granted, KNOWN, GRANTABLE)
 
 
 @pytest.mark.parametrize("source", EXAMPLES)

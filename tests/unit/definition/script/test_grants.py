@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.grant import Grant
-from mainspring.definition.script import KV, derived_grants, grants_of_script
+from mainspring.definition.script import KV, derive_grants, read_script_grants
 from tests.unit.definition.script.examples import REVENUE
 
 
@@ -18,7 +18,7 @@ def _beside_memory(grants: tuple[Grant, ...]) -> dict[str, Any]:
 
 
 def test_a_text_asks_for_each_capability_once_with_the_hosts_it_spells() -> None:
-    assert _beside_memory(derived_grants(REVENUE)) == {
+    assert _beside_memory(derive_grants(REVENUE)) == {
         "get_board": {},
         "http_fetch": {"hosts": ["api.stripe.com"]},
         "append_board_rows": {},
@@ -33,17 +33,17 @@ def test_hosts_are_joined_and_a_computed_one_adds_none() -> None:
         await brains.http_fetch({ url });
     """
 
-    assert _beside_memory(derived_grants(source)) == {
+    assert _beside_memory(derive_grants(source)) == {
         "http_fetch": {"hosts": ["a.com:8443", "b.com"]}
     }
-    assert _beside_memory(derived_grants("brains.http_fetch({ url })")) == {
+    assert _beside_memory(derive_grants("brains.http_fetch({ url })")) == {
         "http_fetch": {"hosts": []}
     }
 
 
 def test_the_memory_of_an_automation_needs_no_asking() -> None:
-    assert [grant.capability for grant in derived_grants("return 1")] == [*KV]
-    assert [grant.capability for grant in derived_grants("brains.automation_kv.get({})")] == [*KV]
+    assert [grant.capability for grant in derive_grants("return 1")] == [*KV]
+    assert [grant.capability for grant in derive_grants("brains.automation_kv.get({})")] == [*KV]
 
 
 def test_written_grants_are_all_there_is() -> None:
@@ -55,16 +55,16 @@ def test_written_grants_are_all_there_is() -> None:
         ],
     }
 
-    assert _beside_memory(grants_of_script(config)) == {
+    assert _beside_memory(read_script_grants(config)) == {
         "get_board": {"name": "A"},
         "http_fetch": {"hosts": ["a.com"]},
     }
-    assert _beside_memory(grants_of_script({**config, "grants": []})) == {}
+    assert _beside_memory(read_script_grants({**config, "grants": []})) == {}
 
 
 def test_a_config_without_grants_is_given_what_its_text_asks_for() -> None:
-    assert grants_of_script({"source": REVENUE}) == derived_grants(REVENUE)
-    assert grants_of_script({"source": REVENUE, "grants": None}) == derived_grants(REVENUE)
+    assert read_script_grants({"source": REVENUE}) == derive_grants(REVENUE)
+    assert read_script_grants({"source": REVENUE, "grants": None}) == derive_grants(REVENUE)
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_a_config_without_grants_is_given_what_its_text_asks_for() -> None:
 def test_an_entry_that_cannot_be_read_allows_nothing(entry: Any) -> None:
     config = {"source": "brains.search()", "grants": [entry]}
 
-    assert [grant.capability for grant in grants_of_script(config)] == [*KV]
+    assert [grant.capability for grant in read_script_grants(config)] == [*KV]
 
 
 @pytest.mark.parametrize("config", [{}, {"source": 1}, {"source": None, "grants": "all"}])
 def test_a_config_that_cannot_be_read_allows_nothing(config: dict[str, Any]) -> None:
-    assert [grant.capability for grant in grants_of_script(config)] == [*KV]
+    assert [grant.capability for grant in read_script_grants(config)] == [*KV]

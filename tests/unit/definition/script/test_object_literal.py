@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from mainspring.definition.script.object_literal import object_literal
+from mainspring.definition.script.object_literal import parse_object_literal
 from tests.unit.definition.script.examples import HOSTILE
 
 
@@ -23,7 +23,7 @@ from tests.unit.definition.script.examples import HOSTILE
     ],
 )
 def test_literals_become_json(source: str, value: object) -> None:
-    made = object_literal(source)
+    made = parse_object_literal(source)
     assert made is not None
     assert json.loads(made) == value
 
@@ -56,9 +56,9 @@ def test_literals_become_json(source: str, value: object) -> None:
     ],
 )
 def test_anything_else_is_not_data(source: str) -> None:
-    assert object_literal(source) is None
+    assert parse_object_literal(source) is None
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_any_text_is_answered(text: str) -> None:
-    assert object_literal(text) is None
+    assert parse_object_literal(text) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mainspring.definition.script import Place, is_sdk, read_script
+from mainspring.definition.script import SourceLocation, is_sdk, read_script
 from tests.unit.definition.script.examples import EXAMPLES, REVENUE, SDK
 
 
@@ -293,15 +293,15 @@ def test_columns_count_characters_and_lines_count_from_one() -> None:
     source = 'const é = "😀";\r\n"😀é"; brains.search("ü{{key}}")'
     script = read_script(source)
 
-    assert script.calls[0].place == Place(2, 7)
-    assert script.placeholders[0].place == Place(2, 23)
+    assert script.calls[0].place == SourceLocation(2, 7)
+    assert script.placeholders[0].place == SourceLocation(2, 23)
     assert str(script.calls[0].place) == "line 2, column 7"
 
 
 def test_a_place_far_into_a_file_of_many_signs_is_exact() -> None:
     source = "// " + "é😀" * 3_000 + "\n" + "/*" + "😀" * 2_000 + "*/ brains.search()"
 
-    assert read_script(source).calls[0].place == Place(2, 2_006)
+    assert read_script(source).calls[0].place == SourceLocation(2, 2_006)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Denied
+from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.limits import Limits
-from mainspring.definition.secret_use import SecretUse, script_secrets_in, secret_uses
+from mainspring.definition.secret_use import SecretUsage, find_script_secrets, find_secret_uses
 from mainspring.gate.known import secrets_named_in
 from mainspring.workspace.secret_use import check_not_widened
 from tests.unit.definition.script.examples import REVENUE
@@ -29,10 +29,10 @@ def _sends(url: str) -> dict[str, Any]:
 
 
 def test_a_script_uses_its_secrets_where_its_requests_go() -> None:
-    found = secret_uses(_plan({"action": "other", "config": {}}, _script(REVENUE)), LIMITS)
+    found = find_secret_uses(_plan({"action": "other", "config": {}}, _script(REVENUE)), LIMITS)
 
     assert found == (
-        SecretUse(
+        SecretUsage(
             "stripe_api_key", "/plan/1/config/source", "http_fetch", "api.stripe.com:443", "headers"
         ),
     )
@@ -45,7 +45,7 @@ def test_a_secret_is_told_once_for_each_way_it_goes() -> None:
         brains.http_fetch({ url, query: { a: "{{ secrets.other }}" } });
     """
 
-    found = secret_uses(_plan(_script(source)), LIMITS)
+    found = find_secret_uses(_plan(_script(source)), LIMITS)
 
     assert [(use.secret, use.site, use.part) for use in found] == [
         ("key", "a.com:443", "url"),
@@ -55,7 +55,9 @@ def test_a_secret_is_told_once_for_each_way_it_goes() -> None:
 
 
 def test_what_is_rendered_for_a_script_is_read_as_a_template() -> None:
-    (found,) = secret_uses(_plan(_script("return 1", input={"a": "{{ secrets.key }}"})), LIMITS)
+    (found,) = find_secret_uses(
+        _plan(_script("return 1", input={"a": "{{ secrets.key }}"})), LIMITS
+    )
 
     assert (found.secret, found.pointer) == ("key", "/plan/0/config/input/a")
 
@@ -65,11 +67,11 @@ def test_a_script_inside_of_another_step_and_after_a_failure_is_found() -> None:
     nested = {"action": "for_each", "config": {"steps": [_script(source)]}}
     document = {**_plan(nested), "execution": {"on_failure": [_script(source)]}}
 
-    assert [use.pointer for use in secret_uses(document, LIMITS)] == [
+    assert [use.pointer for use in find_secret_uses(document, LIMITS)] == [
         "/plan/0/config/steps/0/config/source",
         "/execution/on_failure/0/config/source",
     ]
-    assert script_secrets_in(document) == {"key"}
+    assert find_script_secrets(document) == {"key"}
 
 
 def test_every_name_that_a_script_spells_is_masked() -> None:
@@ -77,14 +79,14 @@ def test_every_name_that_a_script_spells_is_masked() -> None:
     document["inputs"] = "{{ secrets.three }}"
 
     assert secrets_named_in(document) == {"one", "two", "three"}
-    assert script_secrets_in(document) == {"one", "two"}
+    assert find_script_secrets(document) == {"one", "two"}
 
 
 @pytest.mark.parametrize("source", [None, 1, ["{{key}}"], "const = '{{key", "// {{key}}"])
 def test_what_spells_no_secret_uses_none(source: Any) -> None:
     document = _plan(_script(source))
 
-    assert secret_uses(document, LIMITS) == ()
+    assert find_secret_uses(document, LIMITS) == ()
     assert secrets_named_in(document) == frozenset()
 
 
@@ -98,7 +100,7 @@ def test_the_same_words_in_another_action_are_no_script() -> None:
 def test_somebody_else_cannot_send_the_owners_secret_to_another_site(url: str) -> None:
     before = _sends("'https://a.com/x'")
 
-    with pytest.raises(Denied) as caught:
+    with pytest.raises(PermissionDenied) as caught:
         check_not_widened(before, _sends(url), [])
 
     assert [one.pointer for one in caught.value.findings] == ["/plan/0/config/source"]

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 from deno import find_deno_bin  # type: ignore[import-untyped]
 
-from mainspring.definition.script import HEAD, mark_of, read_script, woven
+from mainspring.definition.script import HEAD, mark_of, read_script, rewrite_script
 from tests.unit.definition.script.examples import EXAMPLES, HOSTILE, SDK
 
 HOST: Final = 'globalThis[Symbol.for("mainspring.sdk")]'
@@ -76,7 +76,7 @@ def _told(folder: Path, sources: list[str]) -> list[Any]:
     (folder / "boot.js").write_text(_BOOT, encoding="utf-8")
     names = [f"./{place}.ts" for place in range(len(sources))]
     for name, source in zip(names, sources, strict=True):
-        (folder / name).write_bytes(woven(source).encode())
+        (folder / name).write_bytes(rewrite_script(source).encode())
     done = subprocess.run(
         [find_deno_bin(), "run", "--no-check", "--no-remote", "--allow-read", "boot.js"],
         cwd=folder,
@@ -107,7 +107,7 @@ def test_an_error_shows_the_line_that_was_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", [*EXAMPLES, *RUNS, *list(HOSTILE.values())[-5:]])
 def test_every_line_keeps_its_number(source: str) -> None:
-    made = woven(source)
+    made = rewrite_script(source)
 
     added = 0 if read_script(source.removeprefix("\ufeff")).entry == "default" else 1
     assert made.count("\n") == source.count("\n") + added
@@ -116,7 +116,7 @@ def test_every_line_keeps_its_number(source: str) -> None:
 def test_what_follows_an_import_keeps_its_column() -> None:
     source = f'import {{ brains }} from "{SDK}"; const a = 1;\nreturn a'
 
-    line = woven(source).splitlines()[0].removeprefix(HEAD)
+    line = rewrite_script(source).splitlines()[0].removeprefix(HEAD)
 
     assert line.startswith(f"const {{ brains }} = {HOST};")
     assert line.index("const a") == source.index("const a")
@@ -124,7 +124,7 @@ def test_what_follows_an_import_keeps_its_column() -> None:
 
 def test_an_import_of_many_lines_is_taken_on_its_first() -> None:
     source = 'export default 1\nimport {\n  kv as k,\r\n  brains,\n} from "mainspring"; k()'
-    lines = woven(source).splitlines()
+    lines = rewrite_script(source).splitlines()
 
     assert lines[0].startswith(f"const {{ kv: k, brains }} = {HOST};")
     assert lines[1].strip() == ";"
@@ -133,17 +133,17 @@ def test_an_import_of_many_lines_is_taken_on_its_first() -> None:
 
 
 def test_the_mark_at_the_head_of_a_file_is_left_out() -> None:
-    assert woven("\ufeffexport default 1") == "export default 1"
+    assert rewrite_script("\ufeffexport default 1") == "export default 1"
 
 
 def test_another_import_is_left_for_the_sandbox_to_refuse() -> None:
-    assert 'import "node:fs"' in woven('import "node:fs"')
+    assert 'import "node:fs"' in rewrite_script('import "node:fs"')
 
 
 def test_a_file_that_exports_its_entry_is_left_as_it_is() -> None:
     source = "// {{ import }}\nexport default () => 1"
 
-    assert woven(source) == source
+    assert rewrite_script(source) == source
 
 
 @pytest.mark.parametrize("head", ["", "\ufeff"])
@@ -158,7 +158,7 @@ def test_a_secret_is_marked_where_its_request_spells_it_and_nowhere_else(head: s
     for at, text in marks.items():
         wanted = wanted.replace(at, text.replace("M", mark_of(source)))
 
-    assert woven(source) == wanted
+    assert rewrite_script(source) == wanted
 
 
 def test_no_two_sources_have_one_mark() -> None:

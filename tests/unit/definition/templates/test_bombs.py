@@ -15,7 +15,7 @@ import pytest
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.templates import parse_predicate, parse_template
-from mainspring.definition.templates.meter import Meter
+from mainspring.definition.templates.meter import RenderMeter
 from tests.kit.runaway import RUNAWAY
 from tests.unit.definition.templates.attacks import BOMBS, FLOODS, large_context
 
@@ -172,7 +172,7 @@ def test_fuel_is_counted_the_same_each_time() -> None:
     template = parse_template("{% for a in n %}{{ a }}{% endfor %}", Limits())
     left = set()
     for _ in range(3):
-        meter = Meter(Limits())
+        meter = RenderMeter(Limits())
         template.render_with({"n": list(range(500))}, meter)
         left.add(meter.fuel)
     assert len(left) == 1

@@ -8,11 +8,11 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.templates.meter import STEPS_PER_LOOK, Meter
+from mainspring.definition.templates.meter import STEPS_PER_LOOK, RenderMeter
 
 
-def _meter(fuel: int = 10_000, value: int = 100, milliseconds: int = 60_000) -> Meter:
-    return Meter(
+def _meter(fuel: int = 10_000, value: int = 100, milliseconds: int = 60_000) -> RenderMeter:
+    return RenderMeter(
         Limits(template_fuel=fuel, template_value=value, template_milliseconds=milliseconds)
     )
 

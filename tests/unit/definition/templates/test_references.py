@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mainspring.contracts.limits import Limits
-from mainspring.definition.templates import Reference, parse_predicate, parse_template
+from mainspring.definition.templates import TemplateReference, parse_predicate, parse_template
 
 LIMITS = Limits()
 
@@ -77,15 +77,15 @@ def test_free_names_are_found_with_their_paths(
 
 def test_a_reference_knows_its_line() -> None:
     assert parse_template("a\n{{ x.y }}\n{{ z }}", LIMITS).references == (
-        Reference(("x", "y"), 2, guarded=False),
-        Reference(("z",), 3, guarded=False),
+        TemplateReference(("x", "y"), 2, guarded=False),
+        TemplateReference(("z",), 3, guarded=False),
     )
 
 
 def test_a_predicate_has_references_too() -> None:
     assert parse_predicate("a.b > 1 and c is defined", LIMITS).references == (
-        Reference(("a", "b"), 1, guarded=False),
-        Reference(("c",), 1, guarded=True),
+        TemplateReference(("a", "b"), 1, guarded=False),
+        TemplateReference(("c",), 1, guarded=True),
     )
 
 

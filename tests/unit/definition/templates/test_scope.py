@@ -15,7 +15,7 @@ from mainspring.definition.templates import (
     RESERVED,
     RunFacts,
     RunFailure,
-    Scope,
+    TemplateScope,
     build_run_context,
     parse_template,
 )
@@ -39,7 +39,7 @@ def facts(failure: RunFailure | None = None) -> RunFacts:
     )
 
 
-def shown(scope: Scope, source: str) -> Any:
+def shown(scope: TemplateScope, source: str) -> Any:
     return parse_template(source, LIMITS).value(scope.names)
 
 
@@ -195,7 +195,7 @@ OF_THE_LANGUAGE = [
 
 @pytest.mark.parametrize("name", OF_THE_LANGUAGE)
 def test_nothing_that_a_step_or_an_item_gives_takes_a_reserved_name(name: str) -> None:
-    scope = Scope({"run": "facts"}, {})
+    scope = TemplateScope({"run": "facts"}, {})
     before = dict(scope.names)
     scope.add(name, "forged")
     assert scope.names == {**before, "steps": {name: "forged"}}
@@ -205,7 +205,7 @@ def test_nothing_that_a_step_or_an_item_gives_takes_a_reserved_name(name: str) -
 
 
 def test_what_an_item_gives_is_forgotten_with_it() -> None:
-    scope = Scope({}, {"a": 1})
+    scope = TemplateScope({}, {"a": 1})
     inner = scope.push({"row": 1})
     inner.add("b", 2)
     assert (inner.names["b"], inner.names["steps"]) == (2, {"a": 1, "b": 2})

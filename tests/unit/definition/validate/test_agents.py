@@ -9,9 +9,9 @@ import pytest
 
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry, Vocabulary
-from mainspring.definition.grants import effective
-from mainspring.definition.tool_patterns import grants_of_agent
-from mainspring.definition.validate import Report, validate
+from mainspring.definition.grants import resolve_effective_grants
+from mainspring.definition.tool_patterns import read_agent_grants
+from mainspring.definition.validate import ValidationReport, validate
 from mainspring.vocabulary import build_registry
 from tests.kit.house import document, step
 
@@ -37,14 +37,14 @@ WORDS = _with_a_tool_that_needs_a_secret(build_registry(LIMITS))
 SHAPE = {"type": "object", "properties": {}}
 
 
-def _judged(config: dict[str, Any], action: str = "agent_task", **more: Any) -> Report:
+def _judged(config: dict[str, Any], action: str = "agent_task", **more: Any) -> ValidationReport:
     given = {"prompt": "Go.", "output_schema": SHAPE, **config}
     return validate(document(step("think", action, given), **more), WORDS, LIMITS)
 
 
-def _granted(report: Report) -> set[str]:
+def _granted(report: ValidationReport) -> set[str]:
     assert report.definition is not None, report.findings
-    assert report.grants == effective(report.definition, WORDS)
+    assert report.grants == resolve_effective_grants(report.definition, WORDS)
     return {grant.capability for grant in report.grants}
 
 
@@ -126,7 +126,7 @@ def test_a_pattern_for_very_many_tools_is_doubted() -> None:
 
 def test_what_is_fixed_for_a_tool_is_all_that_is_granted_of_it() -> None:
     told = {"title": "A", "message_template": "{{ inputs.text }}", "hosts": ["h"]}
-    (_, grant) = grants_of_agent({"tools": [{"tool": "notification", "params": told}]})
+    (_, grant) = read_agent_grants({"tools": [{"tool": "notification", "params": told}]})
     assert grant.params == {"title": "A"}
     report = _judged({"tools": [{"tool": "get_board", "params": {"name": "Orders"}}]})
     (board,) = [one for one in report.grants if one.capability == "get_board"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.limits import Limits
-from mainspring.definition.validate import Report, validate
+from mainspring.definition.validate import ValidationReport, validate
 from mainspring.wiring import build_registry
 from tests.kit.definitions import document
 
@@ -17,7 +17,7 @@ POST = {"channel": "C0123456789", "text": "Hello"}
 PINNED = {"tool": "slack_post", "params": {"channel": "C0123456789"}}
 
 
-def judged(action: str, config: Any, approval: Any, **more: Any) -> Report:
+def judged(action: str, config: Any, approval: Any, **more: Any) -> ValidationReport:
     step = {"step_id": "one", "action": action, "config": config, "approval": approval}
     return validate(document(step, **more), WORDS, LIMITS)
 
@@ -26,7 +26,7 @@ def agent(*tools: Any) -> dict[str, Any]:
     return {"prompt": "Say hello.", "tools": list(tools)}
 
 
-def told(report: Report) -> list[tuple[str, str]]:
+def told(report: ValidationReport) -> list[tuple[str, str]]:
     return [(one.pointer, one.code) for one in report.findings]
 
 

@@ -9,7 +9,7 @@ import pytest
 from mainspring.contracts.limits import Limits
 from mainspring.definition.model import hold_seconds
 from mainspring.definition.program import compile_program
-from mainspring.definition.validate import holds_in, validate
+from mainspring.definition.validate import read_holds, validate
 from mainspring.wiring import build_registry
 from tests.kit.house import document, step
 
@@ -63,7 +63,7 @@ def test_a_step_waits_when_its_result_is_read(
     made = document(*plan, **more)
     report = validate(made, WORDS, Limits())
     assert report.findings == ()
-    assert holds_in(made, WORDS, Limits())["tell"].waits is waits
+    assert read_holds(made, WORDS, Limits())["tell"].waits is waits
     program = compile_program(report.accepted(), WORDS, Limits())
     compiled = program.steps[0].nested[0] if program.steps[0].nested else program.steps[0]
     assert compiled.hold.waits is waits

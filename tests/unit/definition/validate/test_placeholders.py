@@ -10,7 +10,7 @@ import pytest
 
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
-from mainspring.definition.secret_use import secret_uses
+from mainspring.definition.secret_use import find_secret_uses
 from mainspring.definition.validate import validate
 from mainspring.wiring import build_registry
 from tests.kit.house import document, step
@@ -206,7 +206,7 @@ def test_every_use_of_a_secret_is_found_with_where_it_goes() -> None:
     changed["triggers"].append({"type": "webhook", "config": {"signature": {"secret": "e"}}})
     assert _findings(changed) == ()
 
-    found = {(use.secret, use.action, use.site) for use in secret_uses(changed, LIMITS)}
+    found = {(use.secret, use.action, use.site) for use in find_secret_uses(changed, LIMITS)}
 
     assert found == {
         ("a", "http_fetch", "one.test:443"),

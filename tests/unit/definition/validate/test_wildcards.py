@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.definition.templates import compile_config
-from mainspring.definition.validate.wildcards import config_findings
+from mainspring.definition.validate.wildcards import find_config_problems
 from tests.kit.definitions import LIMITS
 
 SCHEMA: dict[str, Any] = {
@@ -50,7 +50,7 @@ SCHEMA: dict[str, Any] = {
 def codes(**config: Any) -> list[tuple[str, str]]:
     made = compile_config({"name": "abc", **config}, SCHEMA, LIMITS)
     assert made.problems == ()
-    found = config_findings(made, SCHEMA, LIMITS, "/at")
+    found = find_config_problems(made, SCHEMA, LIMITS, "/at")
     return [(finding.pointer, finding.code) for finding in found]
 
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.outcome import Unclear
+from mainspring.contracts.outcome import NeedsClarification
 from mainspring.gate.acting.by_rules import read_plainly
-from mainspring.gate.installs import Install, Installs
+from mainspring.gate.installs import InstalledIntegration, InstalledIntegrations
 from tests.kit.parcels import Parcels
 
 
-def _install() -> Install:
-    (install,) = Installs([Parcels().integration()], Limits())
+def _install() -> InstalledIntegration:
+    (install,) = InstalledIntegrations([Parcels().integration()], Limits())
     return install
 
 
@@ -49,9 +49,9 @@ def test_a_mail_that_goes_to_the_owner_alone_stands_in_nobodys_way() -> None:
     (send,) = shelf.capabilities
     asked = {"type": "object", "properties": {"subject": {"type": "string"}}}
     notify = replace(send, id="parcels.notify_owner", input_schema=asked)
-    (install,) = Installs([replace(shelf, capabilities=(notify, send))], Limits())
+    (install,) = InstalledIntegrations([replace(shelf, capabilities=(notify, send))], Limits())
     made = read_plainly(install, "Tell ada@example.com that Friday works.")
-    assert not isinstance(made, Unclear)
+    assert not isinstance(made, NeedsClarification)
     assert made["action_name"] == "send_note"
 
 
@@ -70,5 +70,5 @@ def test_a_mail_that_goes_to_the_owner_alone_stands_in_nobodys_way() -> None:
 )
 def test_what_is_not_plain_is_asked_back_with_what_the_actions_take(request_: str) -> None:
     asked = read_plainly(_install(), request_)
-    assert isinstance(asked, Unclear)
+    assert isinstance(asked, NeedsClarification)
     assert "send_note (to, subject, body; also attachments)" in asked.question

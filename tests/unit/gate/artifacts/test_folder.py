@@ -11,8 +11,8 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Fault
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import InternalError
+from mainspring.contracts.ids import generate_id
 from mainspring.gate.artifacts.blobs import BlobKey, artifact_id_of, blob_key, read_path
 from mainspring.gate.artifacts.folder import FolderStore
 
@@ -20,7 +20,7 @@ SPACE = UUID("01900000-0000-7000-8000-000000000001")
 
 
 def _key() -> BlobKey:
-    return blob_key(SPACE, new_id(), os.urandom(32))
+    return blob_key(SPACE, generate_id(), os.urandom(32))
 
 
 async def test_what_is_put_is_there_and_what_is_deleted_is_not(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ async def test_a_disk_that_refuses_leaves_nothing_half_written(tmp_path: Path) -
     await store.put(key, b"whole")
     (tmp_path / "a" / key.path).unlink()
     (tmp_path / "a" / key.path).mkdir()
-    with pytest.raises(Fault) as refused:
+    with pytest.raises(InternalError) as refused:
         await store.put(key, b"other")
     assert str(tmp_path) not in refused.value.detail
     shelf = (tmp_path / "a" / key.path).parent
@@ -72,9 +72,9 @@ async def test_only_what_is_old_and_ours_is_listed(tmp_path: Path) -> None:
 
 
 def test_an_id_follows_from_the_call_and_sorts_by_the_run() -> None:
-    first = new_id()
+    first = generate_id()
     time.sleep(0.002)
-    second = new_id()
+    second = generate_id()
     made = artifact_id_of(first, f"{first}/step/1")
     assert made == artifact_id_of(first, f"{first}/step/1")
     assert made != artifact_id_of(first, f"{first}/step/2")

@@ -11,15 +11,15 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.gate.artifacts.folder import FolderStore
 from mainspring.gate.artifacts.place import open_blobs
-from mainspring.gate.artifacts.s3 import S3Store, read_place
+from mainspring.gate.artifacts.s3 import S3Store, parse_s3_url
 from mainspring.settings import Settings
 
 
 def test_an_address_says_host_bucket_prefix_and_region() -> None:
-    place = read_place("s3+https://s3.example.com:9000/my-bucket/a/b/?region=eu-central-1")
+    place = parse_s3_url("s3+https://s3.example.com:9000/my-bucket/a/b/?region=eu-central-1")
     assert place.origin.pair == "s3.example.com:9000"
     assert (place.bucket, place.prefix, place.region) == ("my-bucket", "a/b/", "eu-central-1")
-    plain = read_place("s3+http://10.0.0.7/files")
+    plain = parse_s3_url("s3+http://10.0.0.7/files")
     assert (plain.origin.pair, plain.prefix, plain.region) == ("10.0.0.7:80", "", "us-east-1")
 
 
@@ -43,7 +43,7 @@ def test_an_address_says_host_bucket_prefix_and_region() -> None:
 )
 def test_an_address_that_is_none_is_refused_by_name(url: str) -> None:
     with pytest.raises(Invalid, match="MAINSPRING_ARTIFACTS_URL") as refused:
-        read_place(url)
+        parse_s3_url(url)
     assert refused.value.suggestion
 
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mainspring.gate.artifacts.sigv4 import Credentials, signed_headers
+from mainspring.gate.artifacts.sigv4 import SigV4Credentials, sign_headers
 
 HOST = "examplebucket.s3.amazonaws.com"
 NOW = datetime(2013, 5, 24, tzinfo=UTC)
-WHO = Credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
+WHO = SigV4Credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
 PUT = {"Date": "Fri, 24 May 2013 00:00:00 GMT", "x-amz-storage-class": "REDUCED_REDUNDANCY"}
 
 
@@ -60,7 +60,7 @@ def test_a_published_example_gets_its_published_signature(
     body: bytes,
     signature: str,
 ) -> None:
-    made = signed_headers(WHO, method, HOST, path, query=query, headers=headers, body=body, now=NOW)
+    made = sign_headers(WHO, method, HOST, path, query=query, headers=headers, body=body, now=NOW)
     assert made["Authorization"].endswith(f"Signature={signature}")
 
 

@@ -10,13 +10,18 @@ import pytest
 
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Invalid, ReconnectNeeded
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Invalid, ReconnectRequired
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.integration import Adapter, Integration
 from mainspring.gate.connected.fields import read_fields
-from mainspring.gate.connected.problems import completed, waits
-from mainspring.gate.connected.standing import Known, shown, state_of, usable_for
-from mainspring.gate.pinned import Offer, linked
+from mainspring.gate.connected.problems import complete_reconnect_error, reconnect_pending_error
+from mainspring.gate.connected.standing import (
+    MemberConnections,
+    describe_integration,
+    state_of,
+    usable_for,
+)
+from mainspring.gate.pinned import CapabilityOffer, restrict_to_connections
 from mainspring.workspace.accounts.rows import AccountRow, AccountState
 
 FIELDS = [
@@ -43,9 +48,9 @@ def made(name: str, auth: Mapping[str, Any], **more: Any) -> Integration:
 def account(name: str, state: AccountState, error: Mapping[str, Any] | None = None) -> AccountRow:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     return AccountRow(
-        new_id(),
-        new_id(),
-        new_id(),
+        generate_id(),
+        generate_id(),
+        generate_id(),
         name,
         name.title(),
         "ada@example.org",
@@ -108,10 +113,10 @@ def test_how_somebody_stands_decides_what_they_may_name() -> None:
         made("keyed", {"kind": "token", "fields": FIELDS}, adapters=(adapter,)),
         made("signed", {"kind": "oauth", "provider": "acme"}, adapters=(adapter,)),
     ]
-    nothing = Known({})
+    nothing = MemberConnections({})
     rows = {"keyed": account("keyed", "ready"), "signed": account("signed", "reconnect")}
-    much = Known(rows, ["bot_token", "other"], ["mail"])
-    begun = Known({"signed": account("signed", "sign_in")})
+    much = MemberConnections(rows, ["bot_token", "other"], ["mail"])
+    begun = MemberConnections({"signed": account("signed", "sign_in")})
 
     assert [state_of(one, nothing) for one in shelf] == [
         "not_needed",
@@ -131,21 +136,23 @@ def test_how_somebody_stands_decides_what_they_may_name() -> None:
     assert usable_for(shelf, nothing, "adapter") == ["open"]
     assert usable_for(shelf, much, "adapter") == ["bot", "keyed", "mail", "open"]
     assert usable_for(shelf, much, "fetch") == []
-    row = shown(shelf[-1], much)
+    row = describe_integration(shelf[-1], much)
     assert (row["connected"], row["oauth_provider"], row["connect_url"]) == (
         False,
         "acme",
         "/integrations/signed",
     )
     assert row["connection"]["health"] == "reconnect"
-    assert shown(shelf[-1], begun)["connection"] is None
+    assert describe_integration(shelf[-1], begun)["connection"] is None
 
 
 def test_what_an_integration_says_is_completed_with_the_name_of_the_connection() -> None:
     one, row = made("signed", {"kind": "oauth"}), account("signed", "ready")
-    said = ReconnectNeeded("Slack says token_revoked.", code="token_revoked", suggestion="Ask Eve.")
-    told = completed(said, one, row)
-    again = waits(one, account("signed", "reconnect", told.as_dict()))
+    said = ReconnectRequired(
+        "Slack says token_revoked.", code="token_revoked", suggestion="Ask Eve."
+    )
+    told = complete_reconnect_error(said, one, row)
+    again = reconnect_pending_error(one, account("signed", "reconnect", told.as_dict()))
 
     assert told.code == "token_revoked"
     assert "Signed (ada@example.org)" in told.detail
@@ -154,7 +161,7 @@ def test_what_an_integration_says_is_completed_with_the_name_of_the_connection()
     assert told.suggestion.startswith("Ask Eve. ")
     assert "/integrations/signed" in told.suggestion
     assert (again.detail, again.code) == (told.detail, told.code)
-    assert isinstance(again, ReconnectNeeded)
+    assert isinstance(again, ReconnectRequired)
     assert not again.retryable
 
 
@@ -162,7 +169,7 @@ def test_the_sources_of_a_list_are_those_that_the_caller_is_connected_to() -> No
     async def nothing(ctx: CallContext, given: Mapping[str, Any]) -> None:
         del ctx, given
 
-    def offer(source: Mapping[str, Any]) -> Offer:
+    def offer(source: Mapping[str, Any]) -> CapabilityOffer:
         schema = {
             "type": "object",
             "properties": {"source": source, "other": {"type": "string"}},
@@ -176,14 +183,18 @@ def test_the_sources_of_a_list_are_those_that_the_caller_is_connected_to() -> No
             nothing,
             annotations=Annotations(connected={"source": "fetch"}),
         )
-        return Offer(capability, schema)
+        return CapabilityOffer(capability, schema)
 
     both = {"fetch": ["gmail", "slack"]}
-    free = linked(offer({"type": "string"}), both).input_schema
-    narrowed = linked(offer({"type": "string", "enum": ["slack", "drive"]}), both).input_schema
-    pinned = linked(offer({"type": "string", "const": "slack"}), both).input_schema
-    none = linked(offer({"type": "string", "enum": ["drive"]}), both).input_schema
-    plain = Offer(Capability("x", "X", {"type": "object"}, {}, nothing), {"type": "object"})
+    free = restrict_to_connections(offer({"type": "string"}), both).input_schema
+    narrowed = restrict_to_connections(
+        offer({"type": "string", "enum": ["slack", "drive"]}), both
+    ).input_schema
+    pinned = restrict_to_connections(offer({"type": "string", "const": "slack"}), both).input_schema
+    none = restrict_to_connections(offer({"type": "string", "enum": ["drive"]}), both).input_schema
+    plain = CapabilityOffer(
+        Capability("x", "X", {"type": "object"}, {}, nothing), {"type": "object"}
+    )
 
     assert free["properties"]["source"]["enum"] == ["gmail", "slack"]
     assert free["examples"] == [{"source": "gmail"}]
@@ -191,4 +202,4 @@ def test_the_sources_of_a_list_are_those_that_the_caller_is_connected_to() -> No
     assert pinned["properties"]["source"]["enum"] == ["slack"]
     assert "enum" not in none["properties"]["source"]
     assert "/integrations" in none["properties"]["source"]["description"]
-    assert linked(plain, both) is plain
+    assert restrict_to_connections(plain, both) is plain

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Upstream
-from mainspring.gate.connected.token_answers import missing_scopes, read_granted
-from mainspring.gate.outside.authority import Refusal
+from mainspring.contracts.errors import UpstreamError
+from mainspring.gate.connected.token_answers import missing_scopes, parse_token_response
+from mainspring.gate.outside.authority import TokenEndpointError
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ from mainspring.gate.outside.authority import Refusal
     ],
 )
 def test_what_is_no_token_is_refused_and_not_repeated(said: Any) -> None:
-    with pytest.raises(Upstream) as caught:
-        read_granted(said, {})
+    with pytest.raises(UpstreamError) as caught:
+        parse_token_response(said, {})
     assert (caught.value.code, caught.value.retryable) == ("bad_response", False)
     assert "two words" not in caught.value.detail
 
@@ -53,16 +53,18 @@ def test_what_is_no_token_is_refused_and_not_repeated(said: Any) -> None:
     ],
 )
 def test_an_error_that_comes_with_status_200_is_an_error(said: Any, word: str) -> None:
-    with pytest.raises(Refusal) as caught:
-        read_granted(said, {})
+    with pytest.raises(TokenEndpointError) as caught:
+        parse_token_response(said, {})
     assert caught.value.word == word
 
 
 def test_scopes_times_and_places_are_read_as_they_are_written() -> None:
-    plain = read_granted({"access_token": "a", "expires_in": "3599", "scope": "x y"}, {})
-    commas = read_granted({"access_token": "a", "scope": "repo,read:user", "expires_in": True}, {})
-    listed = read_granted({"access_token": "a", "scope": ["x", "y"], "expires_in": -1}, {})
-    slack = read_granted(
+    plain = parse_token_response({"access_token": "a", "expires_in": "3599", "scope": "x y"}, {})
+    commas = parse_token_response(
+        {"access_token": "a", "scope": "repo,read:user", "expires_in": True}, {}
+    )
+    listed = parse_token_response({"access_token": "a", "scope": ["x", "y"], "expires_in": -1}, {})
+    slack = parse_token_response(
         {
             "ok": True,
             "access_token": "bot",
@@ -83,8 +85,8 @@ def test_scopes_times_and_places_are_read_as_they_are_written() -> None:
     assert (listed.scopes, listed.lasts) == (frozenset({"x", "y"}), None)
     assert (slack.access, slack.refresh, slack.lasts) == ("person", "again", 43_200)
     assert slack.scopes == frozenset({"search:read"})
-    with pytest.raises(Upstream):
-        read_granted({"access_token": "a"}, {"token_field": "authed_user.access_token"})
+    with pytest.raises(UpstreamError):
+        parse_token_response({"access_token": "a"}, {"token_field": "authed_user.access_token"})
     assert "person" not in repr(slack)
 
 
@@ -93,7 +95,7 @@ def test_what_was_not_agreed_to_is_told_and_silence_is_agreement() -> None:
     assert missing_scopes(asked, frozenset({"a", "c"})) == {"b"}
     assert missing_scopes(asked, None) == frozenset()
     # GitHub says so of the user tokens of its Apps, which have permissions and no scopes.
-    empty = read_granted(
+    empty = parse_token_response(
         {"access_token": "ghu_16C7e42F292c6912E7710c838347Ae178B4a", "scope": ""}, {}
     )
     assert empty.scopes == frozenset()

@@ -7,8 +7,8 @@ import zlib
 
 import pytest
 
-from mainspring.contracts.errors import Upstream
-from mainspring.gate.egress.body import GZIP_MEMBERS, Decoder, content_encoding
+from mainspring.contracts.errors import UpstreamError
+from mainspring.gate.egress.body import GZIP_MEMBERS, BodyDecoder, content_encoding
 
 TEXT = b"the quick brown fox " * 500
 
@@ -19,7 +19,7 @@ def _raw_deflate(data: bytes) -> bytes:
 
 
 def _decoded(encoding: str, data: bytes, *, room: int = 1_000_000, size: int = 65_536) -> bytes:
-    decoder = Decoder(encoding, room)
+    decoder = BodyDecoder(encoding, room)
     for at in range(0, len(data), size):
         decoder.feed(data[at : at + size])
     return decoder.finish()
@@ -58,7 +58,7 @@ def test_no_body_is_an_empty_body(encoding: str) -> None:
 def test_a_body_may_fill_its_room_and_not_a_byte_more(encoding: str, data: bytes) -> None:
     assert _decoded(encoding, data, room=len(TEXT)) == TEXT
 
-    with pytest.raises(Upstream) as caught:
+    with pytest.raises(UpstreamError) as caught:
         _decoded(encoding, data, room=len(TEXT) - 1)
 
     assert caught.value.code == "response_too_large"
@@ -67,9 +67,9 @@ def test_a_body_may_fill_its_room_and_not_a_byte_more(encoding: str, data: bytes
 
 def test_a_bomb_is_stopped_after_one_byte_beyond_the_room() -> None:
     bomb = zlib.compress(b"\0" * 50_000_000, 9)
-    decoder = Decoder("deflate", 1_000)
+    decoder = BodyDecoder("deflate", 1_000)
 
-    with pytest.raises(Upstream):
+    with pytest.raises(UpstreamError):
         decoder.feed(bomb)
 
     assert len(decoder._body) <= 1_000
@@ -89,7 +89,7 @@ def test_a_bomb_is_stopped_after_one_byte_beyond_the_room() -> None:
     ],
 )
 def test_a_damaged_body_is_the_upstreams_fault(encoding: str, data: bytes) -> None:
-    with pytest.raises(Upstream) as caught:
+    with pytest.raises(UpstreamError) as caught:
         _decoded(encoding, data)
 
     assert caught.value.code == "bad_response"
@@ -115,7 +115,7 @@ def test_the_encodings_that_were_offered_are_understood(header: str | None, enco
 
 @pytest.mark.parametrize("header", ["br", "zstd", "compress", "gzip, gzip", "deflate, br", "aes"])
 def test_any_other_encoding_is_refused_with_a_sentence(header: str) -> None:
-    with pytest.raises(Upstream) as caught:
+    with pytest.raises(UpstreamError) as caught:
         content_encoding({"content-encoding": header})
 
     assert caught.value.code == "bad_encoding"

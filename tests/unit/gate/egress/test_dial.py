@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import httpcore2
 import pytest
 
-from mainspring.contracts.errors import Denied, Upstream
-from mainspring.gate.egress.dial import GuardedBackend, Wire, judge_literal
+from mainspring.contracts.errors import PermissionDenied, UpstreamError
+from mainspring.gate.egress.dial import GuardedBackend, LimitedNetworkStream, check_literal_address
 from mainspring.gate.egress.url import parse_url
 from tests.kit.outside import Names, RecordedStream, RecordingDial
 
@@ -38,7 +38,7 @@ async def test_four_addresses_of_a_name_are_tried_and_no_more() -> None:
 
 async def test_an_address_that_is_named_twice_is_dialled_once() -> None:
     backend, _ = _backend({"twice.example": [PUBLIC[0], PUBLIC[1], PUBLIC[0]]})
-    found = await backend.judged_addresses("twice.example", 80)
+    found = await backend.resolve_allowed_addresses("twice.example", 80)
     assert [str(address) for address in found] == PUBLIC[:2]
 
 
@@ -49,7 +49,7 @@ async def test_an_inside_address_is_dialled_only_where_host_and_port_are_allowed
     await backend.connect_tcp(INSIDE, 81)
     assert dial.dialled == [(INSIDE, 80), ("::1", 80), (INSIDE, 81)]
     for host, port in (("in.example", 8080), ("::1", 8080), (INSIDE, 80), ("fd00::1", 80)):
-        with pytest.raises(Denied) as refused:
+        with pytest.raises(PermissionDenied) as refused:
             await backend.connect_tcp(host, port)
         assert refused.value.code == "address_not_public"
         written = f"[{host}]" if ":" in host else host
@@ -60,7 +60,7 @@ async def test_an_inside_address_is_dialled_only_where_host_and_port_are_allowed
 
 async def test_what_is_no_address_is_not_dialled_even_where_the_host_is_allowed() -> None:
     backend, dial = _backend({"bad.example": ["not-an-address"]}, "bad.example:80")
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await backend.connect_tcp("bad.example", 80)
     assert dial.dialled == []
 
@@ -68,7 +68,7 @@ async def test_what_is_no_address_is_not_dialled_even_where_the_host_is_allowed(
 async def test_an_address_is_not_looked_up() -> None:
     names = Names({})
     backend = GuardedBackend(frozenset(), names, RecordingDial(), 9)
-    (found,) = await backend.judged_addresses(PUBLIC[0], 80)
+    (found,) = await backend.resolve_allowed_addresses(PUBLIC[0], 80)
     assert (str(found), names.asked) == (PUBLIC[0], [])
 
 
@@ -92,47 +92,49 @@ async def test_a_name_without_an_address_is_a_problem(
         return []
 
     backend = GuardedBackend(frozenset(), resolve, RecordingDial(), 9)
-    with pytest.raises(Upstream) as failed:
+    with pytest.raises(UpstreamError) as failed:
         await backend.connect_tcp("gone.example", 80)
     assert (failed.value.code, failed.value.retryable) == ("name_not_found", retryable)
 
 
 async def test_a_local_socket_is_never_opened() -> None:
     backend, _ = _backend({})
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await backend.connect_unix_socket("/run/docker.sock")
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1/", "http://[::1]/", "http://10.0.0.1:8080/"])
 def test_a_forbidden_address_in_a_url_is_refused_before_anything_is_sent(url: str) -> None:
-    with pytest.raises(Denied) as refused:
-        judge_literal(parse_url(url), frozenset({"127.0.0.1:81", "[::1]:81", "10.0.0.1:80"}))
+    with pytest.raises(PermissionDenied) as refused:
+        check_literal_address(
+            parse_url(url), frozenset({"127.0.0.1:81", "[::1]:81", "10.0.0.1:80"})
+        )
     assert refused.value.code == "address_not_public"
 
 
 @pytest.mark.parametrize("url", [f"http://{PUBLIC[0]}/", "http://name.example/", "http://10.0.0.1"])
 def test_a_public_or_allowed_address_and_a_name_pass(url: str) -> None:
-    judge_literal(parse_url(url), frozenset({"10.0.0.1:80"}))
+    check_literal_address(parse_url(url), frozenset({"10.0.0.1:80"}))
 
 
 async def test_a_connection_is_read_up_to_its_limit_for_each_request() -> None:
     backend, _ = _backend({"a.example": PUBLIC}, most=9)
-    assert isinstance(await backend.connect_tcp("a.example", 80), Wire)
+    assert isinstance(await backend.connect_tcp("a.example", 80), LimitedNetworkStream)
     for most, pieces, refused in (
         (10, [b"12345", b"67890"], False),
         (9, [b"12345", b"67890"], True),
     ):
-        wire = Wire(RecordedStream(pieces), most)
+        wire = LimitedNetworkStream(RecordedStream(pieces), most)
         await wire.read(5)
         if refused:
-            with pytest.raises(Upstream) as failed:
+            with pytest.raises(UpstreamError) as failed:
                 await wire.read(5)
             assert (failed.value.code, failed.value.retryable) == ("response_too_large", False)
         else:
             assert await wire.read(5) == b"67890"
     # A new request begins a new count, exactly.
     stream = RecordedStream([b"12345", b"67890", b"12345"])
-    again = Wire(stream, 10)
+    again = LimitedNetworkStream(stream, 10)
     await again.read(5)
     await again.write(b"GET")
     assert stream.written == b"GET"
@@ -142,7 +144,9 @@ async def test_a_connection_is_read_up_to_its_limit_for_each_request() -> None:
 
 async def test_a_connection_that_is_secured_keeps_its_limit() -> None:
     stream = RecordedStream([b"12345", b"67890"])
-    secured = await Wire(stream, 9).start_tls(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+    secured = await LimitedNetworkStream(stream, 9).start_tls(
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    )
     await secured.read(5)
-    with pytest.raises(Upstream):
+    with pytest.raises(UpstreamError):
         await secured.read(5)

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.context import HttpRequest
-from mainspring.contracts.errors import Denied, Invalid, Upstream
+from mainspring.contracts.errors import Invalid, PermissionDenied, UpstreamError
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.gate.egress.errand import (
     REDIRECTS,
-    Errand,
-    fill,
-    outline,
-    redirected,
-    secret_names,
-    wire_headers,
+    PreparedRequest,
+    build_wire_headers,
+    check_request_shape,
+    fill_secrets,
+    find_secret_names,
+    follow_redirect,
 )
 from mainspring.gate.egress.headers import MAX_REQUEST_HEADER_BYTES
 from mainspring.gate.egress.url import parse_url
@@ -43,8 +43,8 @@ def test_the_secrets_of_a_request_are_found_wherever_they_stand() -> None:
         headers={"X": text(SecretRef("b")), "Y": "plain"},
         query={"q": text("x", SecretRef("c"), SecretRef("d"))},
     )
-    assert secret_names(found) == {"a", "b", "c", "d"}
-    assert secret_names(request()) == frozenset()
+    assert find_secret_names(found) == {"a", "b", "c", "d"}
+    assert find_secret_names(request()) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -52,19 +52,19 @@ def test_the_secrets_of_a_request_are_found_wherever_they_stand() -> None:
 )
 def test_a_method_that_cannot_be_sent_is_refused(method: str) -> None:
     with pytest.raises(Invalid) as refused:
-        outline(request(method=method), 9)
+        check_request_shape(request(method=method), 9)
     assert refused.value.code == "bad_method"
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PURGE", "X" * 16])
 def test_any_other_method_is_sent(method: str) -> None:
-    assert outline(request(method=method), 9) == parse_url(URL)
+    assert check_request_shape(request(method=method), 9) == parse_url(URL)
 
 
 def test_a_body_may_be_as_large_as_the_limit() -> None:
-    assert outline(request(body=b"123"), 3) == parse_url(URL)
+    assert check_request_shape(request(body=b"123"), 3) == parse_url(URL)
     with pytest.raises(Invalid) as refused:
-        outline(request(body=b"1234"), 3)
+        check_request_shape(request(body=b"1234"), 3)
     assert refused.value.code == "request_too_large"
 
 
@@ -73,9 +73,9 @@ def test_a_body_may_be_as_large_as_the_limit() -> None:
 )
 def test_headers_are_judged_before_any_secret_is_read(headers: dict[str, Any]) -> None:
     with pytest.raises(Invalid) as refused:
-        outline(request(headers=headers), 9)
+        check_request_shape(request(headers=headers), 9)
     assert refused.value.code == "bad_header"
-    assert outline(request(headers={"X": text("Bearer ", KEY)}), 9) == parse_url(URL)
+    assert check_request_shape(request(headers={"X": text("Bearer ", KEY)}), 9) == parse_url(URL)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_secret_may_not_choose_the_host_nor_stand_where_it_is_never_sent(
     url: SecretText,
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        outline(request(url), 9)
+        check_request_shape(request(url), 9)
     assert refused.value.code == "secret_place"
 
 
@@ -111,12 +111,12 @@ def test_a_secret_may_not_choose_the_host_nor_stand_where_it_is_never_sent(
     ],
 )
 def test_a_secret_may_stand_in_the_path_or_the_query(url: SecretText, path: str) -> None:
-    target = outline(request(url), 9)
+    target = check_request_shape(request(url), 9)
     assert (target.host, target.path) == ("one.example", path)
 
 
 def test_secrets_are_encoded_in_a_url_and_shown_by_name() -> None:
-    made = fill(
+    made = fill_secrets(
         request(
             text(f"{URL}/", KEY),
             method="POST",
@@ -138,31 +138,31 @@ def test_secrets_are_encoded_in_a_url_and_shown_by_name() -> None:
 
 
 def test_text_in_pieces_without_a_secret_is_not_bound_to_its_origin() -> None:
-    assert fill(request(headers={"X": text("a", "b")}), {}).bound == frozenset()
+    assert fill_secrets(request(headers={"X": text("a", "b")}), {}).bound == frozenset()
 
 
 def test_a_secret_cannot_break_out_of_its_header_nor_make_all_of_them_too_large() -> None:
     with pytest.raises(Invalid):
-        fill(request(headers={"X": text(KEY)}), {"key": "a\r\nY: b"})
+        fill_secrets(request(headers={"X": text(KEY)}), {"key": "a\r\nY: b"})
     with pytest.raises(Invalid) as refused:
-        fill(request(headers={"X": text(KEY)}), {"key": "x" * MAX_REQUEST_HEADER_BYTES})
+        fill_secrets(request(headers={"X": text(KEY)}), {"key": "x" * MAX_REQUEST_HEADER_BYTES})
     assert "larger than" in refused.value.detail
 
 
-def errand(**given: Any) -> Errand:
-    made = fill(request(), {})
+def errand(**given: Any) -> PreparedRequest:
+    made = fill_secrets(request(), {})
     return replace(made, **given)
 
 
 def test_headers_of_the_caller_come_before_ours_but_for_those_of_the_wire() -> None:
-    plain = dict(wire_headers(errand()))
+    plain = dict(build_wire_headers(errand()))
     assert plain == {
         b"Host": b"one.example",
         b"Accept": b"*/*",
         b"User-Agent": b"Mainspring",
         b"Accept-Encoding": b"gzip, deflate",
     }
-    own = dict(wire_headers(errand(headers={"accept": "text/html", "X": "1"})))
+    own = dict(build_wire_headers(errand(headers={"accept": "text/html", "X": "1"})))
     assert own == {
         b"Host": b"one.example",
         b"accept": b"text/html",
@@ -188,7 +188,7 @@ def test_headers_of_the_caller_come_before_ours_but_for_those_of_the_wire() -> N
 def test_the_length_of_a_body_is_said(
     method: str, body: bytes | None, length: bytes | None
 ) -> None:
-    sent = dict(wire_headers(errand(method=method, body=body)))
+    sent = dict(build_wire_headers(errand(method=method, body=body)))
     assert sent.get(b"Content-Length") == length
 
 
@@ -223,7 +223,9 @@ def test_a_body_is_left_behind_with_its_method(status: int, method: str, then: s
         "Content-Location": "d",
         "X-Own": "e",
     }
-    next_one = redirected(errand(method=method, body=b"x", headers=headers), status, "/next", NONE)
+    next_one = follow_redirect(
+        errand(method=method, body=b"x", headers=headers), status, "/next", NONE
+    )
     assert (next_one.method, next_one.target.path) == (then, "/next")
     assert next_one.shown_url == "https://one.example/next"
     kept = method == then
@@ -242,20 +244,22 @@ def test_a_body_is_left_behind_with_its_method(status: int, method: str, then: s
 )
 def test_what_belongs_to_an_origin_stays_there(location: str) -> None:
     carrying = errand(headers={"X-Key": "k", "Y": "1"}, bound=frozenset({"x-key"}))
-    assert redirected(carrying, 302, location, NONE).headers == {"Y": "1"}
-    assert redirected(carrying, 302, "/next", NONE).headers == {"X-Key": "k", "Y": "1"}
+    assert follow_redirect(carrying, 302, location, NONE).headers == {"Y": "1"}
+    assert follow_redirect(carrying, 302, "/next", NONE).headers == {"X-Key": "k", "Y": "1"}
 
 
 def test_a_secret_is_not_led_to_another_origin() -> None:
     secrets = Redactor(VALUES)
     there = "https://two.example/?k=s3cret%2Fvalue"
-    with pytest.raises(Denied) as refused:
-        redirected(errand(), 302, there, secrets)
+    with pytest.raises(PermissionDenied) as refused:
+        follow_redirect(errand(), 302, there, secrets)
     assert refused.value.code == "redirect_with_secret"
-    assert redirected(errand(), 302, there, NONE).target.host == "two.example"
-    here = redirected(errand(), 302, "/?k=s3cret%2Fvalue", secrets)
+    assert follow_redirect(errand(), 302, there, NONE).target.host == "two.example"
+    here = follow_redirect(errand(), 302, "/?k=s3cret%2Fvalue", secrets)
     assert here.shown_url == "https://one.example/?k=[secret key]"
-    assert redirected(errand(), 302, "https://two.example/", secrets).target.host == "two.example"
+    assert (
+        follow_redirect(errand(), 302, "https://two.example/", secrets).target.host == "two.example"
+    )
 
 
 @pytest.mark.parametrize(
@@ -273,14 +277,14 @@ def test_a_redirect_does_not_lead_from_https_to_http(
     first = errand(target=parse_url(f"{before}://one.example/"))
     location = f"{after}://one.example/next"
     if refused:
-        with pytest.raises(Denied) as downgrade:
-            redirected(first, 302, location, NONE)
+        with pytest.raises(PermissionDenied) as downgrade:
+            follow_redirect(first, 302, location, NONE)
         assert downgrade.value.code == "redirect_downgrade"
     else:
-        assert redirected(first, 302, location, NONE).target.scheme == after
+        assert follow_redirect(first, 302, location, NONE).target.scheme == after
 
 
 def test_a_redirect_to_what_cannot_be_called_is_a_problem_of_the_other_side() -> None:
-    with pytest.raises(Upstream) as failed:
-        redirected(errand(), 302, "ftp://two.example/", NONE)
+    with pytest.raises(UpstreamError) as failed:
+        follow_redirect(errand(), 302, "ftp://two.example/", NONE)
     assert (failed.value.code, failed.value.retryable) == ("bad_redirect", False)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from mainspring.contracts.errors import Invalid, Upstream
+from mainspring.contracts.errors import Invalid, UpstreamError
 from mainspring.gate.egress.headers import (
     CARRIED,
     MAX_REQUEST_HEADERS,
     MAX_RESPONSE_HEADERS,
     check_names,
     check_size,
-    checked_value,
+    drop_headers,
     read_headers,
-    without,
+    validate_header_value,
 )
 
 # What decides how a message is carried; written out, so that none of them gets lost.
@@ -75,12 +75,12 @@ def test_headers_are_measured() -> None:
 )
 def test_a_value_of_more_than_one_line_of_ascii_is_refused(value: str) -> None:
     with pytest.raises(Invalid):
-        checked_value("X", value)
+        validate_header_value("X", value)
 
 
 @pytest.mark.parametrize(("value", "sent"), [("", ""), (" a b\t", "a b"), ("a\tb", "a\tb")])
 def test_a_value_is_sent_without_the_space_around_it(value: str, sent: str) -> None:
-    assert checked_value("X", value) == sent
+    assert validate_header_value("X", value) == sent
 
 
 def test_answers_are_read_by_lower_case_name_and_repeated_ones_joined() -> None:
@@ -94,7 +94,7 @@ def test_answers_are_read_by_lower_case_name_and_repeated_ones_joined() -> None:
     [[(b"a", b"b")] * (MAX_RESPONSE_HEADERS + 1), [(b"a", b"b" * 70_000)], [(b"a" * 70_000, b"")]],
 )
 def test_an_answer_with_endless_headers_is_refused(raw: list[tuple[bytes, bytes]]) -> None:
-    with pytest.raises(Upstream) as caught:
+    with pytest.raises(UpstreamError) as caught:
         read_headers(raw)
 
     assert caught.value.code == "response_too_large"
@@ -103,7 +103,7 @@ def test_an_answer_with_endless_headers_is_refused(raw: list[tuple[bytes, bytes]
 def test_the_most_headers_of_an_answer_are_read_and_one_more_is_refused() -> None:
     most = [(b"a%d" % number, b"") for number in range(256)]
     assert len(read_headers(most)) == 256
-    with pytest.raises(Upstream) as caught:
+    with pytest.raises(UpstreamError) as caught:
         read_headers([*most, (b"more", b"")])
     # Asking again would bring the same answer.
     assert not caught.value.retryable
@@ -112,7 +112,7 @@ def test_the_most_headers_of_an_answer_are_read_and_one_more_is_refused() -> Non
 def test_headers_of_an_answer_are_measured_with_what_separates_them() -> None:
     # Two of them, each with a colon, a space and the end of its line.
     read_headers([(b"a", b"b" * 30_000), (b"c", b"d" * (65_536 - 30_000 - 10))])
-    with pytest.raises(Upstream):
+    with pytest.raises(UpstreamError):
         read_headers([(b"a", b"b" * 30_000), (b"c", b"d" * (65_536 - 30_000 - 9))])
 
 
@@ -131,4 +131,4 @@ def test_a_hundred_headers_are_sent_and_no_more() -> None:
 
 def test_headers_are_dropped_by_name_in_any_case() -> None:
     given = {"Authorization": "a", "Accept": "b"}
-    assert without(given, frozenset({"authorization"})) == {"Accept": "b"}
+    assert drop_headers(given, frozenset({"authorization"})) == {"Accept": "b"}

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.context import HttpRequest
-from mainspring.contracts.errors import Denied, Fault, Invalid, Missing, Problem, Upstream
+from mainspring.contracts.errors import (
+    InternalError,
+    Invalid,
+    NotFound,
+    PermissionDenied,
+    Problem,
+    UpstreamError,
+)
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.gate.egress import Egress
@@ -63,7 +70,7 @@ def test_a_host_is_approved_on_any_port_or_on_exactly_one(
         if allowed:
             made.judge(target, hosts)
         else:
-            with pytest.raises(Denied) as refused:
+            with pytest.raises(PermissionDenied) as refused:
                 made.judge(target, hosts)
             assert refused.value.code == "host_not_approved"
 
@@ -73,7 +80,7 @@ def test_an_address_is_judged_even_where_every_host_may_be_called() -> None:
     made.judge(parse_url("http://one.example/"), None)
     made.judge(parse_url("http://127.0.0.1:81/"), None)
     for hosts in (None, frozenset({"127.0.0.1"})):
-        with pytest.raises(Denied) as refused:
+        with pytest.raises(PermissionDenied) as refused:
             made.judge(parse_url("http://127.0.0.1/"), hosts)
         assert refused.value.code == "address_not_public"
 
@@ -89,7 +96,7 @@ async def test_what_an_operator_allows_is_called() -> None:
     made, dial = egress(allow=("IN.example:80",))
     await made.send(get("http://in.example/"))
     assert dial.dialled == [("10.0.0.1", 80)]
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await made.send(get("http://in.example:81/"))
 
 
@@ -109,7 +116,7 @@ async def test_an_answer_is_read_within_both_limits(asked: int, most: int, fits:
     if fits:
         assert (await made.send(get(max_bytes=asked))).body == b"12345"
     else:
-        with pytest.raises(Upstream) as refused:
+        with pytest.raises(UpstreamError) as refused:
             await made.send(get(max_bytes=asked))
         assert refused.value.code == "response_too_large"
 
@@ -141,7 +148,7 @@ async def test_redirects_are_followed_up_to_the_limit(hops: int, allowed: bool) 
     if allowed:
         assert (await made.send(get())).status == 200
     else:
-        with pytest.raises(Upstream) as refused:
+        with pytest.raises(UpstreamError) as refused:
             await made.send(get())
         assert (refused.value.code, refused.value.retryable) == ("too_many_redirects", False)
         assert len(dial.streams) == 3
@@ -149,7 +156,7 @@ async def test_redirects_are_followed_up_to_the_limit(hops: int, allowed: bool) 
 
 async def test_a_redirect_to_a_host_that_was_not_approved_is_not_followed() -> None:
     made, dial = egress([answer(302, Location="http://two.example/", Connection="close")])
-    with pytest.raises(Denied) as refused:
+    with pytest.raises(PermissionDenied) as refused:
         await made.send(get(), allowed_hosts=frozenset({"one.example"}))
     assert (refused.value.code, len(dial.streams)) == ("host_not_approved", 1)
 
@@ -177,7 +184,7 @@ async def test_a_secret_is_read_only_for_approved_hosts(
 ) -> None:
     made, dial = egress()
     http = made.bound(hosts, _reveal if reveals else None)
-    with pytest.raises(Denied) as refused:
+    with pytest.raises(PermissionDenied) as refused:
         await http.send(get(headers={"X": KEY}))
     assert refused.value.code == "secret_needs_host"
     assert (dial.dialled, http.uses) == ([], set())
@@ -193,7 +200,7 @@ async def test_no_secret_is_read_for_a_host_that_was_not_approved() -> None:
         return VALUES
 
     made, _ = egress()
-    with pytest.raises(Denied) as refused:
+    with pytest.raises(PermissionDenied) as refused:
         await made.bound(frozenset({"two.example"}), reveal).send(get(headers={"X": KEY}))
     assert (refused.value.code, asked) == ("host_not_approved", [])
 
@@ -201,7 +208,7 @@ async def test_no_secret_is_read_for_a_host_that_was_not_approved() -> None:
 async def test_a_secret_that_is_missing_is_named_and_nothing_is_sent() -> None:
     made, dial = egress()
     http = made.bound(frozenset({"one.example"}), _reveal)
-    with pytest.raises(Missing) as refused:
+    with pytest.raises(NotFound) as refused:
         await http.send(get(headers={"X": KEY, "Y": SecretText((SecretRef("gone"),))}))
     assert "called gone" in refused.value.detail
     assert dial.dialled == []
@@ -225,12 +232,12 @@ async def test_a_problem_is_masked_with_its_suggestion() -> None:
     made, _ = egress()
     http = made.bound(frozenset({"one.example"}), _reveal)
     await http.send(get(headers={"X": KEY}))
-    told = http._masked_problem(
-        Fault("It was s3cret-value.", code="x", suggestion="Do not use s3cret-value.")
+    told = http._mask_problem(
+        InternalError("It was s3cret-value.", code="x", suggestion="Do not use s3cret-value.")
     )
     assert (told.detail, told.suggestion) == (
         "It was [secret key].",
         "Do not use [secret key].",
     )
     assert told.args == ("It was [secret key].",)
-    assert http._masked_problem(Fault("x", code="x")).suggestion is None
+    assert http._mask_problem(InternalError("x", code="x")).suggestion is None

@@ -7,7 +7,7 @@ import ssl
 import pytest
 
 from mainspring.contracts.context import HttpRequest, HttpResponse
-from mainspring.contracts.errors import Denied, Problem, Upstream
+from mainspring.contracts.errors import PermissionDenied, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.gate.egress import Egress
 from tests.kit.outside import OK, Names, RecordingDial, answer
@@ -112,7 +112,7 @@ async def test_what_was_dropped_does_not_come_back_with_the_first_origin() -> No
 async def test_https_never_becomes_http() -> None:
     dial = RecordingDial([_to("http://one.example/")], [OK])
 
-    with pytest.raises(Denied) as caught:
+    with pytest.raises(PermissionDenied) as caught:
         await _send(dial)
 
     assert caught.value.code == "redirect_downgrade"
@@ -128,7 +128,7 @@ async def test_a_write_that_was_led_on_may_have_been_done(method: str, unsent: b
         with pytest.raises(Problem) as caught:
             await _send(dial, method=method, allowed=frozenset({"one.example"}))
         assert caught.value.unsent is unsent
-    with pytest.raises(Denied) as early:
+    with pytest.raises(PermissionDenied) as early:
         await _send(RecordingDial(), method=method, allowed=frozenset({"two.example"}))
     assert early.value.unsent is None
 
@@ -142,7 +142,7 @@ async def test_http_may_become_https() -> None:
 async def test_a_redirect_off_the_approved_hosts_is_refused_before_it_is_dialled() -> None:
     dial = RecordingDial([_to("https://two.example/")], [OK])
 
-    with pytest.raises(Denied) as caught:
+    with pytest.raises(PermissionDenied) as caught:
         await _send(dial, allowed=frozenset({"one.example"}))
 
     assert caught.value.code == "host_not_approved"
@@ -156,7 +156,7 @@ async def test_redirects_are_counted(hops: int) -> None:
     if hops <= Limits().http_redirects:
         assert (await _send(dial)).status == 200
     else:
-        with pytest.raises(Upstream) as caught:
+        with pytest.raises(UpstreamError) as caught:
             await _send(dial)
         assert caught.value.code == "too_many_redirects"
         assert not caught.value.retryable
@@ -165,14 +165,14 @@ async def test_redirects_are_counted(hops: int) -> None:
 
 @pytest.mark.parametrize("location", ["/a/b?q=1", "", "https://one.example/a/b?q=1#x"])
 async def test_a_loop_ends(location: str) -> None:
-    with pytest.raises(Upstream) as caught:
+    with pytest.raises(UpstreamError) as caught:
         await _send(RecordingDial([_to(location)]))
 
     assert caught.value.code == "too_many_redirects"
 
 
 async def test_a_redirect_that_leads_nowhere_is_the_upstreams_fault() -> None:
-    with pytest.raises(Upstream) as caught:
+    with pytest.raises(UpstreamError) as caught:
         await _send(RecordingDial([_to("https://user@two.example/")]))
 
     assert caught.value.code == "bad_redirect"

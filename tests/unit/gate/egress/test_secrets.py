@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from mainspring.contracts.context import HttpRequest
-from mainspring.contracts.errors import Denied, Invalid, Missing, Problem
+from mainspring.contracts.errors import Invalid, NotFound, PermissionDenied, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.gate.egress import CallHttp, Egress
@@ -101,7 +101,7 @@ async def test_without_an_approved_host_no_secret_is_even_asked_for(
 ) -> None:
     dial, vault = RecordingDial(), Vault(key=VALUE)
 
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await _http(dial, vault if has_vault else None, hosts).send(_get(query={"k": _text(KEY)}))
 
     assert (vault.asked, dial.dialled) == ([], [])
@@ -110,7 +110,7 @@ async def test_without_an_approved_host_no_secret_is_even_asked_for(
 async def test_an_approved_name_with_a_private_address_gets_no_secret() -> None:
     dial = RecordingDial()
 
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         await _http(dial, Vault(key=VALUE)).send(
             _get("https://in.example/", query={"k": _text(KEY)})
         )
@@ -138,7 +138,7 @@ async def test_an_approved_name_with_a_private_address_gets_no_secret() -> None:
 async def test_a_secret_cannot_choose_where_it_goes(url: SecretText) -> None:
     dial, vault = RecordingDial(), Vault(key="https://two.example/")
 
-    with pytest.raises((Invalid, Denied)):
+    with pytest.raises((Invalid, PermissionDenied)):
         await _http(dial, vault).send(_get(url))
 
     assert (vault.asked, dial.dialled) == ([], [])
@@ -156,7 +156,7 @@ async def test_a_secret_cannot_split_a_header(value: str) -> None:
 
 
 async def test_a_secret_that_is_not_there_is_named() -> None:
-    with pytest.raises(Missing) as caught:
+    with pytest.raises(NotFound) as caught:
         await _http(RecordingDial(), Vault()).send(_get(query={"k": _text(KEY)}))
 
     assert caught.value.code == "secret_missing"
@@ -191,7 +191,7 @@ async def test_a_header_with_a_secret_never_crosses_an_origin(status: int) -> No
 async def test_an_upstream_cannot_pass_a_secret_on_in_a_redirect(spelling: str) -> None:
     dial = RecordingDial([answer(302, Location=f"https://two.example/?k={spelling}")], [OK])
 
-    with pytest.raises(Denied) as caught:
+    with pytest.raises(PermissionDenied) as caught:
         await _http(dial, Vault(key="abcd/efgh+")).send(_get(query={"q": _text(KEY)}))
 
     assert caught.value.code == "redirect_with_secret"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import pytest
 
 from mainspring.contracts.context import HttpRequest
-from mainspring.contracts.errors import Denied, Invalid, Upstream
+from mainspring.contracts.errors import Invalid, PermissionDenied, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.gate.egress import Egress
 from tests.kit.outside import OK, Names, RecordingDial, answer
@@ -255,7 +255,7 @@ async def test_a_redirect_to_a_forbidden_url_is_not_followed(status: int) -> Non
 async def _passes(egress: Egress, url: str, allowed: frozenset[str] | None = None) -> bool:
     try:
         await egress.send(_request(url), allowed_hosts=allowed)
-    except (Denied, Invalid, Upstream):
+    except (PermissionDenied, Invalid, UpstreamError):
         return False
     return True
 
@@ -291,7 +291,7 @@ async def test_a_name_that_turned_private_is_refused_at_the_next_connection() ->
     egress = _egress(dial, names=names)
     await egress.send(_request("http://rebind.example/"))
 
-    with pytest.raises(Denied) as caught:
+    with pytest.raises(PermissionDenied) as caught:
         await egress.send(_request("http://rebind.example/"))
 
     assert caught.value.code == "address_not_public"
@@ -335,7 +335,7 @@ async def test_an_operator_may_list_an_exact_host_and_port() -> None:
 async def test_what_an_operator_lists_opens_nothing_beside_it(url: str) -> None:
     dial = RecordingDial()
 
-    with pytest.raises((Denied, Upstream)):
+    with pytest.raises((PermissionDenied, UpstreamError)):
         await _egress(dial, "loop.example:8080").send(_request(url))
 
     assert dial.dialled == []
@@ -350,7 +350,7 @@ def test_an_operators_entry_that_is_no_exact_pair_is_refused_at_the_start(entry:
 
 
 async def test_a_refusal_does_not_tell_which_address_a_name_has_inside() -> None:
-    with pytest.raises(Denied) as caught:
+    with pytest.raises(PermissionDenied) as caught:
         await _egress(RecordingDial()).send(_request("http://private.example/"))
 
     assert "10.1.2.3" not in str(caught.value.as_dict())
@@ -370,7 +370,7 @@ async def test_a_host_that_nobody_answers_for_may_be_tried_again() -> None:
     dial = RecordingDial()
     dial.deaf.add(PUBLIC)
 
-    with pytest.raises(Upstream) as caught:
+    with pytest.raises(UpstreamError) as caught:
         await _egress(dial).send(_request(f"http://{ALLOWED}/"))
 
     assert caught.value.code == "unreachable"
@@ -394,7 +394,7 @@ async def test_a_name_without_an_address_says_whether_to_try_again(
 
     egress = Egress(Limits(), resolve=resolve, dial=RecordingDial(), trust=TRUST)
 
-    with pytest.raises(Upstream) as caught:
+    with pytest.raises(UpstreamError) as caught:
         await egress.send(_request("http://gone.example/"))
 
     assert caught.value.code == "name_not_found"

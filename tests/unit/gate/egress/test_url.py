@@ -8,9 +8,9 @@ from mainspring.contracts.errors import Invalid
 from mainspring.gate.egress.url import (
     MAX_URL,
     canonical_host,
+    parse_host_port,
     parse_url,
-    percent_encoded,
-    read_pair,
+    percent_encode,
     resolve_location,
     with_query,
 )
@@ -244,7 +244,7 @@ def test_a_query_is_added_to_the_one_that_is_there(url: str, added: str) -> None
 def test_a_listed_host_has_the_same_spelling_as_in_a_url(
     entry: str, read: tuple[str, int | None]
 ) -> None:
-    assert read_pair(entry) == read
+    assert parse_host_port(entry) == read
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_a_listed_host_has_the_same_spelling_as_in_a_url(
 )
 def test_a_listed_host_is_a_host_and_nothing_more(entry: str) -> None:
     with pytest.raises(Invalid):
-        read_pair(entry)
+        parse_host_port(entry)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_a_refusal_says_what_is_wrong(url: str, reason: str) -> None:
 @pytest.mark.parametrize("entry", ["a b", "a.example/x", "a?b", "a#b", "user@a.example", "a%62"])
 def test_an_entry_of_a_list_is_a_host_and_nothing_more(entry: str) -> None:
     with pytest.raises(Invalid, match="a host or host:port, nothing more"):
-        read_pair(entry)
+        parse_host_port(entry)
 
 
 @pytest.mark.parametrize("host", ["[fe80::1%eth0]", "[::12", "[]"])
@@ -323,6 +323,6 @@ def test_no_query_leaves_the_target_as_it_is() -> None:
 
 
 def test_a_value_for_a_url_is_encoded_whole() -> None:
-    assert percent_encoded("a/b?c&d ä") == "a%2Fb%3Fc%26d%20%C3%A4"
+    assert percent_encode("a/b?c&d ä") == "a%2Fb%3Fc%26d%20%C3%A4"
     with pytest.raises(Invalid, match="not valid Unicode"):
-        percent_encoded("\ud800")
+        percent_encode("\ud800")

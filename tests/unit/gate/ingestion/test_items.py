@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mainspring.contracts.errors import Upstream
-from mainspring.contracts.integration import Broken, Item
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.integration import Item, UnreadableItem
 from mainspring.contracts.limits import Limits
-from mainspring.gate.ingestion.items import Origin, payload_of, short_ref, sorted_items
+from mainspring.gate.ingestion.items import (
+    IngestionOrigin,
+    build_event_payload,
+    shorten_ref,
+    sort_items,
+)
 from mainspring.workspace.pages.content import LONGEST_REF, LONGEST_TITLE
 
-ORIGIN = Origin("post", "post", {"post.came": frozenset({"page_slug"}), "post.left": frozenset()})
+ORIGIN = IngestionOrigin(
+    "post", "post", {"post.came": frozenset({"page_slug"}), "post.left": frozenset()}
+)
 MAIL = Item("post:1", "email", "Hello", "Text", {"from": "ada"}, "post.came", {"id": "1"})
 
 
@@ -20,7 +27,7 @@ def test_titles_and_texts_are_kept_as_far_as_they_can_be() -> None:
         replace(MAIL, source_ref="b", title="x" * 900),
         replace(MAIL, source_ref="c", title="a\x00b\ud800c", body="\x00"),
     ]
-    pages = sorted_items(odd, ORIGIN, Limits()).pages
+    pages = sort_items(odd, ORIGIN, Limits()).pages
     assert [one.title[:3] for one in pages] == ["Ema", "xxx", "a b"]
     assert len(pages[1].title) == LONGEST_TITLE
     assert pages[2].body == "\ufffd"
@@ -28,7 +35,7 @@ def test_titles_and_texts_are_kept_as_far_as_they_can_be() -> None:
 
 def test_one_source_has_one_slug_and_another_has_another() -> None:
     one, other = (
-        sorted_items([replace(MAIL, source_ref=ref)], ORIGIN, Limits()).pages[0].slug
+        sort_items([replace(MAIL, source_ref=ref)], ORIGIN, Limits()).pages[0].slug
         for ref in ("post:1", "post:2")
     )
     assert one != other
@@ -37,15 +44,15 @@ def test_one_source_has_one_slug_and_another_has_another() -> None:
 
 
 def test_what_cannot_be_kept_is_broken_and_the_last_of_one_source_counts() -> None:
-    problem = Upstream("No.", code="malformed")
-    found = sorted_items(
+    problem = UpstreamError("No.", code="malformed")
+    found = sort_items(
         [
             replace(MAIL, body="first"),
             replace(MAIL, body="last"),
-            Broken("post:2", problem),
+            UnreadableItem("post:2", problem),
             replace(MAIL, source_ref="post:2"),
             replace(MAIL, source_ref="post:3"),
-            Broken("post:3", problem),
+            UnreadableItem("post:3", problem),
             replace(MAIL, source_ref=""),
             replace(MAIL, source_ref="r" * 900),
             replace(MAIL, source_ref="post:4", frontmatter={"deep": [[[[[[1]]]]]]}),
@@ -60,7 +67,7 @@ def test_what_cannot_be_kept_is_broken_and_the_last_of_one_source_counts() -> No
         ("post:2", "Text"),
     ]
     broken = {one.source_ref for one in found.broken}
-    assert {"post:3", "post:4", "post:5", short_ref(""), short_ref("r" * 900)} == broken
+    assert {"post:3", "post:4", "post:5", shorten_ref(""), shorten_ref("r" * 900)} == broken
     assert all(0 < len(one) <= LONGEST_REF for one in broken)
     assert [one.source_ref for one in found.bare] == ["post:6"]
 
@@ -68,7 +75,7 @@ def test_what_cannot_be_kept_is_broken_and_the_last_of_one_source_counts() -> No
 def test_a_name_that_cannot_be_kept_is_the_problem_of_one_alone() -> None:
     """The others of the portion would be lost with it, and with every poll after it."""
     bare = Item("", "", "", event="post.left", payload={"id": "1"})
-    found = sorted_items(
+    found = sort_items(
         [
             replace(MAIL, source_ref="post:1"),
             replace(MAIL, source_ref="post:\x002"),
@@ -86,9 +93,9 @@ def test_a_name_that_cannot_be_kept_is_the_problem_of_one_alone() -> None:
     assert [one.source_ref for one in found.pages] == ["post:1", "post:7"]
     assert [one.source_ref for one in found.bare] == ["post:6"]
     assert len(found.broken) == 6
-    assert all(short_ref(one.source_ref) == one.source_ref for one in found.broken)
+    assert all(shorten_ref(one.source_ref) == one.source_ref for one in found.broken)
 
 
 def test_an_event_names_the_page_where_it_has_a_place_for_it() -> None:
-    assert payload_of(MAIL, "hello-1", ORIGIN) == {"id": "1", "page_slug": "hello-1"}
-    assert payload_of(replace(MAIL, event="post.left"), "hello-1", ORIGIN) == {"id": "1"}
+    assert build_event_payload(MAIL, "hello-1", ORIGIN) == {"id": "1", "page_slug": "hello-1"}
+    assert build_event_payload(replace(MAIL, event="post.left"), "hello-1", ORIGIN) == {"id": "1"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.gate.outside.switchboard import checked_url
+from mainspring.gate.outside.switchboard import validate_server_url
 
 KEY = "Zx-4711-key"
 
@@ -24,7 +24,7 @@ KEY = "Zx-4711-key"
 )
 def test_a_key_in_an_address_is_refused_and_not_repeated(url: str, code: str) -> None:
     with pytest.raises(Invalid) as refused:
-        checked_url(url)
+        validate_server_url(url)
 
     finding = refused.value.findings[0]
     assert (refused.value.code, finding.pointer, finding.code) == (code, "/server_url", code)
@@ -33,11 +33,11 @@ def test_a_key_in_an_address_is_refused_and_not_repeated(url: str, code: str) ->
 
 def test_a_person_is_told_where_a_key_belongs() -> None:
     with pytest.raises(Invalid) as refused:
-        checked_url(f"https://tools.example/mcp?token={KEY}")
+        validate_server_url(f"https://tools.example/mcp?token={KEY}")
 
     assert "as the token" in str(refused.value.suggestion)
 
 
 def test_an_address_may_say_other_things() -> None:
     for url in ("https://tools.example/mcp?project=7&keyboard=de", "https://tools.example/mcp?a"):
-        assert checked_url(url) == url
+        assert validate_server_url(url) == url

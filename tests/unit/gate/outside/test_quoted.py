@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mainspring.gate.outside.calling import preview
-from mainspring.gate.outside.quoted import quoted
+from mainspring.gate.outside.quoted import escape_json
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from mainspring.gate.outside.quoted import quoted
     ],
 )
 def test_what_is_not_seen_is_written_out_and_nothing_is_lost(value: Any) -> None:
-    text = quoted(value)
+    text = escape_json(value)
 
     assert text.isprintable()
     assert text.isascii()
@@ -36,8 +36,8 @@ def test_what_is_not_seen_is_written_out_and_nothing_is_lost(value: Any) -> None
 
 
 def test_what_can_be_read_stays_as_it_is() -> None:
-    assert quoted({"to": "Zoë", "n": [1, None]}) == '{"to": "Zoë", "n": [1, null]}'
-    assert quoted("日本") == '"日本"'
+    assert escape_json({"to": "Zoë", "n": [1, None]}) == '{"to": "Zoë", "n": [1, null]}'
+    assert escape_json("日本") == '"日本"'
 
 
 def test_no_argument_sounds_like_our_own_words() -> None:
@@ -55,7 +55,7 @@ def test_no_argument_sounds_like_our_own_words() -> None:
 
 def test_what_is_left_out_is_told_before_anything_of_theirs() -> None:
     given = {"a": "x" * 1_000, "secret": "the rest"}
-    text = quoted(given)
+    text = escape_json(given)
 
     line = preview("notes.send", given)
 

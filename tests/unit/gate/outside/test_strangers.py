@@ -11,27 +11,27 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Exhausted, Upstream
+from mainspring.contracts.errors import LimitExceeded, UpstreamError
 from mainspring.contracts.limits import Limits
-from mainspring.gate.outside.answers import CallAnswer, read_answer
-from mainspring.gate.outside.looking import look_at, look_at_all
-from mainspring.gate.outside.looking_room import LookingRoom
-from mainspring.gate.outside.pins import MOST_LINES, Offered, differences
-from mainspring.gate.outside.session import ToolSeen
+from mainspring.gate.outside.answers import McpToolResult, read_answer
+from mainspring.gate.outside.looking import inspect_tool, inspect_tools
+from mainspring.gate.outside.looking_room import ToolInspectionPool
+from mainspring.gate.outside.pins import MOST_LINES, ToolDescription, differences
+from mainspring.gate.outside.session import ListedTool
 
 LIMITS = Limits()
 HERE = UUID("01900000-0000-7000-8000-0000000000c1")
 THERE = UUID("01900000-0000-7000-8000-0000000000c2")
 
 
-def seen(name: str = "find", **more: Any) -> ToolSeen:
+def seen(name: str = "find", **more: Any) -> ListedTool:
     given: dict[str, Any] = {
         "title": "",
         "description": "Finds.",
         "input_schema": {"type": "object"},
         **more,
     }
-    return ToolSeen(name, **given)
+    return ListedTool(name, **given)
 
 
 class Line(str):
@@ -57,7 +57,7 @@ class Text(str):
 
 
 def test_many_lines_are_compared_once_each_and_a_person_is_shown_some() -> None:
-    before = Offered("find", description=Text("\n".join(f"a{n}" for n in range(2_000))))
+    before = ToolDescription("find", description=Text("\n".join(f"a{n}" for n in range(2_000))))
     after = replace(before, description=Text("\n".join(f"b{n}" for n in range(2_000))))
     Line.compared = 0
     lines = differences(before, after)
@@ -69,7 +69,9 @@ def test_many_lines_are_compared_once_each_and_a_person_is_shown_some() -> None:
 
 def test_two_long_lines_are_shown_from_where_they_part() -> None:
     begin = "Finds notes. " * 40
-    before = Offered("find", description=begin + "Quickly.", input_schema={"a": begin + "x"})
+    before = ToolDescription(
+        "find", description=begin + "Quickly.", input_schema={"a": begin + "x"}
+    )
     after = replace(before, description=begin + "Mails them away.", input_schema={"a": begin + "y"})
 
     lines = differences(before, after)
@@ -82,7 +84,7 @@ def test_two_long_lines_are_shown_from_where_they_part() -> None:
     "names", [("search", "sea\u200brch"), ("x" * 100 + "a", "x" * 100 + "b"), ("", "\u200b")]
 )
 def test_names_that_look_like_one_are_one_tool_that_cannot_be_used(names: tuple[str, str]) -> None:
-    looked = look_at_all([seen(names[0]), seen("find"), seen(names[1])], LIMITS)
+    looked = inspect_tools([seen(names[0]), seen("find"), seen(names[1])], LIMITS)
 
     assert [one.offered.name for one in looked][1:] == ["find"]
     assert [one.reason is None for one in looked] == [False, True]
@@ -94,7 +96,7 @@ def test_looking_ends_when_nobody_waits_for_it() -> None:
     stop = threading.Event()
     stop.set()
 
-    assert look_at_all([seen()], LIMITS, stop) == []
+    assert inspect_tools([seen()], LIMITS, stop) == []
 
 
 @pytest.mark.parametrize(
@@ -112,15 +114,15 @@ def test_what_nobody_sees_in_a_schema_makes_it_unusable(part: dict[str, Any]) ->
     schema = {"type": "object", "properties": {"a": part}}
     honest = {"type": "object", "properties": {"a": {"enum": ["é ❤️", "line\nline"]}}}
 
-    looked = look_at(seen(input_schema=schema), LIMITS)
+    looked = inspect_tool(seen(input_schema=schema), LIMITS)
 
     assert "nobody can see" in str(looked.reason)
     assert "/properties/a" in str(looked.reason)
-    assert look_at(seen(input_schema=honest), LIMITS).reason is None
+    assert inspect_tool(seen(input_schema=honest), LIMITS).reason is None
 
 
 def test_what_the_database_cannot_keep_is_marked_when_a_tool_is_looked_at() -> None:
-    looked = look_at(
+    looked = inspect_tool(
         seen("a\0b", description="a\0b", input_schema={"type": "object", "default": 1 << 70}),
         LIMITS,
     )
@@ -129,7 +131,7 @@ def test_what_the_database_cannot_keep_is_marked_when_a_tool_is_looked_at() -> N
     assert seen(input_schema={"type": "object", "default": 1 << 70}).size > 0
 
 
-def answered(text: str = "", structured: Any = None) -> CallAnswer:
+def answered(text: str = "", structured: Any = None) -> McpToolResult:
     content = [{"type": "text", "text": text}]
     return read_answer(
         content, structured, has_structured=structured is not None, limits=LIMITS, alias="notes.get"
@@ -149,7 +151,7 @@ def deep(levels: int) -> Any:
     ids=["nan", "infinity", "deep", "endless"],
 )
 def test_an_answer_that_is_no_value_is_the_tools_fault(value: Any) -> None:
-    with pytest.raises(Upstream) as wrong:
+    with pytest.raises(UpstreamError) as wrong:
         answered(structured=value)
 
     assert (wrong.value.code, wrong.value.retryable) == ("tool_answer_invalid", False)
@@ -165,7 +167,7 @@ def test_text_that_is_json_without_end_is_text(levels: int) -> None:
 
 
 def test_an_answer_that_is_too_long_is_not_read() -> None:
-    with pytest.raises(Upstream) as wrong:
+    with pytest.raises(UpstreamError) as wrong:
         answered("[" + "1," * LIMITS.step_output_bytes)
 
     assert wrong.value.code == "result_too_large"
@@ -173,9 +175,9 @@ def test_an_answer_that_is_too_long_is_not_read() -> None:
 
 @pytest.mark.asyncio
 async def test_a_workspace_looks_at_one_server_at_a_time_and_others_go_on() -> None:
-    room = LookingRoom(patience=0.05)
+    room = ToolInspectionPool(patience=0.05)
     async with room.turn(HERE):
-        with pytest.raises(Exhausted) as waited:
+        with pytest.raises(LimitExceeded) as waited:
             async with room.turn(HERE):
                 pass
         async with room.turn(THERE):
@@ -190,7 +192,7 @@ async def test_a_workspace_looks_at_one_server_at_a_time_and_others_go_on() -> N
 
 @pytest.mark.asyncio
 async def test_what_is_done_in_a_turn_may_take_longer_than_waiting_for_one() -> None:
-    room = LookingRoom(patience=0.01)
+    room = ToolInspectionPool(patience=0.01)
 
     async def late() -> None:
         async with room.turn(HERE):

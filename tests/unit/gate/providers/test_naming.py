@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Missing
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.errors import Conflict, NotFound
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.model import DEFAULT_MODEL
-from mainspring.gate.providers.naming import named
+from mainspring.gate.providers.naming import resolve_model_name
 from mainspring.workspace.model_connections import HOME_URLS, ModelConnection, ModelKind
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -19,8 +19,8 @@ def _at(
     name: str, kind: ModelKind, *offers: str, usual: str | None = None, own: bool = False
 ) -> ModelConnection:
     url = HOME_URLS.get(kind, "https://models.example/v1")
-    space = new_id() if own else None
-    return ModelConnection(new_id(), space, name, kind, url, offers, usual, True, _NOW, _NOW)
+    space = generate_id() if own else None
+    return ModelConnection(generate_id(), space, name, kind, url, offers, usual, True, _NOW, _NOW)
 
 
 ANTHROPIC = _at("anthropic", "anthropic")
@@ -90,7 +90,7 @@ UNKNOWN: list[tuple[tuple[ModelConnection, ...], str]] = [
 def test_a_name_means_one_model_at_one_connection(
     connections: tuple[ModelConnection, ...], name: str, connection: str, model: str
 ) -> None:
-    found = named(name, connections)
+    found = resolve_model_name(name, connections)
 
     assert (found.connection.name, found.model) == (connection, model)
     assert found.name == (name if name.endswith(model) else f"{connection}/{model}")
@@ -100,8 +100,8 @@ def test_a_name_means_one_model_at_one_connection(
 def test_a_model_that_nobody_offers_is_a_problem_that_says_what_there_is(
     connections: tuple[ModelConnection, ...], name: str
 ) -> None:
-    with pytest.raises(Missing) as refused:
-        named(name, connections)
+    with pytest.raises(NotFound) as refused:
+        resolve_model_name(name, connections)
 
     assert refused.value.code == "unknown_model"
     assert refused.value.findings[0].pointer == "/model"
@@ -109,7 +109,7 @@ def test_a_model_that_nobody_offers_is_a_problem_that_says_what_there_is(
 
 
 def test_without_any_connection_the_problem_is_that_there_is_none() -> None:
-    with pytest.raises(Clash) as refused:
-        named("claude-sonnet-4-6", ())
+    with pytest.raises(Conflict) as refused:
+        resolve_model_name("claude-sonnet-4-6", ())
 
     assert refused.value.code == "no_model"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.contracts.model import Price
-from mainspring.gate.providers.prices import listed_price, price_of
+from mainspring.gate.providers.prices import find_listed_price, price_of
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 ONE, TWO = Price(Decimal(1), Decimal(2)), Price(Decimal(7), Decimal(8))
@@ -60,13 +60,13 @@ def test_the_operators_price_counts_above_the_list(
 
 
 def test_each_kind_has_its_own_price_list_in_exact_numbers() -> None:
-    found = listed_price("groq", "llama-3.3-70b-versatile")
+    found = find_listed_price("groq", "llama-3.3-70b-versatile")
     assert found is not None
     assert (found.input_usd_per_million, found.output_usd_per_million) == (
         Decimal("0.59"),
         Decimal("0.79"),
     )
-    embedding = listed_price("openai", "text-embedding-3-small", writes=False)
+    embedding = find_listed_price("openai", "text-embedding-3-small", writes=False)
     assert embedding is not None
     assert embedding.cost(1_000_000, 0) == Decimal("0.02")
 
@@ -76,7 +76,7 @@ def test_the_price_list_is_read_without_the_network(monkeypatch: pytest.MonkeyPa
         raise AssertionError("nothing is called")
 
     monkeypatch.setattr(socket.socket, "connect", refused)
-    assert listed_price("anthropic", "claude-sonnet-4-6") is not None
+    assert find_listed_price("anthropic", "claude-sonnet-4-6") is not None
 
 
 @pytest.mark.parametrize(
@@ -117,4 +117,4 @@ def test_every_model_that_an_example_names_has_a_price_that_comes_with_the_produ
     found = [pair for file in EXAMPLES.glob("*.json") for pair in named.findall(file.read_text())]
 
     assert found
-    assert [pair for pair in found if listed_price(*pair) is None] == []
+    assert [pair for pair in found if find_listed_price(*pair) is None] == []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.gate.providers.reading import Answer, embedding_tokens, read_answer
+from mainspring.gate.providers.reading import ProviderReplyMetadata, embedding_tokens, read_answer
 
 MESSAGE: dict[str, Any] = {
     "model": "claude",
@@ -32,10 +32,10 @@ COMPLETION: dict[str, Any] = {
 
 
 def test_what_was_read_is_everything_on_both_wires() -> None:
-    assert read_answer("anthropic", json.dumps(MESSAGE).encode()) == Answer(
+    assert read_answer("anthropic", json.dumps(MESSAGE).encode()) == ProviderReplyMetadata(
         "claude", 17, 3, 5, 2, "end_turn"
     )
-    assert read_answer("openai", json.dumps(COMPLETION).encode()) == Answer(
+    assert read_answer("openai", json.dumps(COMPLETION).encode()) == ProviderReplyMetadata(
         "gpt", 17, 3, 5, 0, "end_turn"
     )
 

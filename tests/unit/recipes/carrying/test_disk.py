@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid, Missing
-from mainspring.contracts.limits import Limits, with_overrides
-from mainspring.recipes.carrying.carried import Carried, Thing
+from mainspring.contracts.errors import Conflict, Invalid, NotFound
+from mainspring.contracts.limits import Limits, override_limits
+from mainspring.recipes.carrying.carried import WorkspaceContent, WorkspaceResource
 from mainspring.recipes.carrying.disk import _walk, read_folder, write_folder
 from mainspring.recipes.carrying.files import MARKER, to_files
-from mainspring.recipes.carrying.inside import opened
+from mainspring.recipes.carrying.inside import open_folder
 
 LIMITS = Limits()
-CRM = Thing("board", "crm", {"name": "CRM"})
-PROMPT = Thing("prompt", "p", {"name": "P", "text": "x"})
-FILES = to_files(Carried((CRM, PROMPT)))
+CRM = WorkspaceResource("board", "crm", {"name": "CRM"})
+PROMPT = WorkspaceResource("prompt", "p", {"name": "P", "text": "x"})
+FILES = to_files(WorkspaceContent((CRM, PROMPT)))
 
 
 def _code(folder: Path, limits: Limits = LIMITS) -> str:
@@ -62,7 +62,7 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path: Path, there: str) -> Non
     for marker in (None, "{}", "nonsense"):
         if marker is not None:
             (tmp_path / MARKER).write_text(marker)
-        with pytest.raises(Clash) as refusal:
+        with pytest.raises(Conflict) as refusal:
             write_folder(tmp_path, FILES, LIMITS)
         assert refusal.value.code == "folder_taken"
         assert place.read_text() == "mine"
@@ -88,7 +88,7 @@ def test_nothing_is_followed_out_of_a_folder(tmp_path: Path) -> None:
     (folder / MARKER).unlink()
     (folder / MARKER).symlink_to(outside / "secret.json")
     assert _code(folder) == "file_link"
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         write_folder(folder, FILES, LIMITS)
 
 
@@ -98,7 +98,7 @@ def test_a_folder_that_becomes_a_link_after_it_was_listed_leads_nowhere(tmp_path
     (outside / "crm.json").write_text("theirs")
     write_folder(folder, FILES, LIMITS)
 
-    with opened(folder) as inside:
+    with open_folder(folder) as inside:
         assert inside.names("boards", 10) == ["crm.json"]
         (folder / "boards").rename(tmp_path / "moved")
         (folder / "boards").symlink_to(outside)
@@ -120,7 +120,7 @@ def test_a_folder_that_becomes_a_link_after_it_was_listed_leads_nowhere(tmp_path
 def test_a_folder_with_too_many_entries_is_not_listed_to_its_end(tmp_path: Path) -> None:
     write_folder(tmp_path, FILES, LIMITS)
     boards = tmp_path / "boards"
-    with opened(tmp_path) as inside:
+    with open_folder(tmp_path) as inside:
         assert len(list(_walk(inside, room=2))) == len(FILES)
         # Empty folders count too.
         for name in ("a", "b", "c"):
@@ -138,7 +138,7 @@ def test_what_is_no_text_or_too_much_of_it_is_refused(tmp_path: Path) -> None:
     odd.write_bytes(b"\xff\xfe")
     assert _code(tmp_path) == "file_encoding"
     odd.write_bytes(b"x" * 2_000)
-    assert _code(tmp_path, with_overrides({"import_bytes": 1_000})) == "files_too_large"
+    assert _code(tmp_path, override_limits({"import_bytes": 1_000})) == "files_too_large"
     odd.unlink()
     os.mkfifo(odd)
     assert _code(tmp_path) == "file_kind"
@@ -146,8 +146,8 @@ def test_what_is_no_text_or_too_much_of_it_is_refused(tmp_path: Path) -> None:
     deep = tmp_path / "boards" / "a" / "b" / "c" / "d"
     deep.mkdir(parents=True)
     assert _code(tmp_path) == "file_depth"
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         read_folder(tmp_path / "nowhere", LIMITS)
     (tmp_path / "file").write_text("")
-    with pytest.raises(Clash):
+    with pytest.raises(Conflict):
         write_folder(tmp_path / "file", FILES, LIMITS)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mainspring.recipes.carrying.naming import LONGEST, alike, is_part, slug_of, slugs_for
+from mainspring.recipes.carrying.naming import (
+    LONGEST,
+    build_file_slug,
+    build_file_slugs,
+    find_case_collisions,
+    is_part,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,12 +26,12 @@ from mainspring.recipes.carrying.naming import LONGEST, alike, is_part, slug_of,
     ],
 )
 def test_a_name_becomes_small_letters_digits_and_hyphens(name: str, slug: str) -> None:
-    assert slug_of(name) == slug
+    assert build_file_slug(name) == slug
     assert is_part(slug)
 
 
 def test_later_names_get_numbers_and_never_the_name_of_another() -> None:
-    assert slugs_for(["A b", "a-B", "a b 2", "a_b"]) == ["a-b", "a-b-3", "a-b-2", "a-b-4"]
+    assert build_file_slugs(["A b", "a-B", "a b 2", "a_b"]) == ["a-b", "a-b-3", "a-b-2", "a-b-4"]
 
 
 @pytest.mark.parametrize("part", ["", ".", "..", "a b", "a/b", "nul", "COM3", "-a", "a" * 101, "ä"])
@@ -34,6 +40,6 @@ def test_what_cannot_be_a_file_everywhere_is_told(part: str) -> None:
 
 
 def test_paths_that_differ_in_capitals_only_are_one() -> None:
-    assert alike(["boards/A.json", "boards/a.json", "boards/b.json"]) == [
+    assert find_case_collisions(["boards/A.json", "boards/a.json", "boards/b.json"]) == [
         ("boards/A.json", "boards/a.json")
     ]

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from mainspring.contracts.ids import new_id
-from mainspring.recipes.carrying.carried import Carried, Thing
+from mainspring.contracts.ids import generate_id
+from mainspring.recipes.carrying.carried import WorkspaceContent, WorkspaceResource
 from mainspring.recipes.carrying.planning import plan
-from mainspring.recipes.carrying.unspoken import as_written, kept
-from mainspring.recipes.entities.boards import normal
+from mainspring.recipes.carrying.unspoken import as_written, list_kept_datasets
+from mainspring.recipes.entities.boards import normalize_board
 
 OTHER = {"name": "more", "columns": [{"key": "z"}]}
 FIRST = {"name": "default", "columns": [{"key": "n"}]}
 
 
-def _board(name: str, slug: str, *datasets: dict[str, Any]) -> Thing:
-    return Thing("board", slug, normal({"name": name, "datasets": list(datasets)}))
+def _board(name: str, slug: str, *datasets: dict[str, Any]) -> WorkspaceResource:
+    return WorkspaceResource(
+        "board", slug, normalize_board({"name": name, "datasets": list(datasets)})
+    )
 
 
-def _what(here: list[Thing], coming: Thing) -> str:
-    ids = {(one.kind, one.slug): new_id() for one in here}
-    (one,) = plan(Carried(tuple(here)), ids, Carried((coming,)), "new_version")
+def _what(here: list[WorkspaceResource], coming: WorkspaceResource) -> str:
+    ids = {(one.kind, one.slug): generate_id() for one in here}
+    (one,) = plan(WorkspaceContent(tuple(here)), ids, WorkspaceContent((coming,)), "new_version")
     return one.what
 
 
@@ -31,21 +33,21 @@ def test_a_dataset_that_the_file_leaves_out_is_kept_told_and_no_change() -> None
     assert _what([here], fewer) == "unchanged"
     assert _what([here], _board("B", "b", OTHER, FIRST)) == "unchanged"
     assert _what([here], _board("B", "b", {"name": "default"})) == "changed"
-    (left,) = kept(here, fewer)
+    (left,) = list_kept_datasets(here, fewer)
     assert (left["path"], "'more'" in left["why"]) == ("boards/b.json", True)
-    assert kept(fewer, here) == []
+    assert list_kept_datasets(fewer, here) == []
 
 
 def test_a_first_dataset_that_nobody_wrote_down_empties_none() -> None:
     here = _board("B", "b", FIRST)
-    written = Carried((Thing("board", "b", {"name": "B"}),))
+    written = WorkspaceContent((WorkspaceResource("board", "b", {"name": "B"}),))
 
-    (coming,) = as_written(written, Carried((_board("B", "b"),))).things
+    (coming,) = as_written(written, WorkspaceContent((_board("B", "b"),))).things
 
     assert coming.content["datasets"] == []
     assert _what([here], coming) == "unchanged"
-    assert len(kept(here, coming)) == 1
-    assert kept(_board("B", "b"), coming) == []
+    assert len(list_kept_datasets(here, coming)) == 1
+    assert list_kept_datasets(_board("B", "b"), coming) == []
 
 
 def test_a_change_is_seen_though_the_file_is_called_another_way_here() -> None:

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.recipes.carrying.carried import Carried, Thing, renamed
+from mainspring.recipes.carrying.carried import WorkspaceContent, WorkspaceResource, normalize_slugs
 from mainspring.recipes.carrying.comparing import compare
-from mainspring.recipes.carrying.files import FORMAT, MARKER, text_of, to_files
+from mainspring.recipes.carrying.files import MARKER, WORKSPACE_FORMAT, format_json, to_files
 from mainspring.recipes.carrying.one_file import read_one_file
 from mainspring.recipes.carrying.reading import MOST_FILES, is_ours, read_files
 
 LIMITS = Limits()
-MARKED = {MARKER: text_of({"format": FORMAT, "version": 1})}
+MARKED = {MARKER: format_json({"format": WORKSPACE_FORMAT, "version": 1})}
 SCRIPT = {
     "name": "A",
     "plan": [{"step_id": "main", "action": "script", "config": {"source_file": "main.ts"}}],
@@ -37,12 +37,12 @@ def _files(**more: Any) -> dict[str, str]:
         ({MARKER: "{"}, f"{MARKER}#", "json_syntax"),
         ({MARKER: '{"format": "x", "version": 1}'}, f"{MARKER}#/format", "unknown_format"),
         (
-            {MARKER: text_of({"format": FORMAT, "version": 2})},
+            {MARKER: format_json({"format": WORKSPACE_FORMAT, "version": 2})},
             f"{MARKER}#/version",
             "unknown_version",
         ),
         (
-            {MARKER: text_of({"format": FORMAT, "version": 1, "x": 1})},
+            {MARKER: format_json({"format": WORKSPACE_FORMAT, "version": 1, "x": 1})},
             f"{MARKER}#/x",
             "unknown_key",
         ),
@@ -61,7 +61,7 @@ def _files(**more: Any) -> dict[str, str]:
         ),
         ({**MARKED, "boards/a.json": "{}"}, "boards/a.json#/name", "name"),
         (
-            {**MARKED, "automations/a.json": text_of(SCRIPT)},
+            {**MARKED, "automations/a.json": format_json(SCRIPT)},
             "automations/a.json#/plan/0/config/source_file",
             "no_file",
         ),
@@ -106,7 +106,7 @@ def test_a_bad_file_is_told_with_its_place(files: dict[str, str], place: str, co
 def test_a_source_that_stands_in_its_own_file_is_found_there() -> None:
     files = _files(
         **{
-            "automations__a.json": text_of(SCRIPT),
+            "automations__a.json": format_json(SCRIPT),
             "automations__a__main.ts": "// $board(b)\r\n",
             "boards__b.json": '{"name": "B"}',
         }
@@ -140,8 +140,8 @@ THINGS = st.tuples(
 
 
 @st.composite
-def _workspaces(draw: st.DrawFn) -> Carried:
-    things: list[Thing] = []
+def _workspaces(draw: st.DrawFn) -> WorkspaceContent:
+    things: list[WorkspaceResource] = []
     seen: set[tuple[str, str]] = set()
     for number, (kind, name, value, source) in enumerate(draw(st.lists(THINGS, max_size=6))):
         if (kind, name) in seen or "\x00" in source or "$" in source:
@@ -152,13 +152,15 @@ def _workspaces(draw: st.DrawFn) -> Carried:
         if kind == "automation":
             step = {"step_id": "main", "action": "script", "config": {"source": source}}
             content["plan"] = [step, {"step_id": "all", "config": {"steps": [dict(step)]}}]
-        things.append(Thing(kind, str(number), content))
-    return renamed(Carried(tuple(things)))
+        things.append(WorkspaceResource(kind, str(number), content))
+    return normalize_slugs(WorkspaceContent(tuple(things)))
 
 
 @settings(max_examples=25, deadline=None)
 @given(_workspaces())
-def test_what_is_written_is_read_back_and_written_with_the_same_bytes(carried: Carried) -> None:
+def test_what_is_written_is_read_back_and_written_with_the_same_bytes(
+    carried: WorkspaceContent,
+) -> None:
     files = to_files(carried)
     assert all(is_ours(path) for path in files)
 

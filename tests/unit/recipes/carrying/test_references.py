@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mainspring.recipes.carrying.references import (
-    Reference,
+    ResourceReference,
     fill_all,
-    left_ids,
+    find_remaining_ids,
     mark_all,
     rename_all,
 )
 
 BOARD = "01900000-0000-7000-8000-00000000000b"
 OTHER = "01900000-0000-7000-8000-00000000000c"
-CRM = Reference("board", "crm")
+CRM = ResourceReference("board", "crm")
 IDS = {BOARD: CRM}
 
 
@@ -69,7 +69,7 @@ def test_references_that_lead_nowhere_are_told_with_their_places() -> None:
 
 
 def test_files_are_renamed_in_references_and_nowhere_else() -> None:
-    names = {CRM: Reference("board", "customers")}
+    names = {CRM: ResourceReference("board", "customers")}
 
     text = "$board(crm) $$board(crm) $$$board(crm) $board(x)"
 
@@ -85,4 +85,4 @@ def test_a_million_dollars_cost_no_more_than_a_million_letters() -> None:
 
 
 def test_ids_that_stay_are_told() -> None:
-    assert list(left_ids({"a": f"of {OTHER}"})) == [("/a", OTHER)]
+    assert list(find_remaining_ids({"a": f"of {OTHER}"})) == [("/a", OTHER)]

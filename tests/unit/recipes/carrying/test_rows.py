@@ -7,12 +7,12 @@ from mainspring.recipes.carrying.rows import (
     NO_KEY,
     OTHER,
     TWICE,
-    BroughtRows,
-    Here,
+    ExistingRow,
+    RowImportResult,
     sort_rows,
 )
 
-SAME, CHANGED, GONE = Here(True, True), Here(True, False), Here(False, False)
+SAME, CHANGED, GONE = ExistingRow(True, True), ExistingRow(True, False), ExistingRow(False, False)
 
 
 def test_each_row_is_added_or_told() -> None:
@@ -33,7 +33,7 @@ def test_without_keys_only_an_empty_dataset_takes_rows() -> None:
 
 
 def test_what_was_left_out_is_told_with_how_much_of_it() -> None:
-    told = BroughtRows("B", "boards/b/rows/default.jsonl", "default", 1, 2, {DELETED: 3})
+    told = RowImportResult("B", "boards/b/rows/default.jsonl", "default", 1, 2, {DELETED: 3})
 
     assert told.as_dict()["left"] == 3
     (reason,) = told.reasons()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mainspring.recipes.codex.comparing import changes, own_changes
+from mainspring.recipes.codex.comparing import find_conflicts, list_recipe_changes
 
 
 def _board(*columns: str, **more: Any) -> dict[str, Any]:
@@ -13,7 +13,7 @@ def _board(*columns: str, **more: Any) -> dict[str, Any]:
 
 
 def _told(base: Any, current: Any, new: Any) -> list[tuple[str, str]]:
-    return [(one.place, one.way) for one in own_changes(base, current, new)]
+    return [(one.place, one.way) for one in find_conflicts(base, current, new)]
 
 
 def test_what_nobody_touched_stands_in_no_way() -> None:
@@ -54,7 +54,7 @@ def test_values_are_compared_as_json_means_them() -> None:
 
 
 def test_what_a_recipe_changes_is_every_place() -> None:
-    found = changes(_board("a"), {**_board("a", "b"), "description": "More."})
+    found = list_recipe_changes(_board("a"), {**_board("a", "b"), "description": "More."})
 
     assert [one.as_dict() for one in found] == [
         {"place": "/datasets/default/columns/b", "change": "added"},

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from mainspring.contracts.limits import Limits
-from mainspring.recipes.codex.showing import sentences
+from mainspring.recipes.codex.showing import describe_authority
 from mainspring.recipes.codex.starters import read_starters
 
 STARTERS = read_starters().known
 
 
 def test_the_sentences_name_settings_and_dependencies_and_tell_how_often() -> None:
-    said = sentences(STARTERS["uptime-check"].packages[0], Limits())
+    said = describe_authority(STARTERS["uptime-check"].packages[0], Limits())
     for one in (
         "It may send requests to <host> (GET).",
         "It may add rows to the board <board id>.",
@@ -18,13 +18,13 @@ def test_the_sentences_name_settings_and_dependencies_and_tell_how_often() -> No
         "It starts every 5 minutes (288 times a day).",
     ):
         assert one in said, one
-    keyed = sentences(STARTERS["crm-enrichment"].packages[0], Limits())
+    keyed = describe_authority(STARTERS["crm-enrichment"].packages[0], Limits())
     assert "It uses the secret company_data_key at <host>." in keyed
 
 
 def test_every_automation_on_the_shelf_says_something_and_no_stand_in() -> None:
     for slug, starter in STARTERS.items():
         package = starter.packages[0]
-        said = sentences(package, Limits())
+        said = describe_authority(package, Limits())
         assert bool(said) == (package.kind in ("automation", "integration")), slug
         assert not any("01900000" in one or "install." in one for one in said), slug

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mainspring.recipes.codex.starters import read_starters, starter_id
+from mainspring.recipes.codex.starters import compute_starter_id, read_starters
 from tests.kit.codex import board
 
 
@@ -25,7 +25,7 @@ def test_starters_are_read_by_slug_with_their_older_versions(tmp_path: Path) -> 
     assert list(found.known) == ["sites"]
     starter = found.known["sites"]
     assert [str(one.version) for one in starter.packages] == ["1.10.0", "1.9.0"]
-    assert starter.id == starter_id("sites")
+    assert starter.id == compute_starter_id("sites")
     assert [one.partition(":")[0] for one in found.unread] == ["broken", "other"]
     assert read_starters(tmp_path / "nowhere").known == {}
 

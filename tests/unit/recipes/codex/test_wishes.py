@@ -9,25 +9,25 @@ from uuid import uuid4
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.recipes.codex.needs import Stage
+from mainspring.recipes.codex.needs import InstallStage
 from mainspring.recipes.codex.shelf import Recipe
-from mainspring.recipes.codex.wishes import share_out
-from mainspring.recipes.entities.naming import free_name
+from mainspring.recipes.codex.wishes import distribute_overrides
+from mainspring.recipes.entities.naming import choose_free_name
 from mainspring.recipes.package import read_package
 from tests.kit.codex import automation, board
 
 SITE = {"name": "site", "type": "string", "label": "Which site"}
 
 
-def _stage(document: dict[str, Any]) -> Stage:
+def _stage(document: dict[str, Any]) -> InstallStage:
     package, at = read_package(document), datetime(2026, 1, 1, tzinfo=UTC)
     found = Recipe(uuid4(), "workspace", package, (str(package.version),), at, at)
-    return Stage(package.slug, uuid4(), found)
+    return InstallStage(package.slug, uuid4(), found)
 
 
 def test_each_wish_goes_to_what_it_is_for() -> None:
     stages = [_stage(board("sites")), _stage(automation("checker"))]
-    wishes = share_out(stages, "checker", {"board_name": "Shops", "name": "Mine"})
+    wishes = distribute_overrides(stages, "checker", {"board_name": "Shops", "name": "Mine"})
 
     assert wishes == {
         "sites": {"board_name": "Shops", "settings": {}},
@@ -76,7 +76,7 @@ def test_what_cannot_be_is_refused_at_its_place(
     stages: list[Any], overrides: dict[str, Any], place: str, code: str
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        share_out([_stage(one) for one in stages], "checker", overrides)
+        distribute_overrides([_stage(one) for one in stages], "checker", overrides)
 
     assert [(one.pointer, one.code) for one in refused.value.findings] == [(place, code)]
 
@@ -86,14 +86,14 @@ def test_settings_reach_everything_that_has_them() -> None:
         _stage(board("sites", settings=[{**SITE, "default": "a"}])),
         _stage(automation("checker", settings=[SITE, {**SITE, "name": "more", "default": "m"}])),
     ]
-    wishes = share_out(stages, "checker", {"settings": {"site": "b"}})
+    wishes = distribute_overrides(stages, "checker", {"settings": {"site": "b"}})
 
     assert wishes["sites"]["settings"] == {"site": "b"}
     assert wishes["checker"]["settings"] == {"site": "b", "more": "m"}
 
 
 def test_a_taken_name_gets_the_next_number() -> None:
-    assert free_name("A", []) == "A"
-    assert free_name("A", ["A", "A (2)"]) == "A (3)"
+    assert choose_free_name("A", []) == "A"
+    assert choose_free_name("A", ["A", "A (2)"]) == "A (3)"
     long = "x" * 200
-    assert free_name(long, [long]) == "x" * 196 + " (2)"
+    assert choose_free_name(long, [long]) == "x" * 196 + " (2)"

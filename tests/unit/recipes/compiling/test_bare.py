@@ -13,7 +13,7 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from mainspring.recipes.compiling import compile_automation
-from mainspring.recipes.compiling.bare import definition_of, is_bare
+from mainspring.recipes.compiling.bare import compile_bare_definition, is_bare
 from mainspring.recipes.package import judge_package, read_package, read_place
 from mainspring.surfaces.cli.documents import read_definition_file
 from mainspring.vocabulary import build_registry
@@ -26,7 +26,7 @@ WORDS = build_registry(LIMITS)
 
 def test_the_printed_object_is_a_definition() -> None:
     assert is_bare(PRINTED)
-    made = definition_of(PRINTED)
+    made = compile_bare_definition(PRINTED)
     assert made == compile_automation("integration", PRINTED, name="", description="")
     report = validate(made, WORDS, LIMITS)
     assert report.findings == ()
@@ -72,7 +72,7 @@ def test_what_is_wrong_is_told_at_its_place(
 ) -> None:
     wrong = {**copy.deepcopy(PRINTED), **change}
     with pytest.raises(Invalid) as caught:
-        definition_of(wrong)
+        compile_bare_definition(wrong)
     assert caught.value.findings[0].pointer.startswith(pointer)
     file = tmp_path / "coins.json"
     file.write_text(json.dumps(wrong))
@@ -92,7 +92,7 @@ def test_a_file_with_the_printed_text_is_read_as_its_definition(
 ) -> None:
     file = tmp_path / name
     file.write_text(text)
-    assert read_definition_file(str(file), LIMITS) == definition_of(PRINTED)
+    assert read_definition_file(str(file), LIMITS) == compile_bare_definition(PRINTED)
     named = read_definition_file(str(file), LIMITS, "Coins")
     assert named["name"] == "Coins"
 

@@ -9,7 +9,7 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.secret_use import secret_uses
+from mainspring.definition.secret_use import find_secret_uses
 from mainspring.definition.validate import validate
 from mainspring.recipes.compiling import compile_automation
 from mainspring.vocabulary import build_registry
@@ -69,7 +69,7 @@ def test_the_printed_object_is_an_ordinary_definition() -> None:
     ]
     report = validate(made, build_registry(Limits()), Limits())
     assert (report.findings, report.warnings) == ((), ())
-    (use,) = secret_uses(made, Limits())
+    (use,) = find_secret_uses(made, Limits())
     assert (use.secret, use.site, use.part) == ("publisher.CMC_API_KEY", f"{HOST}:443", "headers")
 
 

@@ -7,20 +7,24 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.context import HttpResponse
-from mainspring.contracts.errors import Upstream
+from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.limits import Limits
-from mainspring.gate.ingestion.declared_answers import items_of, next_link, read_answer, value_at
-from mainspring.gate.ingestion.declared_paging import asked_for, following, highest
-from mainspring.gate.ingestion.declared_reading import Standing, standing_of
-from mainspring.gate.ingestion.declared_templates import read_template, split_places
+from mainspring.gate.ingestion.declared_answers import items_of, next_link, parse_response, value_at
+from mainspring.gate.ingestion.declared_paging import (
+    build_page_request,
+    max_marker,
+    next_page_position,
+)
+from mainspring.gate.ingestion.declared_reading import EndpointCursor, load_endpoint_cursor
+from mainspring.gate.ingestion.declared_templates import parse_item_template, split_placeholders
 
 LIMITS = Limits()
 HERE = "https://a.example/items?x=1"
 
 
 def rendered(template: str, item: str) -> str:
-    answer = read_answer(item.encode(), LIMITS)
-    made, findings = read_template(template, "")
+    answer = parse_response(item.encode(), LIMITS)
+    made, findings = parse_item_template(template, "")
     assert findings == []
     return made.render(answer.value, answer.spelt)
 
@@ -48,15 +52,15 @@ def test_values_come_out_as_they_were_written(template: str, item: str, text: st
 
 def test_braces_cost_no_more_than_their_length() -> None:
     """With a search that begins anew at each brace this would not end in an hour."""
-    assert split_places("{{" * 1_000_000) == [("{{" * 1_000_000, False)]
-    assert split_places("a{{b}}{{ c }}d}}{{") == [
+    assert split_placeholders("{{" * 1_000_000) == [("{{" * 1_000_000, False)]
+    assert split_placeholders("a{{b}}{{ c }}d}}{{") == [
         ("a", False),
         ("b", True),
         (" c ", True),
         ("d}}{{", False),
     ]
     for text in ("{{" * 10_000, "x" * 10_001, "{{a}}" * 201):
-        template, findings = read_template(text, "/body")
+        template, findings = parse_item_template(text, "/body")
         assert [(one.pointer, one.code) for one in findings] == [("/body", "template_long")]
         assert template.pieces == ()
 
@@ -76,7 +80,7 @@ def test_braces_cost_no_more_than_their_length() -> None:
     ],
 )
 def test_an_item_is_known_by_something(item: Any, lacks: str | None) -> None:
-    template, _ = read_template("{{a.b}}", "")
+    template, _ = parse_item_template("{{a.b}}", "")
     found = template.lacks(item)
     assert (None if found is None else str(found)) == lacks
 
@@ -110,14 +114,16 @@ def test_links_are_read(header: str | None, there: str | None) -> None:
     ],
 )
 def test_a_link_leads_nowhere_else(link: str) -> None:
-    with pytest.raises(Upstream) as refused:
+    with pytest.raises(UpstreamError) as refused:
         next_link(f"<{link}>; rel=next", HERE)
     assert refused.value.code == "link_elsewhere"
 
 
 def after(paging: dict[str, Any], body: str, found: int, place: Any = None, **headers: str) -> Any:
     response = HttpResponse(200, headers, b"", HERE)
-    return following(paging, place, response, read_answer(body.encode(), LIMITS), found, LIMITS)
+    return next_page_position(
+        paging, place, response, parse_response(body.encode(), LIMITS), found, LIMITS
+    )
 
 
 def test_what_the_next_page_is() -> None:
@@ -128,7 +134,7 @@ def test_what_the_next_page_is() -> None:
         "cursor": "12345678901234567890.10"
     }
     for body in ('{"meta": {"next": [1]}}', '{"meta": {"next": true}}'):
-        with pytest.raises(Upstream):
+        with pytest.raises(UpstreamError):
             after(cursor, body, 5)
     by_page = {"kind": "page", "param": "p", "start": 0}
     assert after(by_page, "{}", 3) == {"page": 1}
@@ -147,44 +153,46 @@ def test_what_a_request_asks_for() -> None:
         "paging": {"kind": "page", "param": "p", "size_param": "n", "size": 5},
         "cursor": {"field": "$.t", "param": "since"},
     }
-    assert asked_for(given, None, None).params == {"p": 1, "n": 5}
-    assert asked_for(given, {"page": 4}, "9").params == {"p": 4, "n": 5, "since": "9"}
+    assert build_page_request(given, None, None).params == {"p": 1, "n": 5}
+    assert build_page_request(given, {"page": 4}, "9").params == {"p": 4, "n": 5, "since": "9"}
     linked = {"paging": {"kind": "link"}, "query": {"key": "x"}}
-    asked = asked_for(linked, {"url": "https://a.example/i?b=2&key=%5Bsecret%5D&c=#f"}, "9")
+    asked = build_page_request(
+        linked, {"url": "https://a.example/i?b=2&key=%5Bsecret%5D&c=#f"}, "9"
+    )
     assert (asked.url, asked.params) == ("https://a.example/i?b=2&c=", {})
 
 
 def test_the_highest_counts_as_a_number_or_as_text() -> None:
-    answer = read_answer(b'[{"t": 9}, {"t": 10.50}, {"t": true}, {"t": {}}, {}]', LIMITS)
-    assert highest(None, answer.value, answer, "$.t", LIMITS) == "10.50"
-    assert highest("11", answer.value, answer, "$.t", LIMITS) == "11"
-    dates = read_answer(b'[{"t": "2026-01-02"}, {"t": "2026-01-01"}]', LIMITS)
-    assert highest("2026", dates.value, dates, "$.t", LIMITS) == "2026-01-02"
-    assert highest("1e999999999", answer.value, answer, "$.t", LIMITS) == "1e999999999"
+    answer = parse_response(b'[{"t": 9}, {"t": 10.50}, {"t": true}, {"t": {}}, {}]', LIMITS)
+    assert max_marker(None, answer.value, answer, "$.t", LIMITS) == "10.50"
+    assert max_marker("11", answer.value, answer, "$.t", LIMITS) == "11"
+    dates = parse_response(b'[{"t": "2026-01-02"}, {"t": "2026-01-01"}]', LIMITS)
+    assert max_marker("2026", dates.value, dates, "$.t", LIMITS) == "2026-01-02"
+    assert max_marker("1e999999999", answer.value, answer, "$.t", LIMITS) == "1e999999999"
 
 
 def test_answers_are_bounded() -> None:
-    wild = read_answer(b'{"a": {"b": {"c": [1, 2]}}}', LIMITS)
+    wild = parse_response(b'{"a": {"b": {"c": [1, 2]}}}', LIMITS)
     assert items_of(wild, "$.a.b.c[*]", LIMITS) == [1, 2]
     assert value_at(wild, "$.nowhere", LIMITS) is None
-    with pytest.raises(Upstream):
-        items_of(read_answer(f"[{'[1],' * 60_000}[1]]".encode(), LIMITS), "$..*", LIMITS)
-    twice = read_answer(b'\xef\xbb\xbf{"a": 1, "a": 2, "n": "\\u0000"}', LIMITS)
+    with pytest.raises(UpstreamError):
+        items_of(parse_response(f"[{'[1],' * 60_000}[1]]".encode(), LIMITS), "$..*", LIMITS)
+    twice = parse_response(b'\xef\xbb\xbf{"a": 1, "a": 2, "n": "\\u0000"}', LIMITS)
     assert twice.value == {"a": 2, "n": "\0"}
     for bad in (b"", b"{", b'{"a": 1, "a": NaN}', b"\xff", b"[" * 70 + b"]" * 70, b"9" * 500):
-        with pytest.raises(Upstream):
-            read_answer(bad, LIMITS)
+        with pytest.raises(UpstreamError):
+            parse_response(bad, LIMITS)
 
 
 def test_where_a_reading_stands_is_kept_and_found_again() -> None:
-    middle = Standing({"page": 3}, "5", "9", {"If-None-Match": "x"}, None)
+    middle = EndpointCursor({"page": 3}, "5", "9", {"If-None-Match": "x"}, None)
     kept = middle.as_cursor("s")
-    assert standing_of(kept, "s", "1") == middle
+    assert load_endpoint_cursor(kept, "s", "1") == middle
     # The place is one of another address by now; what was read so far is not asked for again.
-    assert standing_of(kept, "another", "1") == Standing(since="5")
+    assert load_endpoint_cursor(kept, "another", "1") == EndpointCursor(since="5")
     ended = middle.ended()
-    assert ended == Standing(since="9", tags={"If-None-Match": "x"})
-    assert standing_of(ended.as_cursor("s"), "s", None) == ended
-    assert standing_of(ended.as_cursor("s"), "another", None) == Standing(since="9")
-    assert standing_of(None, "s", "1") == Standing(since="1")
-    assert middle.again() == Standing(since="5")
+    assert ended == EndpointCursor(since="9", tags={"If-None-Match": "x"})
+    assert load_endpoint_cursor(ended.as_cursor("s"), "s", None) == ended
+    assert load_endpoint_cursor(ended.as_cursor("s"), "another", None) == EndpointCursor(since="9")
+    assert load_endpoint_cursor(None, "s", "1") == EndpointCursor(since="1")
+    assert middle.again() == EndpointCursor(since="5")

@@ -10,15 +10,15 @@ from mainspring.authoring.callers import AUTHORED_BY
 from mainspring.authoring.draft import HOSTS_NOTE
 from mainspring.contracts.limits import Limits
 from mainspring.recipes.package import (
-    Filling,
-    Owner,
-    compiled_definition,
+    InstallOwner,
+    ReferenceValues,
+    compile_definition,
+    find_faulty_settings,
     judge_filled,
     judge_package,
     read_package,
-    settings_to_blame,
 )
-from mainspring.recipes.package.antiexamples import good_recipe
+from mainspring.recipes.package.antiexamples import build_good_recipe
 from mainspring.recipes.package.judging import HOUSE_METADATA
 from mainspring.vocabulary import build_registry
 
@@ -47,7 +47,11 @@ def scripted(**changes: Any) -> dict[str, Any]:
         "http_fetch_hosts": ["api.example.com"],
         **changes.pop("script", {}),
     }
-    kept = {key: part for key, part in good_recipe().items() if key not in ("settings", "examples")}
+    kept = {
+        key: part
+        for key, part in build_good_recipe().items()
+        if key not in ("settings", "examples")
+    }
     return {
         **kept,
         "grants": GRANTS,
@@ -76,7 +80,7 @@ def planned(step: dict[str, Any], **envelope: Any) -> dict[str, Any]:
         "publisher",
         "category",
     )
-    head = {key: good_recipe()[key] for key in keep}
+    head = {key: build_good_recipe()[key] for key in keep}
     return {**head, "template": {"definition": definition}, **envelope}
 
 
@@ -238,7 +242,7 @@ def test_pages_come_in_under_the_slug_of_the_recipe_alone() -> None:
     head = {**planned({"action": "delay"}, **told), "kind": "integration"}
     own = {**head, "name": "CoinMarketCap Top10", "template": declared}
     assert said(own) == set()
-    made = compiled_definition(read_package(own, LIMITS), declared)
+    made = compile_definition(read_package(own, LIMITS), declared)
     assert made["plan"][0]["config"]["source"] == "site-note", "no name stands for a slug"
     other = {**declared, "slug": "coinmarketcap-top10"}
     assert said({**head, "template": other}) == {("/template/slug", "slug_of_another")}
@@ -273,9 +277,11 @@ def test_real_values_lead_nowhere_else_than_the_recipe_says() -> None:
         whole = {**head, "settings": named, "template": definition}
         package = read_package(whole, LIMITS)
         assert judge_package(package, WORDS, LIMITS) == []
-        filling = Filling(Owner("x", "a@example.com"), {}, {"path": "api", **settings})
+        filling = ReferenceValues(
+            InstallOwner("x", "a@example.com"), {}, {"path": "api", **settings}
+        )
         found = judge_filled(package, filling, WORDS, LIMITS)
-        blamed = settings_to_blame(package, filling, WORDS, LIMITS) if found else []
+        blamed = find_faulty_settings(package, filling, WORDS, LIMITS) if found else []
         return {one.code for one in found}, blamed
 
     assert wrong(follows, site="blog", path="@x/?a=b#c") == (set(), [])

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Invalid, Missing
+from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.contracts.limits import Limits
 from mainspring.recipes.package import read_archive, read_package, read_place
-from mainspring.recipes.package.antiexamples import good_recipe
+from mainspring.recipes.package.antiexamples import build_good_recipe
 from mainspring.recipes.package.entries import MOST_BYTES, MOST_ENTRIES
 
 SCRIPT = {"script": {"source_file": "main.ts", "triggers": []}}
-RECIPE = {**good_recipe(), "template": SCRIPT}
+RECIPE = {**build_good_recipe(), "template": SCRIPT}
 FILES = {
     "recipe.json": json.dumps(RECIPE).encode(),
     "main.ts": b"return 1;\n",
@@ -321,15 +321,19 @@ def test_two_previews_and_two_sources_are_not_one(tmp_path: Path) -> None:
 def test_a_place_that_is_not_there_is_missing(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     for name in ("nothing", "loop"):
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             read_place(tmp_path / name)
 
 
 def test_a_document_is_bounded_in_size_and_depth() -> None:
-    large = {**good_recipe(), "preview": "x" * (Limits().json_bytes + 1)}
+    large = {**build_good_recipe(), "preview": "x" * (Limits().json_bytes + 1)}
     deep: Any = {}
     for _ in range(200):
         deep = {"a": deep}
-    for document in (large, {**good_recipe(), "template": deep}, {**good_recipe(), "slug": "\0"}):
+    for document in (
+        large,
+        {**build_good_recipe(), "template": deep},
+        {**build_good_recipe(), "slug": "\0"},
+    ):
         with pytest.raises(Invalid):
             read_package(document)

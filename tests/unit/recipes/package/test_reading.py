@@ -11,9 +11,9 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema, compile_schema
 from mainspring.definition.schema.anti_example import AntiExample
-from mainspring.recipes.package import judge_package, read_package, recipe_schema
-from mainspring.recipes.package.antiexamples import ANTI_EXAMPLES, good_recipe
-from mainspring.recipes.package.examples import EXAMPLES, Example
+from mainspring.recipes.package import build_recipe_schema, judge_package, read_package
+from mainspring.recipes.package.antiexamples import ANTI_EXAMPLES, build_good_recipe
+from mainspring.recipes.package.examples import EXAMPLES, RecipeExample
 from mainspring.vocabulary import build_registry
 
 LIMITS = Limits()
@@ -30,12 +30,12 @@ def said(document: Any) -> list[Finding]:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: one.reason)
-def test_an_example_is_taken(example: Example) -> None:
+def test_an_example_is_taken(example: RecipeExample) -> None:
     assert said(example.document) == []
 
 
 def test_the_recipe_that_all_anti_examples_change_is_taken() -> None:
-    assert said(good_recipe()) == []
+    assert said(build_good_recipe()) == []
 
 
 @pytest.mark.parametrize("wrong", ANTI_EXAMPLES, ids=lambda one: one.reason)
@@ -44,12 +44,12 @@ def test_an_anti_example_is_refused_at_its_place(wrong: AntiExample) -> None:
 
     assert (wrong.pointer, wrong.code) in [(one.pointer, one.code) for one in found]
     assert all(one.detail for one in found)
-    judge = compile_schema(recipe_schema(), LIMITS)
+    judge = compile_schema(build_recipe_schema(), LIMITS)
     assert judge.is_valid(wrong.document) is not wrong.schema
 
 
 def test_the_schema_is_one_and_its_examples_are_what_they_are_said_to_be() -> None:
-    schema = recipe_schema()
+    schema = build_recipe_schema()
 
     assert check_schema(schema, LIMITS) == []
     judge = compile_schema(schema, LIMITS)

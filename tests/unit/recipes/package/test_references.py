@@ -8,19 +8,19 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.script.reading import read_script
-from mainspring.recipes.package import Filling, Named, Owner, fill
-from mainspring.recipes.package.references import reference_findings, references
+from mainspring.recipes.package import InstalledReference, InstallOwner, ReferenceValues, fill
+from mainspring.recipes.package.references import find_reference_problems, find_references
 
 BOARD = "01900000-0000-7000-8000-00000000000b"
-FILLING = Filling(
-    Owner("01900000-0000-7000-8000-000000000002", "ada@example.com"),
-    {"board": Named(BOARD, "Ada's board")},
+FILLING = ReferenceValues(
+    InstallOwner("01900000-0000-7000-8000-000000000002", "ada@example.com"),
+    {"board": InstalledReference(BOARD, "Ada's board")},
     {"site": "a.example", "n": 3, "half": 0.5, "on": True, "empty": ""},
 )
 
 
 def filled(value: Any, key: str = "x", **settings: Any) -> Any:
-    filling = Filling(FILLING.owner, FILLING.installs, {**FILLING.settings, **settings})
+    filling = ReferenceValues(FILLING.owner, FILLING.installs, {**FILLING.settings, **settings})
     return fill({key: value}, filling)[key]
 
 
@@ -123,7 +123,7 @@ def test_a_reference_that_leads_nowhere_is_told_with_what_was_meant() -> None:
     }
     found = {
         one.pointer: one
-        for one in reference_findings(template, {"board": {}}, {"site": "string"}, "/template")
+        for one in find_reference_problems(template, {"board": {}}, {"site": "string"}, "/template")
     }
 
     assert found["/template/a"].suggestion == "Did you mean 'board'?"
@@ -135,4 +135,4 @@ def test_a_reference_that_leads_nowhere_is_told_with_what_was_meant() -> None:
 
 def test_a_long_text_of_open_braces_is_read_once() -> None:
     text = "{{ install.board.id }}" + "{{ " * 100_000
-    assert sum(1 for _ in references({"a": text})) == 1
+    assert sum(1 for _ in find_references({"a": text})) == 1

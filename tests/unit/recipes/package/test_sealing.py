@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.recipes.package import Semver, digest_of, read_package, shown_digest
-from mainspring.recipes.package.antiexamples import good_recipe
-from mainspring.recipes.package.signing import new_key, public_key_of, read_key, signed
+from mainspring.recipes.package import Semver, compute_recipe_digest, format_digest, read_package
+from mainspring.recipes.package.antiexamples import build_good_recipe
+from mainspring.recipes.package.signing import add_signature, generate_key, get_public_key, read_key
 
 
 def refusal(document: Any) -> tuple[str, str]:
@@ -23,46 +23,50 @@ def refusal(document: Any) -> tuple[str, str]:
 
 
 def test_a_digest_is_of_the_content_and_not_of_its_spelling() -> None:
-    recipe = good_recipe()
+    recipe = build_good_recipe()
     turned = json.loads(json.dumps(dict(reversed(recipe.items())), indent=7))
-    sealed = {**recipe, "digest": shown_digest(digest_of(recipe))}
+    sealed = {**recipe, "digest": format_digest(compute_recipe_digest(recipe))}
 
-    assert digest_of(turned) == digest_of(recipe) == digest_of(sealed)
-    assert read_package(sealed).digest == digest_of(recipe)
-    assert read_package(recipe).digest == digest_of(recipe)
+    assert (
+        compute_recipe_digest(turned)
+        == compute_recipe_digest(recipe)
+        == compute_recipe_digest(sealed)
+    )
+    assert read_package(sealed).digest == compute_recipe_digest(recipe)
+    assert read_package(recipe).digest == compute_recipe_digest(recipe)
     for changed in ({**sealed, "name": "Other"}, {**sealed, "tags": []}):
         assert refusal(changed) == ("/digest", "wrong_digest")
 
 
 def test_a_signature_says_who_packed_it() -> None:
-    key = new_key()
+    key = generate_key()
     again = read_key(key.as_text())
-    recipe = signed(good_recipe(), key)
+    recipe = add_signature(build_good_recipe(), key)
 
     assert again == key
-    assert read_package(recipe).public_key == key.public == public_key_of(recipe)
-    assert read_package(good_recipe()).public_key is None
+    assert read_package(recipe).public_key == key.public == get_public_key(recipe)
+    assert read_package(build_good_recipe()).public_key is None
     assert base64.b64encode(key.private).decode() not in repr(key)
     # The same content by the same key is the same recipe, byte by byte.
-    assert signed(recipe, again) == recipe
+    assert add_signature(recipe, again) == recipe
 
 
 def _forged() -> dict[str, Any]:
     """Changed, and sealed again by somebody without the key."""
-    recipe = {**signed(good_recipe(), new_key()), "name": "Other"}
-    return {**recipe, "digest": shown_digest(digest_of(recipe))}
+    recipe = {**add_signature(build_good_recipe(), generate_key()), "name": "Other"}
+    return {**recipe, "digest": format_digest(compute_recipe_digest(recipe))}
 
 
 def _swapped() -> dict[str, Any]:
     """Signed by one key, with the name of another."""
-    recipe = signed(good_recipe(), new_key())
-    other = signed(good_recipe(), new_key())
+    recipe = add_signature(build_good_recipe(), generate_key())
+    other = add_signature(build_good_recipe(), generate_key())
     recipe["signature"]["public_key"] = other["signature"]["public_key"]
     return recipe
 
 
 def _part(part: str, value: str) -> dict[str, Any]:
-    recipe = signed(good_recipe(), new_key())
+    recipe = add_signature(build_good_recipe(), generate_key())
     recipe["signature"][part] = value
     return recipe
 
@@ -85,7 +89,11 @@ FORGERIES = {
     ),
     "another algorithm": (lambda: _part("algorithm", "none"), "/signature/algorithm", "const"),
     "without its digest": (
-        lambda: {k: v for k, v in signed(good_recipe(), new_key()).items() if k != "digest"},
+        lambda: {
+            k: v
+            for k, v in add_signature(build_good_recipe(), generate_key()).items()
+            if k != "digest"
+        },
         "/digest",
         "required",
     ),
@@ -107,9 +115,9 @@ def test_what_is_no_key_signs_nothing(text: str | bytes) -> None:
 
 
 def test_signing_leaves_the_recipe_as_it_was() -> None:
-    recipe = good_recipe()
+    recipe = build_good_recipe()
     before = deepcopy(recipe)
-    signed(recipe, new_key())
+    add_signature(recipe, generate_key())
     assert recipe == before
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from mainspring.runs.transport.hearing import CeleryEar
+from mainspring.runs.transport.hearing import CeleryHintListener
 
 PATIENCE = 30.0
 
@@ -36,7 +36,7 @@ class _Inlet:
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def open(self, ear: CeleryEar) -> None:
+    def open(self, ear: CeleryHintListener) -> None:
         self.said.append("open")
 
     def close(self) -> None:
@@ -48,7 +48,7 @@ class _Inlet:
 
 async def test_a_hint_ends_the_wait_of_a_worker_and_its_words_are_not_read() -> None:
     inlet = _Inlet()
-    ear = CeleryEar(_Postgres(), inlet)
+    ear = CeleryHintListener(_Postgres(), inlet)
     waiting = asyncio.create_task(ear.wait(PATIENCE))
     await asyncio.sleep(0)
     await asyncio.to_thread(ear.hint, object(), surprise=b"\xff")
@@ -59,7 +59,7 @@ async def test_a_hint_ends_the_wait_of_a_worker_and_its_words_are_not_read() -> 
 
 async def test_a_busy_worker_is_nudged_late_so_that_others_come_first() -> None:
     postgres = _Postgres()
-    ear = CeleryEar(postgres, _Inlet())
+    ear = CeleryHintListener(postgres, _Inlet())
     waiting = asyncio.create_task(ear.wait(PATIENCE))
     await asyncio.sleep(0)
     ear.nudge()
@@ -76,7 +76,7 @@ async def test_a_busy_worker_is_nudged_late_so_that_others_come_first() -> None:
 
 async def test_a_worker_that_stops_takes_no_more_hints_and_one_from_afar_stops_it() -> None:
     postgres, inlet, stops = _Postgres(), _Inlet(), list[str]()
-    ear = CeleryEar(postgres, inlet)
+    ear = CeleryHintListener(postgres, inlet)
     ear.on_shutdown = lambda: stops.append("stop")
     waiting = asyncio.create_task(ear.wait(PATIENCE))
     await asyncio.sleep(0)
@@ -90,6 +90,6 @@ async def test_a_worker_that_stops_takes_no_more_hints_and_one_from_afar_stops_i
 
 
 async def test_a_hint_after_the_end_finds_nobody_and_says_nothing() -> None:
-    ear = CeleryEar(_Postgres(), _Inlet())
+    ear = CeleryHintListener(_Postgres(), _Inlet())
     ear.look()
     ear.shut_down()

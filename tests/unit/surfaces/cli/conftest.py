@@ -10,19 +10,19 @@ import pytest
 import typer
 
 from mainspring.settings import Settings
-from mainspring.surfaces.cli import Doors, build_app
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.cli import ApplicationFactory, build_app
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.wiring import build_registry
 
 
-def _locked(settings: Settings) -> AbstractAsyncContextManager[Rooms]:
+def _locked(settings: Settings) -> AbstractAsyncContextManager[ApplicationServices]:
     raise AssertionError("the house was opened")
 
 
 @pytest.fixture(scope="session")
 def locked_app() -> typer.Typer:
     """The command line over a house that must not be opened; built once, for all tests."""
-    return build_app(Doors(_locked, build_registry))
+    return build_app(ApplicationFactory(_locked, build_registry))
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.settings import machine_zone
 from mainspring.surfaces.cli.answers import read_answer, read_answers, read_edits
-from mainspring.surfaces.cli.asking import Terminal, at_terminal
+from mainspring.surfaces.cli.asking import TerminalPrompt, at_terminal
 from mainspring.surfaces.cli.screen import Screen
 from tests.unit.surfaces.cli.proposed import CHANNEL, ZONE
 
@@ -108,7 +108,7 @@ async def test_lines_are_read_one_by_one_and_the_end_is_noticed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     ours, theirs = os.openpty()
-    ask = Terminal(Screen(), source=theirs)
+    ask = TerminalPrompt(Screen(), source=theirs)
     try:
         os.write(ours, "first\nzweite Zeile ü\n\n".encode())
         assert [await ask("One?"), await ask("Two?"), await ask("Three?")] == [
@@ -128,7 +128,7 @@ async def test_a_terminal_that_is_gone_answers_nothing() -> None:
     reading, writing = os.pipe()
     os.close(writing)
     os.close(reading)
-    assert await Terminal(Screen(), source=reading)("Still there?") is None
+    assert await TerminalPrompt(Screen(), source=reading)("Still there?") is None
     assert not at_terminal(Screen()), "a test has no terminal"
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.actions.script.sandbox.walls import OwnUser, Walls
-from mainspring.contracts.errors import Clash, Invalid
+from mainspring.actions.script.sandbox.walls import Isolation, ProcessUser
+from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import checks
-from mainspring.surfaces.cli.doctor import summed
-from mainspring.surfaces.cli.listening import reserved
-from mainspring.surfaces.cli.standing import refuse_second, take_place, who_is_up
-from mainspring.workspace.vault import Condition
+from mainspring.surfaces.cli.doctor import summarize_verdicts
+from mainspring.surfaces.cli.listening import reserve_port
+from mainspring.surfaces.cli.standing import find_running_server, hold_data_folder, refuse_second
+from mainspring.workspace.vault import VaultHealth
 
 
 def outside(home: Path, **more: object) -> Settings:
@@ -23,13 +23,13 @@ def outside(home: Path, **more: object) -> Settings:
 
 
 def test_secrets_are_counted_in_words() -> None:
-    said = [checks.secrets(Condition(number)).detail for number in (0, 1, 2)]
+    said = [checks.secrets(VaultHealth(number)).detail for number in (0, 1, 2)]
 
     assert said == ["There are none yet.", "The one secret opens.", "All 2 secrets open."]
 
 
 def test_a_free_port_is_well_and_looking_at_it_leaves_it_free(tmp_path: Path) -> None:
-    with reserved(Settings(home=tmp_path, port=0)) as settings:
+    with reserve_port(Settings(home=tmp_path, port=0)) as settings:
         port = settings.port
     for _ in range(2):
         check = checks.address(Settings(home=tmp_path, port=port))
@@ -46,15 +46,15 @@ def test_a_port_where_somebody_listens_is_told_with_a_way_out(tmp_path: Path) ->
 
 
 def test_a_reserved_port_can_be_listened_on_by_ours_alone() -> None:
-    with reserved(Settings(port=0)) as settings:
+    with reserve_port(Settings(port=0)) as settings:
         place = (settings.host, settings.port)
-        with socket.create_server(place), pytest.raises(Clash), reserved(settings):
+        with socket.create_server(place), pytest.raises(Conflict), reserve_port(settings):
             pass
 
 
 @pytest.mark.parametrize("host", ["", "no such host", "192.0.2.1", "a" * 300, "\udc80"])
 def test_a_host_that_is_not_here_is_a_finding(host: str) -> None:
-    with pytest.raises(Invalid) as raised, reserved(Settings(host=host, port=0)):
+    with pytest.raises(Invalid) as raised, reserve_port(Settings(host=host, port=0)):
         pass
 
     assert [finding.pointer for finding in raised.value.findings] == ["/host"]
@@ -63,17 +63,17 @@ def test_a_host_that_is_not_here_is_a_finding(host: str) -> None:
 def test_who_is_up_is_known_for_as_long_as_it_is(tmp_path: Path) -> None:
     home = tmp_path / "home"
     settings = outside(home, port=8421)
-    assert who_is_up(home) is None
-    with take_place(settings):
-        standing = who_is_up(home)
+    assert find_running_server(home) is None
+    with hold_data_folder(settings):
+        standing = find_running_server(home)
         assert standing is not None
         assert standing.address == "http://127.0.0.1:8421"
         assert str(standing.pid) in checks.address(settings).detail
-        with pytest.raises(Clash, match=rf"process {standing.pid}, http://127\.0\.0\.1:8421"):
+        with pytest.raises(Conflict, match=rf"process {standing.pid}, http://127\.0\.0\.1:8421"):
             refuse_second(home)
-        with pytest.raises(Clash), take_place(settings):
+        with pytest.raises(Conflict), hold_data_folder(settings):
             pass
-    assert who_is_up(home) is None
+    assert find_running_server(home) is None
     refuse_second(home)
 
 
@@ -81,9 +81,9 @@ def test_who_is_up_is_known_for_as_long_as_it_is(tmp_path: Path) -> None:
 def test_what_an_ended_server_left_behind_is_no_obstacle(tmp_path: Path, left: bytes) -> None:
     (tmp_path / "up.lock").write_bytes(left)
 
-    assert who_is_up(tmp_path) is None
-    with take_place(outside(tmp_path)):
-        assert who_is_up(tmp_path) is not None
+    assert find_running_server(tmp_path) is None
+    with hold_data_folder(outside(tmp_path)):
+        assert find_running_server(tmp_path) is not None
 
 
 @pytest.mark.parametrize(
@@ -119,11 +119,11 @@ def test_mail_is_told_as_it_is_set_and_never_with_its_password() -> None:
 
 
 def test_scripts_behind_the_first_wall_alone_are_doubtful_and_the_way_out_is_told() -> None:
-    weak = checks.scripts(Walls())
+    weak = checks.scripts(Isolation())
     assert weak.verdict == "doubtful"
     assert "Landlock" in weak.detail
     assert "user namespaces" in (weak.suggestion or "")
-    strong = checks.scripts(Walls(landlock=4, filtered=True, user=OwnUser.NOBODY))
+    strong = checks.scripts(Isolation(landlock=4, filtered=True, user=ProcessUser.NOBODY))
     assert (strong.verdict, strong.suggestion) == ("ok", None)
     assert "Landlock (version 4)" in strong.detail
 
@@ -139,6 +139,6 @@ def test_model_connections_are_counted_and_keys_that_do_not_open_are_named() -> 
 
 
 def test_the_last_line_says_what_failed_and_what_wants_a_look() -> None:
-    assert summed(["ok", "ok"]) == "All is well."
-    assert summed(["ok", "doubtful"]) == "Nothing is wrong; 1 of 2 checks want a look."
-    assert summed(["wrong", "doubtful", "ok"]) == "1 of 3 checks failed."
+    assert summarize_verdicts(["ok", "ok"]) == "All is well."
+    assert summarize_verdicts(["ok", "doubtful"]) == "Nothing is wrong; 1 of 2 checks want a look."
+    assert summarize_verdicts(["wrong", "doubtful", "ok"]) == "1 of 3 checks failed."

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.surfaces.cli.proposals import chosen_writes
+from mainspring.surfaces.cli.proposals import find_chosen_writes
 
 
 def write(step: str, capability: str) -> dict[str, Any]:
@@ -18,8 +18,8 @@ POST, MAIL, PUSH = write("post", "slack_post"), write("tell", "send_email"), wri
 
 
 def test_the_only_write_of_a_step_is_meant_by_its_name() -> None:
-    assert chosen_writes([POST, MAIL, PUSH], "post") == [POST]
-    assert chosen_writes([POST, MAIL, PUSH], "tell:send_email") == [MAIL]
+    assert find_chosen_writes([POST, MAIL, PUSH], "post") == [POST]
+    assert find_chosen_writes([POST, MAIL, PUSH], "tell:send_email") == [MAIL]
 
 
 @pytest.mark.parametrize(
@@ -40,5 +40,5 @@ def test_what_is_not_clear_is_refused_with_the_names(
     writes: list[Any], name: str, code: str, way: str | None
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        chosen_writes(writes, name)
+        find_chosen_writes(writes, name)
     assert (refused.value.code, refused.value.suggestion) == (code, way)

@@ -11,26 +11,26 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.runs.fleet import QueueSignals
-from mainspring.runs.health import Vitals
-from mainspring.runs.numbers import HouseNumbers
+from mainspring.runs.health import HealthSignals
+from mainspring.runs.numbers import InstallationMetrics
 from mainspring.settings import Settings
 from mainspring.store.sessions import VERSION
 from mainspring.surfaces.cli import database_checks as checks
-from mainspring.surfaces.cli.database_checks import Seen
+from mainspring.surfaces.cli.database_checks import DatabaseFacts
 from mainspring.surfaces.cli.weight import in_bytes, sentences
-from mainspring.triggers.size import Disk, Group, Size
+from mainspring.triggers.size import DiskSpace, StorageReport, TableGroup
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
-HOUSE = HouseNumbers(0, 0, 1, 5, 0, 1.0, 100, 0)
-RUNS = Group("runs", 1, 1, NOW - timedelta(days=80), 1_000, 90, None)
-SEEN = Seen(12, HOUSE, Size(10_000, NOW, (RUNS,), Disk(10**9, 10**8)))
+HOUSE = InstallationMetrics(0, 0, 1, 5, 0, 1.0, 100, 0)
+RUNS = TableGroup("runs", 1, 1, NOW - timedelta(days=80), 1_000, 90, None)
+SEEN = DatabaseFacts(12, HOUSE, StorageReport(10_000, NOW, (RUNS,), DiskSpace(10**9, 10**8)))
 
 
-def _days(days: int) -> Seen:
-    return replace(SEEN, size=replace(SEEN.size, disk=Disk(10**9, days * 1_000)))
+def _days(days: int) -> DatabaseFacts:
+    return replace(SEEN, size=replace(SEEN.size, disk=DiskSpace(10**9, days * 1_000)))
 
 
-def _oldest(days: int) -> Seen:
+def _oldest(days: int) -> DatabaseFacts:
     runs = replace(RUNS, oldest_at=NOW - timedelta(days=days))
     return replace(SEEN, size=replace(SEEN.size, groups=(runs,)))
 
@@ -85,7 +85,7 @@ def test_a_part_that_was_not_started_again_after_an_upgrade_is_named() -> None:
 
 def test_a_scheduler_that_is_missing_is_told_by_what_it_did_not_do() -> None:
     late = replace(
-        SEEN, vitals=Vitals(overdue_schedules=2, schedule_seconds=92.0, event_seconds=80.0)
+        SEEN, vitals=HealthSignals(overdue_schedules=2, schedule_seconds=92.0, event_seconds=80.0)
     )
     for name, said in (("schedules", "did not: 2, the oldest 92 s ago"), ("events", "for 80 s")):
         assert checks.on_time(name, SEEN).verdict == "ok"

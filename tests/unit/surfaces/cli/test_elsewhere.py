@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.limits import Limits
-from mainspring.surfaces.cli import Doors, build_app, run_cli
-from mainspring.surfaces.cli.elsewhere import UNCHECKED, judge_without_house
+from mainspring.surfaces.cli import ApplicationFactory, build_app, run_cli
+from mainspring.surfaces.cli.elsewhere import UNCHECKED, validate_offline
 from mainspring.vocabulary import build_registry
 from tests.kit.house import document, step
 from tests.kit.scripts import SDK
@@ -21,7 +21,7 @@ TELL = step("tell", "notification", {"title": "Found", "message_template": "{{ a
 
 
 def _judged(wanted: Any) -> tuple[list[tuple[str, str]], list[tuple[str, str]], tuple[str, ...]]:
-    found = judge_without_house(wanted, NATIVES, Limits())
+    found = validate_offline(wanted, NATIVES, Limits())
     wrong = [(one.pointer, one.code) for one in found.report.findings]
     doubts = [(one.pointer, one.code) for one in found.report.warnings]
     return wrong, doubts, found.tools
@@ -69,7 +69,7 @@ def test_a_tool_may_stand_in_grants_and_scripts_and_inside_other_steps() -> None
 
 def test_a_pattern_that_may_stand_for_tools_is_a_doubt_too() -> None:
     wanted = document(step("do", "agent_task", {"prompt": "Find Ada.", "tools": ["acme.*"]}))
-    found = judge_without_house(wanted, NATIVES, Limits())
+    found = validate_offline(wanted, NATIVES, Limits())
     assert found.report.findings == ()
     assert [(one.pointer, one.code) for one in found.report.warnings][-1:] == [
         ("/plan/0/config/tools/0", UNCHECKED)
@@ -100,7 +100,7 @@ def test_validate_says_that_the_server_judges_it_and_is_content(
     def locked(settings: Any) -> Any:
         raise AssertionError("the house was opened")
 
-    app = build_app(Doors(locked, build_registry))
+    app = build_app(ApplicationFactory(locked, build_registry))
 
     assert run_cli(app, ["validate", str(file)]) == 0
     assert "only be judged by the server" in " ".join(capsys.readouterr().out.split())

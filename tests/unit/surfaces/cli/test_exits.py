@@ -6,7 +6,14 @@ from typing import get_args
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Fault, Invalid, Missing, Problem, Upstream
+from mainspring.contracts.errors import (
+    Conflict,
+    InternalError,
+    Invalid,
+    NotFound,
+    Problem,
+    UpstreamError,
+)
 from mainspring.runs.outcome import OutcomeWord
 from mainspring.runs.rows import RunStatus
 from mainspring.surfaces.cli import exits
@@ -54,10 +61,10 @@ def test_a_run_that_did_not_succeed_is_never_zero(status: str) -> None:
     ("problem", "code"),
     [
         (Invalid("x"), 2),
-        (Missing("x"), 1),
-        (Clash("x"), 1),
-        (Upstream("x"), 1),
-        (Fault("x"), 1),
+        (NotFound("x"), 1),
+        (Conflict("x"), 1),
+        (UpstreamError("x"), 1),
+        (InternalError("x"), 1),
     ],
 )
 def test_bad_input_is_told_from_every_other_problem(problem: Problem, code: int) -> None:

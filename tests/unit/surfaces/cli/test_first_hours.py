@@ -14,27 +14,27 @@ from pathlib import Path
 import pytest
 import typer
 
-from mainspring.contracts.errors import Clash, Finding
+from mainspring.contracts.errors import Conflict, Finding
 from mainspring.settings import Settings, read_settings, unknown_settings
-from mainspring.surfaces.cli import Doors, checks, parts, run_cli
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli import ApplicationFactory, checks, parts, run_cli
+from mainspring.surfaces.cli.desk import CommandContext
 from mainspring.surfaces.cli.doctor import examine
 from mainspring.surfaces.cli.listening import is_loopback
 from mainspring.surfaces.cli.problems import problem_lines
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.standing import take_place
-from mainspring.surfaces.cli.supervisor import Change, how_it_ended
-from mainspring.surfaces.cli.up import Shown
+from mainspring.surfaces.cli.standing import hold_data_folder
+from mainspring.surfaces.cli.supervisor import ServerStateChange, describe_exit
+from mainspring.surfaces.cli.up import ServerStatusView
 from mainspring.surfaces.cli.versions import values_beside
-from mainspring.surfaces.cli.words import given_home, hint, zoned
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.cli.words import format_in_zone, hint, read_home_option
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.wiring import build_registry
 
 Command = Callable[..., int]
 LIBRARY_WORDS = ("Input should", "Value error", "argument(s)", "No such", "Invalid value")
 
 
-def _locked(settings: Settings) -> AbstractAsyncContextManager[Rooms]:
+def _locked(settings: Settings) -> AbstractAsyncContextManager[ApplicationServices]:
     raise AssertionError("the house was opened")
 
 
@@ -88,7 +88,7 @@ def test_whoever_wants_to_stop_the_server_is_told_how(
     assert command("stop") == 2
     assert "No server is running" in capsys.readouterr().err
     settings = Settings(home=tmp_path / "home", database_url="postgresql://nowhere/none")
-    with take_place(settings):
+    with hold_data_folder(settings):
         assert command("stop") == 2
         assert "kill -TERM" in capsys.readouterr().err
 
@@ -165,7 +165,7 @@ def test_every_setting_and_every_limit_is_known() -> None:
 def test_the_data_folder_that_was_named_is_found_before_the_command_alone(
     words: list[str], home: str | None
 ) -> None:
-    assert given_home(words) == home
+    assert read_home_option(words) == home
 
 
 def test_a_hint_is_called_as_this_program_was_and_means_the_same_folder(
@@ -215,8 +215,10 @@ def test_two_long_texts_are_shown_where_they_differ() -> None:
 def test_a_moment_is_told_in_its_own_zone() -> None:
     moment = datetime(2026, 11, 16, 7, 0, tzinfo=UTC)
 
-    assert zoned(moment, "Europe/Berlin") == "2026-11-16 08:00 Europe/Berlin"
-    assert zoned(moment, None) == zoned(moment, "No/Such") == "2026-11-16 07:00 UTC"
+    assert format_in_zone(moment, "Europe/Berlin") == "2026-11-16 08:00 Europe/Berlin"
+    assert (
+        format_in_zone(moment, None) == format_in_zone(moment, "No/Such") == "2026-11-16 07:00 UTC"
+    )
 
 
 # --- the server and the doctor
@@ -243,9 +245,9 @@ def test_a_server_that_is_up_names_its_api_a_next_command_and_who_can_reach_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], host: str, warned: bool
 ) -> None:
     settings = Settings(home=tmp_path, host=host, port=8_471)
-    shown = Shown(Screen(), settings, tmp_path / "owner.token", show_token=False)
+    shown = ServerStatusView(Screen(), settings, tmp_path / "owner.token", show_token=False)
 
-    shown.change(Change("ready", (("api", 7),)))
+    shown.change(ServerStateChange("ready", (("api", 7),)))
 
     told = capsys.readouterr().out
     assert f"The API is at http://{host}:8471/api/v1\n" in told
@@ -278,7 +280,7 @@ def test_links_lead_to_the_server_that_is_up(tmp_path: Path) -> None:
     outside = "postgresql://nowhere/none"
     told = checks.address(Settings(home=home, port=65_530))
     assert "No server is running on this data folder" in told.detail
-    with take_place(Settings(home=home, database_url=outside, port=8_499)):
+    with hold_data_folder(Settings(home=home, database_url=outside, port=8_499)):
         check = checks.public_address(Settings(home=home))
     assert "http://127.0.0.1:8499" in check.detail
     assert check.verdict == "ok"
@@ -288,9 +290,9 @@ def test_a_command_knows_the_running_server_and_a_new_server_keeps_its_own_setti
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("MAINSPRING_PORT", raising=False)
-    desk = Desk(Doors(_locked, build_registry), home=tmp_path / "home")
+    desk = CommandContext(ApplicationFactory(_locked, build_registry), home=tmp_path / "home")
     outside = "postgresql://nowhere/none"
-    with take_place(Settings(home=tmp_path / "home", database_url=outside, port=8_499)):
+    with hold_data_folder(Settings(home=tmp_path / "home", database_url=outside, port=8_499)):
         assert desk.settings().address == "http://127.0.0.1:8499"
         assert desk.server_settings().public_url is None
     assert desk.settings().address == "http://127.0.0.1:8420"
@@ -301,13 +303,13 @@ def test_a_mail_server_that_cannot_be_is_no_fault_of_the_database(
 ) -> None:
     asked: list[Settings] = []
 
-    def enter(settings: Settings) -> AbstractAsyncContextManager[Rooms]:
+    def enter(settings: Settings) -> AbstractAsyncContextManager[ApplicationServices]:
         asked.append(settings)
-        raise Clash("Nobody is at home.")
+        raise Conflict("Nobody is at home.")
 
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("MAINSPRING_SMTP_URL", "nonsense")
-    desk = Desk(Doors(enter, build_registry))
+    desk = CommandContext(ApplicationFactory(enter, build_registry))
 
     examine(desk, Screen(for_programs=True))
 
@@ -318,9 +320,9 @@ def test_a_mail_server_that_cannot_be_is_no_fault_of_the_database(
 
 
 def test_a_part_that_ended_in_order_is_not_called_unexpected() -> None:
-    assert "in order" in how_it_ended(0)
-    assert how_it_ended(3) == "ended unexpectedly (exit code 3)"
-    assert how_it_ended(-9) == "ended unexpectedly (signal 9)"
+    assert "in order" in describe_exit(0)
+    assert describe_exit(3) == "ended unexpectedly (exit code 3)"
+    assert describe_exit(-9) == "ended unexpectedly (signal 9)"
 
 
 def test_the_banner_offers_no_link_to_a_page_that_is_not_built(
@@ -328,12 +330,14 @@ def test_the_banner_offers_no_link_to_a_page_that_is_not_built(
 ) -> None:
     settings = read_settings({"MAINSPRING_HOME": str(tmp_path), "MAINSPRING_PAGE": str(tmp_path)})
     link = "http://127.0.0.1:8420/sign-in#msl_x"
-    shown = Shown(Screen(), settings, tmp_path / "owner.token", show_token=False, link=link)
+    shown = ServerStatusView(
+        Screen(), settings, tmp_path / "owner.token", show_token=False, link=link
+    )
 
-    shown.change(Change("ready", (("api", 7),)))
+    shown.change(ServerStateChange("ready", (("api", 7),)))
     unbuilt = capsys.readouterr().out
     (tmp_path / "index.html").write_text("<!doctype html>")
-    shown.change(Change("ready", (("api", 7),)))
+    shown.change(ServerStateChange("ready", (("api", 7),)))
     built = capsys.readouterr().out
 
     assert "  page      not built; python scripts/build_page.py" in unbuilt
@@ -346,13 +350,13 @@ def test_a_command_beside_a_server_reaches_what_the_server_may_reach(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MAINSPRING_EGRESS_ALLOW", "shell.internal:1")
-    desk = Desk(Doors(_locked, build_registry), home=tmp_path)
+    desk = CommandContext(ApplicationFactory(_locked, build_registry), home=tmp_path)
     database = "postgresql://u@localhost/d"
     server = Settings(home=tmp_path, database_url=database, egress_allow=frozenset({"a.b:2"}))
 
     assert desk.settings().egress_allow == {"shell.internal:1"}
-    with take_place(server):
+    with hold_data_folder(server):
         assert desk.settings().egress_allow == {"a.b:2"}
-    with take_place(replace(server, egress_allow=frozenset())):
+    with hold_data_folder(replace(server, egress_allow=frozenset())):
         assert desk.settings().egress_allow == frozenset()
     assert desk.settings().egress_allow == {"shell.internal:1"}

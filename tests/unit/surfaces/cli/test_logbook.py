@@ -8,7 +8,7 @@ import sys
 from contextvars import copy_context
 from uuid import UUID
 
-from mainspring.contracts.whereabouts import HERE, STEP, Whereabouts, within_run, within_workspace
+from mainspring.contracts.whereabouts import HERE, STEP, LogContext, enter_run, enter_workspace
 from mainspring.surfaces.cli.logbook import JsonLines, TextLines
 
 SPACE, AUTOMATION, RUN = (UUID(int=number) for number in (1, 2, 3))
@@ -26,7 +26,7 @@ def _record(message: str, *, broken: bool = False) -> logging.LogRecord:
 
 def test_a_json_line_says_where_the_work_was() -> None:
     def work() -> str:
-        within_run(SPACE, AUTOMATION, RUN)
+        enter_run(SPACE, AUTOMATION, RUN)
         STEP.set("fetch")
         return JsonLines("worker-1").format(_record('A "bad"\nline'))
 
@@ -60,8 +60,8 @@ def test_a_trace_shows_where_and_not_what_was_said() -> None:
 
 def test_a_request_is_named_with_its_workspace_once_that_is_known() -> None:
     def work() -> str:
-        HERE.set(Whereabouts("an-id-of-theirs"))
-        within_workspace(SPACE)
+        HERE.set(LogContext("an-id-of-theirs"))
+        enter_workspace(SPACE)
         return JsonLines("api").format(_record("Refused"))
 
     told = json.loads(copy_context().run(work))
@@ -71,7 +71,7 @@ def test_a_request_is_named_with_its_workspace_once_that_is_known() -> None:
 
 def test_a_line_for_a_person_ends_with_the_run_unless_it_names_it() -> None:
     def work(message: str) -> str:
-        within_run(SPACE, AUTOMATION, RUN)
+        enter_run(SPACE, AUTOMATION, RUN)
         STEP.set("fetch")
         return TextLines("worker").format(_record(message))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 import typer
 
-from mainspring.contracts.errors import Clash, Finding, Invalid
+from mainspring.contracts.errors import Conflict, Finding, Invalid
 from mainspring.settings import BadSetting
 from mainspring.surfaces.cli.problems import run_cli
 
@@ -44,7 +44,7 @@ def test_the_answer_of_a_command_is_its_exit_code() -> None:
     ("error", "code", "said"),
     [
         (Invalid("The inputs do not fit."), 2, "The inputs do not fit."),
-        (Clash("The run has ended."), 1, "The run has ended."),
+        (Conflict("The run has ended."), 1, "The run has ended."),
         (BadSetting("MAINSPRING_SLOTS must be a number."), 2, "MAINSPRING_SLOTS must be a number."),
         (RuntimeError("at /secret/path"), 1, "An unexpected error (RuntimeError) ended the work."),
         (OSError(5, "at /secret/path"), 1, "An unexpected error (OSError) ended the work."),
@@ -83,7 +83,7 @@ def test_every_finding_is_shown_with_its_place_and_a_way_out(
 def test_a_program_gets_the_problem_document_on_stdout(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    problem = Clash("The run has ended.", code="run_ended", suggestion="Start another one.")
+    problem = Conflict("The run has ended.", code="run_ended", suggestion="Start another one.")
 
     assert run_cli(_raising(problem), ["go", "--json"]) == 1
 

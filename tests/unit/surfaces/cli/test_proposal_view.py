@@ -12,7 +12,7 @@ from rich.text import Text
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
-from mainspring.surfaces.cli.place_words import place_in_words
+from mainspring.surfaces.cli.place_words import describe_pointer
 from mainspring.surfaces.cli.proposal_view import (
     maker_lines,
     next_lines,
@@ -249,7 +249,7 @@ def test_long_lines_are_folded_below_their_beginning(words: Vocabulary) -> None:
     ],
 )
 def test_a_place_is_said_in_words(pointer: str, words_for_it: str) -> None:
-    assert place_in_words(pointer, proposal()["definition"]) == words_for_it
+    assert describe_pointer(pointer, proposal()["definition"]) == words_for_it
 
 
 def test_commands_in_a_proposal_are_named_as_they_are_called_here(

@@ -14,9 +14,16 @@ import typer
 from mainspring.contracts.limits import Limits
 from mainspring.recipes.package import read_package
 from mainspring.settings import Settings
-from mainspring.surfaces.cli import Doors, build_app, exits, recipes_app, run_cli, scaffold_app
-from mainspring.surfaces.cli.desk import Desk
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.cli import (
+    ApplicationFactory,
+    build_app,
+    exits,
+    recipes_app,
+    run_cli,
+    scaffold_app,
+)
+from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.vocabulary import build_registry
 
 KINDS = ("board", "automation", "workflow", "integration", "bundle")
@@ -25,11 +32,11 @@ KINDS = ("board", "automation", "workflow", "integration", "bundle")
 WORDS = build_registry(Limits())
 
 
-def locked(settings: Settings) -> AbstractAsyncContextManager[Rooms]:
+def locked(settings: Settings) -> AbstractAsyncContextManager[ApplicationServices]:
     raise AssertionError("the house was opened")
 
 
-DOORS = Doors(locked, lambda _: WORDS)
+DOORS = ApplicationFactory(locked, lambda _: WORDS)
 
 
 def small_app() -> typer.Typer:
@@ -38,7 +45,7 @@ def small_app() -> typer.Typer:
 
     @app.callback()
     def desk(ctx: typer.Context) -> None:
-        ctx.obj = Desk(DOORS)
+        ctx.obj = CommandContext(DOORS)
 
     recipes_app.add_to(app, "")
     scaffold_app.add_to(app, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mainspring.surfaces.cli.saying import Saying
+from mainspring.surfaces.cli.saying import OutputLines
 from mainspring.surfaces.cli.screen import Screen
 
 
@@ -13,12 +13,12 @@ def piece(seq: int, text: str, stream: str = "out", attempt: int = 1) -> dict[st
     return {"step": "a", "item": "", "attempt": attempt, "seq": seq, "stream": stream, "text": text}
 
 
-def heard(saying: Saying, *pieces: dict[str, Any]) -> list[str]:
+def heard(saying: OutputLines, *pieces: dict[str, Any]) -> list[str]:
     return [line.plain for one in pieces for line in saying.hear(one)]
 
 
 def test_a_line_waits_for_its_end_or_for_the_end_of_its_try() -> None:
-    saying = Saying(Screen(), bare=True)
+    saying = OutputLines(Screen(), bare=True)
     assert heard(saying, piece(1, "one\ntw"), piece(2, "err\n", "err")) == ["one", "err"]
     assert heard(saying, piece(3, "o\nthree")) == ["two"]
     assert heard(saying, piece(4, "{}", "end")) == ["three"]
@@ -26,7 +26,7 @@ def test_a_line_waits_for_its_end_or_for_the_end_of_its_try() -> None:
 
 
 def test_what_a_step_says_again_after_a_takeover_is_not_shown_again() -> None:
-    saying = Saying(Screen(), bare=True)
+    saying = OutputLines(Screen(), bare=True)
     assert heard(saying, piece(1, "one\n"), piece(2, "two\nth")) == ["one", "two"]
     again = heard(saying, piece(1, "one\ntwo\n"), piece(2, "three\nfour\n"))
     assert again == ["three", "four"]
@@ -35,12 +35,12 @@ def test_what_a_step_says_again_after_a_takeover_is_not_shown_again() -> None:
 
 
 def test_a_terminal_shows_what_a_script_says_and_does_not_obey() -> None:
-    saying = Saying(Screen(), bare=True)
+    saying = OutputLines(Screen(), bare=True)
     assert heard(saying, piece(1, "\x1b[2Jgone\r\n")) == ["\\u001b[2Jgone\\u000d"]
 
 
 def test_a_terminal_shows_what_models_and_tools_say_in_one_line_and_does_not_obey() -> None:
-    saying = Saying(Screen(), bare=True)
+    saying = OutputLines(Screen(), bare=True)
     evil = "\x1b]0;owned\x07\n\x9b2J\u202e a\r b"
     kinds = ("thought", "call", "result", "refused", "told", "turn", "answer")
     parts = ("text", "tool", "arguments", "outcome", "output", "turn", "model", "how")
@@ -52,7 +52,7 @@ def test_a_terminal_shows_what_models_and_tools_say_in_one_line_and_does_not_obe
 
 
 def test_what_an_agent_does_is_put_into_words_and_said_once() -> None:
-    saying = Saying(Screen(), bare=True)
+    saying = OutputLines(Screen(), bare=True)
     look = '{"kind":"call","tool":"search","arguments":{"query":"x"}}\n'
     done = '{"kind":"answer","how":"done","output":{"n":1},"text":""}\n'
     first = heard(saying, piece(1, look, "agent"), piece(2, "printed\n"))

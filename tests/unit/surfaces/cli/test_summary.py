@@ -10,9 +10,9 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.definition.model import TriggerEntry
 from mainspring.definition.script.grants import KV
-from mainspring.surfaces.cli.summary import described, grant_lines
+from mainspring.surfaces.cli.summary import describe_trigger_summary, grant_lines
 from mainspring.vocabulary import build_registry
-from mainspring.workspace.watched_boards import Watched
+from mainspring.workspace.watched_boards import WatchedBoard
 
 WORDS = build_registry(Limits())
 BOARD = "01900000-0000-7000-8000-00000000000b"
@@ -48,7 +48,7 @@ def test_a_trigger_is_told_with_everything_that_bounds_it(
 ) -> None:
     entry = TriggerEntry.model_validate({"id": "t", "type": kind, "config": config})
 
-    said = described(entry, {BOARD: Watched("CRM", archived=False)})
+    said = describe_trigger_summary(entry, {BOARD: WatchedBoard("CRM", archived=False)})
 
     assert said.replace(": ", ":") == words
 
@@ -58,7 +58,7 @@ def test_a_board_that_nobody_knows_is_told_by_its_id() -> None:
         {"id": "t", "type": "board_change", "config": {"board_id": BOARD}, "enabled": False}
     )
 
-    assert described(entry) == f"when the board {BOARD} changes (switched off)"
+    assert describe_trigger_summary(entry) == f"when the board {BOARD} changes (switched off)"
 
 
 def test_what_an_automation_has_of_its_own_is_one_line_of_what_it_may_call() -> None:

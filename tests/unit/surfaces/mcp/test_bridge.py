@@ -17,7 +17,7 @@ from typing import IO, Any, ClassVar
 import pytest
 
 from mainspring.settings import Settings
-from mainspring.surfaces.cli.standing import take_place
+from mainspring.surfaces.cli.standing import hold_data_folder
 
 DEADLINE = 30.0
 
@@ -115,7 +115,7 @@ def test_a_request_is_answered_also_while_the_server_has_gone_away(tmp_path: Pat
 def test_beside_a_server_its_own_messages_are_forwarded_to_it(tmp_path: Path) -> None:
     """Without loading the application, which takes seconds."""
     settings = Settings(home=tmp_path, database_url="postgresql://u@localhost/d", host="0.0.0.0")
-    with _stub() as server, take_place(replace(settings, port=server.server_port)):
+    with _stub() as server, hold_data_folder(replace(settings, port=server.server_port)):
         # A proxy would be shown the token; there is none at this address either.
         proxy = {"HTTP_PROXY": "http://127.0.0.1:1", "http_proxy": "http://127.0.0.1:1"}
         child = subprocess.Popen(

@@ -10,7 +10,7 @@ import pytest
 
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Exhausted, Finding, Invalid
+from mainspring.contracts.errors import Finding, Invalid, LimitExceeded
 from mainspring.surfaces.mcp.results import failure_of, result_of
 from mainspring.surfaces.mcp.server import progress_token
 from mainspring.surfaces.mcp.tool import describe, hints
@@ -102,7 +102,7 @@ def test_a_problem_is_told_with_its_places_and_the_way_out() -> None:
 
 
 def test_an_error_has_structured_content_only_for_clients_that_do_not_validate_it() -> None:
-    later = Exhausted("Later.", retry_after=3)
+    later = LimitExceeded("Later.", retry_after=3)
     old, new = failure_of(later, structured=False), failure_of(later, structured=True)
 
     assert "structuredContent" not in old

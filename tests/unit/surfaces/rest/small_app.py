@@ -11,14 +11,14 @@ import httpx2
 from fastapi import Depends, FastAPI, Request
 from pydantic import Field
 
-from mainspring.contracts.errors import Clash, Exhausted
+from mainspring.contracts.errors import Conflict, LimitExceeded
 from mainspring.contracts.limits import Limits
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import Body, read_body, read_json_body, takes
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit
 from mainspring.surfaces.rest.problems import handle_problems
-from mainspring.surfaces.rest.queries import known_query
-from mainspring.surfaces.rest.shell import Shell
+from mainspring.surfaces.rest.queries import check_known_query
+from mainspring.surfaces.rest.shell import ErrorBoundaryMiddleware
 
 
 class Leg(Body):
@@ -39,40 +39,42 @@ class Journey(Body):
 
 
 def small_app(limits: Limits | None = None) -> FastAPI:
-    app = FastAPI(openapi_url=None, dependencies=[Depends(known_query)])
+    app = FastAPI(openapi_url=None, dependencies=[Depends(check_known_query)])
     app.state.limits = limits or Limits()
     handle_problems(app)
-    app.add_middleware(Shell)
+    app.add_middleware(ErrorBoundaryMiddleware)
 
     @app.post("/journeys", openapi_extra=takes(Journey))
-    async def add_journey(request: Request) -> Answer:
-        return Answer((await read_body(request, Journey)).model_dump())
+    async def add_journey(request: Request) -> JsonAnswer:
+        return JsonAnswer((await read_body(request, Journey)).model_dump())
 
     @app.post("/anything")
-    async def add_anything(request: Request) -> Answer:
-        return Answer({"value": await read_json_body(request)})
+    async def add_anything(request: Request) -> JsonAnswer:
+        return JsonAnswer({"value": await read_json_body(request)})
 
     @app.get("/journeys/{journey_id}")
     async def read_journey(
         journey_id: UUID, cursor: Cursor = None, limit: Limit = PAGE, wide: bool = False
-    ) -> Answer:
-        return Answer({"id": journey_id, "cursor": cursor, "limit": limit, "wide": wide})
+    ) -> JsonAnswer:
+        return JsonAnswer({"id": journey_id, "cursor": cursor, "limit": limit, "wide": wide})
 
     @app.get("/shared")
-    async def read_shared() -> Answer:
-        return Answer({})
+    async def read_shared() -> JsonAnswer:
+        return JsonAnswer({})
 
     @app.put("/shared")
-    async def write_shared() -> Answer:
-        return Answer({})
+    async def write_shared() -> JsonAnswer:
+        return JsonAnswer({})
 
     @app.get("/trouble/{kind}")
-    async def make_trouble(kind: str) -> Answer:
+    async def make_trouble(kind: str) -> JsonAnswer:
         match kind:
             case "clash":
-                raise Clash("It is there already.", code="twice", suggestion="Take another name.")
+                raise Conflict(
+                    "It is there already.", code="twice", suggestion="Take another name."
+                )
             case "later":
-                raise Exhausted("Too many at once.", retry_after=1.2)
+                raise LimitExceeded("Too many at once.", retry_after=1.2)
         raise KeyError("password=hunter2 /etc/passwd SELECT 1")
 
     return app

@@ -7,7 +7,7 @@ import socket
 
 import uvloop
 
-from mainspring.surfaces.rest.accepting import Door
+from mainspring.surfaces.rest.accepting import SocketAcceptor
 
 MANY = 48
 
@@ -22,7 +22,7 @@ async def _rounds() -> tuple[int, bool]:
 
     bound = socket.create_server(("127.0.0.1", 0))
     address = bound.getsockname()
-    door = Door(bound, Guest)
+    door = SocketAcceptor(bound, Guest)
     waiting = [socket.create_connection(address) for _ in range(MANY)]
     rounds = 0
     async with asyncio.timeout(20):

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from mainspring.contracts.capability import Effect
-from mainspring.surfaces.rest.answers import Answer, as_json
+from mainspring.surfaces.rest.answers import JsonAnswer, as_json
 
 
 class Pair(BaseModel):
@@ -45,5 +45,5 @@ def test_what_has_no_form_in_json_is_a_mistake_and_not_a_guess() -> None:
 
 
 def test_an_answer_is_json() -> None:
-    assert Answer({"a": 1}).body == b'{"a":1}'
-    assert Answer({"a": 1}).headers["Content-Type"] == "application/json"
+    assert JsonAnswer({"a": 1}).body == b'{"a":1}'
+    assert JsonAnswer({"a": 1}).headers["Content-Type"] == "application/json"

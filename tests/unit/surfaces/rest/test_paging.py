@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.ids import generate_id
 from mainspring.surfaces.rest.paging import page, read_cursor, write_cursor
 
 
@@ -43,7 +43,7 @@ def test_what_is_no_cursor_is_refused(text: str) -> None:
 
 @given(total=st.integers(0, 30), limit=st.integers(1, 10))
 def test_pages_put_together_are_the_whole_list(total: int, limit: int) -> None:
-    rows = [{"id": new_id()} for _ in range(total)]
+    rows = [{"id": generate_id()} for _ in range(total)]
     found: list[Any] = []
     cursor: str | None = None
     for _ in range(total + 1):

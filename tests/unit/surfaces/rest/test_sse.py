@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 from fastapi import FastAPI, Request
 
-from mainspring.contracts.errors import Exhausted
+from mainspring.contracts.errors import LimitExceeded
 from mainspring.contracts.limits import Limits
-from mainspring.surfaces.rest.sse import Look, Streams
+from mainspring.surfaces.rest.sse import StreamLimiter, StreamPoll
 
 ADA, BO, CY = (UUID(int=number) for number in (1, 2, 3))
 LIMITS = Limits(streams=5, streams_of_member=2)
@@ -23,15 +23,15 @@ def _request() -> Request:
     return Request({"type": "http", "app": app, "headers": []})
 
 
-async def _nothing() -> Look:
-    return Look(())
+async def _nothing() -> StreamPoll:
+    return StreamPoll(())
 
 
-async def _over() -> Look:
-    return Look((), over=True)
+async def _over() -> StreamPoll:
+    return StreamPoll((), over=True)
 
 
-async def _broken() -> Look:
+async def _broken() -> StreamPoll:
     raise RuntimeError("a look that fails")
 
 
@@ -53,15 +53,15 @@ async def _leave() -> Any:
 
 
 async def test_one_member_cannot_hold_every_stream_and_none_counts_less_unread() -> None:
-    streams = Streams(LIMITS)
+    streams = StreamLimiter(LIMITS)
     request = _request()
     held = [streams.open(request, _nothing, 1.0, who) for who in (ADA, ADA, BO)]
-    with pytest.raises(Exhausted) as refused:
+    with pytest.raises(LimitExceeded) as refused:
         streams.open(request, _nothing, 1.0, ADA)
     assert "One member" in refused.value.detail
     assert refused.value.retry_after
     held += [streams.open(request, _nothing, 1.0, who) for who in (BO, CY)]
-    with pytest.raises(Exhausted) as refused:
+    with pytest.raises(LimitExceeded) as refused:
         streams.open(request, _nothing, 1.0, CY)
     assert "This server" in refused.value.detail
     # Answers that were never sent give their places back as well.
@@ -70,7 +70,7 @@ async def test_one_member_cannot_hold_every_stream_and_none_counts_less_unread()
 
 
 async def test_a_stream_gives_its_place_back_however_it_ends() -> None:
-    streams = Streams(LIMITS)
+    streams = StreamLimiter(LIMITS)
     request = _request()
     scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
     endings: list[tuple[Any, Any, Any]] = [

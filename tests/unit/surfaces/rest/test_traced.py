@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from mainspring.gate.telemetry import Telemetry
-from mainspring.surfaces.rest.traced import Traced
+from mainspring.surfaces.rest.traced import TracingMiddleware
 
 TRACE = b"0af7651916cd43dd8448eb211c80319c"
 HEADER = b"00-" + TRACE + b"-b7ad6b7169203331-01"
@@ -29,7 +29,9 @@ async def _trace_of(*headers: bytes) -> bytes:
         "path": "/",
         "headers": [(b"traceparent", one) for one in headers],
     }
-    await Traced(cast("Any", _nothing), telemetry=line)(scope, cast("Any", _nothing), _nothing)
+    await TracingMiddleware(cast("Any", _nothing), telemetry=line)(
+        scope, cast("Any", _nothing), _nothing
+    )
     (span,) = told.get_finished_spans()
     assert span.context is not None
     return f"{span.context.trace_id:032x}".encode()

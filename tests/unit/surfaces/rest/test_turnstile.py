@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from mainspring.surfaces.rest.request_tally import RequestTally
-from mainspring.surfaces.rest.turnstile import Turnstile, close
+from mainspring.surfaces.rest.request_tally import RequestMetrics
+from mainspring.surfaces.rest.turnstile import WebhookThrottleMiddleware, close
 
 PATH = "/api/v1/automations/1/fire"
 
@@ -36,7 +36,10 @@ class _Inside:
 
 
 def _call(
-    door: Turnstile, token: bytes = b"Bearer a", path: str = PATH, method: str = "POST"
+    door: WebhookThrottleMiddleware,
+    token: bytes = b"Bearer a",
+    path: str = PATH,
+    method: str = "POST",
 ) -> tuple[int, dict[bytes, bytes], bytes]:
     sent: list[Any] = []
 
@@ -59,8 +62,8 @@ def _call(
 
 
 def test_whoever_comes_too_soon_is_told_so_at_the_door_and_only_they_are() -> None:
-    clock, inside, tally = _Clock(), _Inside(seconds=0.01), RequestTally()
-    door = Turnstile(inside, tally, clock=clock)
+    clock, inside, tally = _Clock(), _Inside(seconds=0.01), RequestMetrics()
+    door = WebhookThrottleMiddleware(inside, tally, clock=clock)
     assert _call(door)[0] == 202
     status, headers, body = _call(door)
     assert status == 429
@@ -84,7 +87,7 @@ def test_whoever_comes_too_soon_is_told_so_at_the_door_and_only_they_are() -> No
 
 def test_nobody_is_kept_out_for_longer_than_a_moment() -> None:
     clock, inside = _Clock(), _Inside(seconds=30.0)
-    door = Turnstile(inside, RequestTally(), clock=clock)
+    door = WebhookThrottleMiddleware(inside, RequestMetrics(), clock=clock)
     assert _call(door)[0] == 202
     clock.now += 0.06
     assert _call(door)[0] == 202
@@ -92,7 +95,7 @@ def test_nobody_is_kept_out_for_longer_than_a_moment() -> None:
 
 def test_what_is_remembered_is_bounded() -> None:
     inside = _Inside(seconds=0.05)
-    door = Turnstile(inside, RequestTally(), clock=_Clock())
+    door = WebhookThrottleMiddleware(inside, RequestMetrics(), clock=_Clock())
     for number in range(2_500):
         _call(door, f"Bearer {number}".encode())
     assert len(inside.calls) == 2_500

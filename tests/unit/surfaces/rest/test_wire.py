@@ -14,9 +14,9 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from mainspring.surfaces.rest import wire
-from mainspring.surfaces.rest.request_tally import RequestTally
-from mainspring.surfaces.rest.turnstile import Turnstile, close
-from mainspring.surfaces.rest.wire import Wire
+from mainspring.surfaces.rest.request_tally import RequestMetrics
+from mainspring.surfaces.rest.turnstile import WebhookThrottleMiddleware, close
+from mainspring.surfaces.rest.wire import BoundedHttpProtocol
 
 PATH = "/api/v1/automations/1/fire"
 BODY = b'{"say":"x"}'
@@ -72,7 +72,7 @@ class _Inside:
 
 @dataclass
 class _Opened:
-    wire: Wire
+    wire: BoundedHttpProtocol
     line: _Line
     inside: _Inside
     clock: list[float]
@@ -92,10 +92,10 @@ class _Opened:
 async def _opened() -> AsyncIterator[_Opened]:
     inside, clock = _Inside(), [10.0]
     inside.go_on.set()
-    app = Turnstile(inside, RequestTally(), clock=lambda: clock[0])
+    app = WebhookThrottleMiddleware(inside, RequestMetrics(), clock=lambda: clock[0])
     config = uvicorn.Config(
         app,
-        http=Wire,
+        http=BoundedHttpProtocol,
         ws="none",
         loop="none",
         lifespan="off",
@@ -104,7 +104,7 @@ async def _opened() -> AsyncIterator[_Opened]:
         proxy_headers=False,
     )
     config.load()
-    wire, line = Wire(config, ServerState(), {}), _Line()
+    wire, line = BoundedHttpProtocol(config, ServerState(), {}), _Line()
     wire.connection_made(cast("asyncio.Transport", line))
     try:
         yield _Opened(wire, line, inside, clock)

@@ -6,12 +6,12 @@ from typing import Any
 from uuid import UUID
 
 from mainspring.workspace.boards.refresh_plan import (
-    Kept,
-    content_keys,
-    free_names,
-    key_field,
+    CurrentRow,
+    choose_free_names,
+    choose_key_field,
+    compute_content_keys,
     plan_refresh,
-    renamed,
+    rename_key,
 )
 
 
@@ -19,8 +19,8 @@ def _id(number: int) -> UUID:
     return UUID(int=number)
 
 
-def _kept(number: int, key: str | None, deleted: bool = False, **data: Any) -> Kept:
-    return Kept(_id(number), key, data, deleted)
+def _kept(number: int, key: str | None, deleted: bool = False, **data: Any) -> CurrentRow:
+    return CurrentRow(_id(number), key, data, deleted)
 
 
 def test_a_row_keeps_its_id_by_its_key_and_only_what_changed_is_written() -> None:
@@ -74,29 +74,29 @@ def test_a_row_that_could_not_be_read_now_stays_as_it_was() -> None:
 
 def test_without_a_key_a_row_is_known_by_all_that_it_says() -> None:
     rows: list[dict[str, Any]] = [{"a": 1}, {"b": 2}, {"a": 1.0}]
-    keys = content_keys(rows)
+    keys = compute_content_keys(rows)
 
     assert len(set(keys)) == 3
-    assert content_keys([{"a": 1}, {"a": 1}]) == [keys[0], keys[2]]
+    assert compute_content_keys([{"a": 1}, {"a": 1}]) == [keys[0], keys[2]]
 
 
 def test_the_key_is_the_one_that_is_asked_for_or_the_usual_one_where_rows_have_it() -> None:
-    assert key_field("number", "id", []) == "number"
-    assert key_field(None, "id", [{"x": 1}, {"id": 0}]) == "id"
-    assert key_field(None, "id", [{"x": 1}, {"id": None}]) is None
-    assert key_field(None, "", [{"": 1}]) is None
+    assert choose_key_field("number", "id", []) == "number"
+    assert choose_key_field(None, "id", [{"x": 1}, {"id": 0}]) == "id"
+    assert choose_key_field(None, "id", [{"x": 1}, {"id": None}]) is None
+    assert choose_key_field(None, "", [{"": 1}]) is None
 
 
 def test_a_key_is_kept_in_the_column_that_is_asked_for() -> None:
-    assert renamed({"id": 7, "t": "x"}, "id", "pr_id") == {"pr_id": 7, "t": "x"}
-    assert renamed({"id": 7}, "id", "id") == {"id": 7}
-    assert renamed({"t": 1}, "id", "pr_id") == {"t": 1}
-    assert renamed({"t": 1}, None, None) == {"t": 1}
+    assert rename_key({"id": 7, "t": "x"}, "id", "pr_id") == {"pr_id": 7, "t": "x"}
+    assert rename_key({"id": 7}, "id", "id") == {"id": 7}
+    assert rename_key({"t": 1}, "id", "pr_id") == {"t": 1}
+    assert rename_key({"t": 1}, None, None) == {"t": 1}
 
 
 def test_a_field_that_the_board_writes_itself_has_another_name_here() -> None:
-    assert free_names(["id", "row_id", "_src", "row_id_"]) == {
+    assert choose_free_names(["id", "row_id", "_src", "row_id_"]) == {
         "_src": "_src_",
         "row_id": "row_id__",
     }
-    assert free_names(["id"]) == {}
+    assert choose_free_names(["id"]) == {}

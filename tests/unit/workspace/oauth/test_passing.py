@@ -6,26 +6,30 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from mainspring.contracts.roles import Role
-from mainspring.workspace.oauth.consents import Agreed, passes
-from mainspring.workspace.oauth.requests import Waiting
+from mainspring.workspace.oauth.consents import ClientConsent, is_consent_sufficient
+from mainspring.workspace.oauth.requests import PendingAuthorization
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WEB = "https://a.example/cb"
 
 
-def _waiting(uri: str, role: Role | None = Role.OPERATOR) -> Waiting:
-    return Waiting(UUID(int=1), "A", NOW, uri, None, role, "c", "https://own.example", NOW)
+def _waiting(uri: str, role: Role | None = Role.OPERATOR) -> PendingAuthorization:
+    return PendingAuthorization(
+        UUID(int=1), "A", NOW, uri, None, role, "c", "https://own.example", NOW
+    )
 
 
 def _passes(agreed: str, asked: str, role: Role | None = Role.OPERATOR) -> bool:
-    return passes(Agreed(Role.OPERATOR, agreed, NOW), _waiting(asked, role), "own.example")
+    return is_consent_sufficient(
+        ClientConsent(Role.OPERATOR, agreed, NOW), _waiting(asked, role), "own.example"
+    )
 
 
 def test_agreement_passes_for_as_much_at_the_same_address() -> None:
     assert _passes(WEB, WEB)
     assert _passes(WEB, WEB, None)
     assert not _passes(WEB, WEB, Role.EDITOR)
-    assert not passes(None, _waiting(WEB), "own.example")
+    assert not is_consent_sufficient(None, _waiting(WEB), "own.example")
 
 
 def test_agreement_passes_nowhere_else() -> None:

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from mainspring.workspace.oauth.redirects import (
-    Place,
-    are_of_one,
-    fault_of,
+    RedirectTarget,
+    add_query,
+    describe_redirect,
+    find_redirect_fault,
     is_registered,
-    place_of,
-    with_answer,
+    share_one_host,
 )
 
 GOOD = {
-    "https://claude.ai/api/mcp/auth_callback": Place("web", "claude.ai"),
-    "https://a.example:8443/cb?x=1": Place("web", "a.example"),
-    "http://localhost/callback": Place("loopback", "localhost"),
-    "http://127.0.0.1:33418": Place("loopback", "127.0.0.1"),
-    "http://[::1]:9/cb": Place("loopback", "[::1]"),
-    "cursor://anysphere.cursor-mcp/oauth/callback": Place("app", "cursor"),
-    "com.example.app:/callback": Place("app", "com.example.app"),
-    "vscode-insiders://a/b": Place("app", "vscode-insiders"),
-    "https://203.0.113.7/cb": Place("web", "203.0.113.7"),
-    "https://[2001:db8::1]:8443/cb": Place("web", "[2001:db8::1]"),
+    "https://claude.ai/api/mcp/auth_callback": RedirectTarget("web", "claude.ai"),
+    "https://a.example:8443/cb?x=1": RedirectTarget("web", "a.example"),
+    "http://localhost/callback": RedirectTarget("loopback", "localhost"),
+    "http://127.0.0.1:33418": RedirectTarget("loopback", "127.0.0.1"),
+    "http://[::1]:9/cb": RedirectTarget("loopback", "[::1]"),
+    "cursor://anysphere.cursor-mcp/oauth/callback": RedirectTarget("app", "cursor"),
+    "com.example.app:/callback": RedirectTarget("app", "com.example.app"),
+    "vscode-insiders://a/b": RedirectTarget("app", "vscode-insiders"),
+    "https://203.0.113.7/cb": RedirectTarget("web", "203.0.113.7"),
+    "https://[2001:db8::1]:8443/cb": RedirectTarget("web", "[2001:db8::1]"),
     # With https, too, the machine of whoever goes there is no place on the web.
-    "https://localhost/cb": Place("loopback", "localhost"),
-    "https://app.localhost/cb": Place("loopback", "app.localhost"),
-    "https://127.8.9.1:8443/cb": Place("loopback", "127.8.9.1"),
-    "https://0.0.0.0/cb": Place("loopback", "0.0.0.0"),
-    "https://[0:0:0:0:0:0:0:1]/cb": Place("loopback", "[0:0:0:0:0:0:0:1]"),
-    "https://[::ffff:127.0.0.1]/cb": Place("loopback", "[::ffff:127.0.0.1]"),
+    "https://localhost/cb": RedirectTarget("loopback", "localhost"),
+    "https://app.localhost/cb": RedirectTarget("loopback", "app.localhost"),
+    "https://127.8.9.1:8443/cb": RedirectTarget("loopback", "127.8.9.1"),
+    "https://0.0.0.0/cb": RedirectTarget("loopback", "0.0.0.0"),
+    "https://[0:0:0:0:0:0:0:1]/cb": RedirectTarget("loopback", "[0:0:0:0:0:0:0:1]"),
+    "https://[::ffff:127.0.0.1]/cb": RedirectTarget("loopback", "[::ffff:127.0.0.1]"),
 }
 BAD = (
     "https://a..b/",
@@ -57,29 +57,29 @@ BAD = (
 
 def test_good_addresses_are_known_for_where_they_lead() -> None:
     for uri, place in GOOD.items():
-        assert fault_of(uri) is None, uri
-        assert place_of(uri) == place
+        assert find_redirect_fault(uri) is None, uri
+        assert describe_redirect(uri) == place
         assert is_registered(uri, [uri])
 
 
 def test_addresses_that_a_browser_reads_otherwise_or_acts_on_itself_are_refused() -> None:
     for uri in BAD:
-        assert fault_of(uri) is not None, uri
+        assert find_redirect_fault(uri) is not None, uri
 
 
 def test_the_addresses_of_one_client_on_the_web_are_of_one_site() -> None:
     beside = ["http://localhost/cb", "com.example.app:/cb"]
 
-    assert are_of_one(beside)
-    assert are_of_one(["https://a.example/1", "https://a.example:8443/2", *beside])
-    assert are_of_one(["https://insiders.a.example/1", "https://a.example/2"])
+    assert share_one_host(beside)
+    assert share_one_host(["https://a.example/1", "https://a.example:8443/2", *beside])
+    assert share_one_host(["https://insiders.a.example/1", "https://a.example/2"])
     for others in (
         ["https://a.example/", "https://b.example/"],
         ["https://a.example/", "https://xa.example/"],
         ["https://1.a.example/", "https://2.a.example/"],
         ["https://com/", "https://a.com/"],
     ):
-        assert not are_of_one([*beside, *others]), others
+        assert not share_one_host([*beside, *others]), others
 
 
 def test_only_the_port_of_a_loopback_address_is_free() -> None:
@@ -109,9 +109,5 @@ def test_only_the_port_of_a_loopback_address_is_free() -> None:
 def test_an_answer_is_added_to_a_query_and_nothing_of_it_is_taken_for_more() -> None:
     answer = {"code": "a&b=c#d", "state": None, "iss": "https://s.example"}
 
-    assert (
-        with_answer("app:/cb", answer) == "app:/cb?code=a%26b%3Dc%23d&iss=https%3A%2F%2Fs.example"
-    )
-    assert (
-        with_answer("https://a.example/?x=1", {"error": "no"}) == "https://a.example/?x=1&error=no"
-    )
+    assert add_query("app:/cb", answer) == "app:/cb?code=a%26b%3Dc%23d&iss=https%3A%2F%2Fs.example"
+    assert add_query("https://a.example/?x=1", {"error": "no"}) == "https://a.example/?x=1&error=no"

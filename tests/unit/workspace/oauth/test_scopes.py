@@ -7,16 +7,16 @@ from itertools import product
 import pytest
 
 from mainspring.contracts.roles import Role
-from mainspring.workspace.oauth.refusals import Refusal
+from mainspring.workspace.oauth.refusals import OAuthError
 from mainspring.workspace.oauth.scopes import (
     ROLES,
-    allows,
-    choices,
-    covers,
-    remembered,
-    role_asked,
-    scope_of,
-    suggested,
+    describe_role,
+    format_scope,
+    is_role_sufficient,
+    list_role_choices,
+    merge_agreed_role,
+    parse_requested_role,
+    suggest_role,
 )
 
 ASKED = (None, *ROLES.values())
@@ -24,48 +24,48 @@ ASKED = (None, *ROLES.values())
 
 def test_a_scope_means_the_least_role_that_covers_it() -> None:
     for role in ROLES.values():
-        assert role_asked(scope_of(role)) is role
-    assert role_asked("edit") is role_asked("edit read") is Role.EDITOR
-    assert role_asked("offline_access operate") is Role.OPERATOR
+        assert parse_requested_role(format_scope(role)) is role
+    assert parse_requested_role("edit") is parse_requested_role("edit read") is Role.EDITOR
+    assert parse_requested_role("offline_access operate") is Role.OPERATOR
     for nothing in (None, "", " ", "offline_access"):
-        assert role_asked(nothing) is None
+        assert parse_requested_role(nothing) is None
     for wrong in ("admin", "read,edit", "READ", "read\tedit", "read " + "x" * 2_000):
-        with pytest.raises(Refusal) as caught:
-            role_asked(wrong)
+        with pytest.raises(OAuthError) as caught:
+            parse_requested_role(wrong)
         assert caught.value.error == "invalid_scope"
 
 
 def test_nobody_gives_more_than_was_asked_for_or_than_they_have_and_never_an_admin() -> None:
     for asked, own in product(ASKED, Role):
-        given = choices(asked, own)
+        given = list_role_choices(asked, own)
         assert given
         assert given[0] is Role.VIEWER
         for role in given:
             assert role.rank <= min(own.rank, (asked or Role.EDITOR).rank)
         for agreed in ASKED:
-            assert suggested(asked, own, agreed) in given
-    assert suggested(None, Role.OWNER, None) is Role.VIEWER
-    assert suggested(Role.OPERATOR, Role.OWNER, None) is Role.OPERATOR
-    assert suggested(None, Role.OWNER, Role.EDITOR) is Role.EDITOR
+            assert suggest_role(asked, own, agreed) in given
+    assert suggest_role(None, Role.OWNER, None) is Role.VIEWER
+    assert suggest_role(Role.OPERATOR, Role.OWNER, None) is Role.OPERATOR
+    assert suggest_role(None, Role.OWNER, Role.EDITOR) is Role.EDITOR
 
 
 def test_agreement_covers_as_much_and_no_more() -> None:
-    assert not covers(None, None)
+    assert not is_role_sufficient(None, None)
     for agreed, asked in product(ROLES.values(), ASKED):
-        assert covers(agreed, asked) is (asked is None or asked.rank <= agreed.rank)
+        assert is_role_sufficient(agreed, asked) is (asked is None or asked.rank <= agreed.rank)
 
 
 def test_less_is_taken_back_only_by_whoever_could_have_given_more() -> None:
     viewer, operator, editor = ROLES.values()
 
-    assert remembered(viewer, viewer, editor) is editor
-    assert remembered(viewer, editor, operator) is viewer
-    assert remembered(editor, editor, viewer) is editor
-    assert remembered(operator, editor, None) is operator
+    assert merge_agreed_role(viewer, viewer, editor) is editor
+    assert merge_agreed_role(viewer, editor, operator) is viewer
+    assert merge_agreed_role(editor, editor, viewer) is editor
+    assert merge_agreed_role(operator, editor, None) is operator
 
 
 def test_what_a_role_allows_grows_and_never_reaches_an_account() -> None:
-    told = [allows(role) for role in ROLES.values()]
+    told = [describe_role(role) for role in ROLES.values()]
 
     assert told[0]
     assert set(told[0]) < set(told[1]) < set(told[2])

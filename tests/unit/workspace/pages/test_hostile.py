@@ -13,8 +13,8 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.workspace.pages.content import read_writing
 from mainspring.workspace.pages.front_matter import split
-from mainspring.workspace.pages.search import last_word, tidied
-from mainspring.workspace.pages.snippets import SNIPPET, snippet, words_of
+from mainspring.workspace.pages.search import clean_query, split_last_word
+from mainspring.workspace.pages.snippets import SNIPPET, build_snippet, split_query_words
 from tests.kit.runaway import RUNAWAY
 
 
@@ -42,9 +42,9 @@ def test_a_title_is_read_from_any_heading(text: str, title: str) -> None:
 
 
 def test_many_words_are_looked_for_in_a_long_text_at_once() -> None:
-    asked = words_of(" ".join(map("".join, product(ascii_lowercase, repeat=3))))
-    text, places = snippet("x " * 200_000, asked)
-    found, marks = snippet("x " * 200_000 + "abcdef", asked)
+    asked = split_query_words(" ".join(map("".join, product(ascii_lowercase, repeat=3))))
+    text, places = build_snippet("x " * 200_000, asked)
+    found, marks = build_snippet("x " * 200_000 + "abcdef", asked)
 
     assert places == []
     assert len(text) <= SNIPPET + 4
@@ -73,7 +73,7 @@ def test_front_matter_that_cannot_be_read_is_refused_soon(inner: str) -> None:
 @pytest.mark.parametrize("part", ["-", '"', "a ", "a-", "- ", "-a", "é'", '-"'])
 def test_a_question_of_any_signs_is_tidied(part: str) -> None:
     text = part * 1_000
-    assert last_word(tidied(text))[1] in {"", "'a':*", "'é':*"}
+    assert split_last_word(clean_query(text))[1] in {"", "'a':*", "'é':*"}
 
 
 @pytest.mark.parametrize(

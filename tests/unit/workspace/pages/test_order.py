@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 
 from mainspring.contracts.errors import Invalid
 from mainspring.settings import BadSetting, read_settings
-from mainspring.workspace.pages.fusion import fuse
+from mainspring.workspace.pages.fusion import fuse_results
 from mainspring.workspace.pages.local_model import open_local_model
-from mainspring.workspace.pages.search import last_word, tidied
-from mainspring.workspace.pages.slugs import is_slug, slug_of
-from mainspring.workspace.pages.snippets import SNIPPET, snippet, words_of
-from mainspring.workspace.pages.vectors import MOST_PIECES, PIECE, pieces
+from mainspring.workspace.pages.search import clean_query, split_last_word
+from mainspring.workspace.pages.slugs import build_slug, is_slug
+from mainspring.workspace.pages.snippets import SNIPPET, build_snippet, split_query_words
+from mainspring.workspace.pages.vectors import MOST_PIECES, PIECE, split_page
 from mainspring.workspace.pages.wordpiece import WordPieces
 
 A, B, C = (UUID(int=number) for number in (1, 2, 3))
 
 
 def test_a_page_that_two_ways_found_stands_before_one_that_one_way_found() -> None:
-    found = fuse({"text": [(A, 9.0), (B, 1.0)], "embedding": [(C, 0.9), (B, 0.8)]}, {})
+    found = fuse_results({"text": [(A, 9.0), (B, 1.0)], "embedding": [(C, 0.9), (B, 0.8)]}, {})
 
     assert [page.id for page in found] == [B, A, C]
     assert found[0].parts == {"text": (2, 1.0), "embedding": (2, 0.8)}
@@ -30,7 +30,7 @@ def test_a_page_that_two_ways_found_stands_before_one_that_one_way_found() -> No
 
 
 def test_a_lighter_way_counts_for_less() -> None:
-    found = fuse({"trigram": [(A, 1.0)], "text": [(B, 0.1)]}, {"trigram": 0.5})
+    found = fuse_results({"trigram": [(A, 1.0)], "text": [(B, 0.1)]}, {"trigram": 0.5})
 
     assert [page.id for page in found] == [B, A]
 
@@ -45,23 +45,23 @@ def test_a_lighter_way_counts_for_less() -> None:
     ],
 )
 def test_a_slug_is_made_from_the_title(title: str, slug: str) -> None:
-    assert slug_of(title) == slug
+    assert build_slug(title) == slug
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=300))
 def test_every_title_makes_a_slug(title: str) -> None:
-    assert is_slug(slug_of(title))
-    assert slug_of(title) == slug_of(title)
+    assert is_slug(build_slug(title))
+    assert build_slug(title) == build_slug(title)
 
 
 def test_titles_that_differ_only_in_letters_a_slug_lacks_have_two_slugs() -> None:
-    assert slug_of("会議の記録 7") != slug_of("売上の報告 7")
-    assert slug_of("x" * 90 + "a") != slug_of("x" * 90 + "b")
+    assert build_slug("会議の記録 7") != build_slug("売上の報告 7")
+    assert build_slug("x" * 90 + "a") != build_slug("x" * 90 + "b")
 
 
 def test_a_snippet_shows_the_words_and_where_they_stand() -> None:
     body = "lead " * 100 + "the running\n\n costs   fell " + "tail " * 100
-    text, places = snippet(body, words_of('"cost" -fell'))
+    text, places = build_snippet(body, split_query_words('"cost" -fell'))
 
     assert "running costs fell" in text
     assert text.startswith("… ")
@@ -70,13 +70,13 @@ def test_a_snippet_shows_the_words_and_where_they_stand() -> None:
 
 
 def test_a_snippet_without_the_words_is_the_beginning() -> None:
-    assert snippet("Hello there", ["nowhere"]) == ("Hello there", [])
-    assert snippet("", []) == ("", [])
+    assert build_snippet("Hello there", ["nowhere"]) == ("Hello there", [])
+    assert build_snippet("", []) == ("", [])
 
 
 @given(st.text(max_size=2_000), st.lists(st.text(max_size=20), max_size=5))
 def test_a_snippet_is_short_and_its_places_lie_in_it(body: str, words: list[str]) -> None:
-    text, places = snippet(body, words)
+    text, places = build_snippet(body, words)
 
     assert len(text) <= SNIPPET + 4
     assert all(0 <= start < end <= len(text) for start, end in places)
@@ -98,18 +98,18 @@ def test_a_snippet_is_short_and_its_places_lie_in_it(body: str, words: list[str]
 def test_the_last_word_is_a_beginning_unless_it_means_something_else(
     asked: str, parts: tuple[str, str]
 ) -> None:
-    assert last_word(asked) == parts
+    assert split_last_word(asked) == parts
 
 
 def test_a_heap_of_signs_is_taken_for_its_words() -> None:
-    assert tidied('budget -draft "annual plan"') == 'budget -draft "annual plan"'
-    assert tidied("--- a !(b)").split() == ["a", "b"]
-    assert "-" not in tidied("-a " * 30)
+    assert clean_query('budget -draft "annual plan"') == 'budget -draft "annual plan"'
+    assert clean_query("--- a !(b)").split() == ["a", "b"]
+    assert "-" not in clean_query("-a " * 30)
 
 
 @given(st.text(max_size=40), st.text(max_size=20_000))
 def test_the_pieces_of_a_page_are_few_and_short(title: str, body: str) -> None:
-    made = list(pieces(title, body))
+    made = list(split_page(title, body))
 
     assert 1 <= len(made) <= MOST_PIECES
     assert all(len(piece) <= PIECE + len(title) + 1 for piece in made)

@@ -8,14 +8,19 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.workspace.workflows.judging import findings_of, read_day, refuse, with_owner
+from mainspring.workspace.workflows.judging import (
+    ensure_owner,
+    find_workflow_problems,
+    read_day,
+    refuse,
+)
 from mainspring.workspace.workflows.making import keep_currents
 
 ANNA, BERT = UUID(int=1), UUID(int=2)
 
 
 def _found(**given: Any) -> list[tuple[str, str]]:
-    return [(one.pointer, one.code) for one in findings_of(given)]
+    return [(one.pointer, one.code) for one in find_workflow_problems(given)]
 
 
 def test_every_mistake_has_its_place() -> None:
@@ -42,7 +47,7 @@ def test_every_mistake_has_its_place() -> None:
     ]
     assert _found(title="x", kpis=[{"name": "Sales", "target": 0, "current": -1.5}]) == []
     with pytest.raises(Invalid) as refused:
-        refuse(findings_of({"kpis": [{"name": "n", "target": "12"}]}))
+        refuse(find_workflow_problems({"kpis": [{"name": "n", "target": "12"}]}))
     assert "number; this is a text" in refused.value.detail
 
 
@@ -54,9 +59,9 @@ def test_a_day_is_written_in_one_way() -> None:
 
 
 def test_somebody_owns_it() -> None:
-    assert with_owner({}, ANNA) == {ANNA: "owner"}
-    assert with_owner({BERT: "observer"}, ANNA) == {BERT: "observer", ANNA: "owner"}
-    assert with_owner({BERT: "owner"}, ANNA) == {BERT: "owner"}
+    assert ensure_owner({}, ANNA) == {ANNA: "owner"}
+    assert ensure_owner({BERT: "observer"}, ANNA) == {BERT: "observer", ANNA: "owner"}
+    assert ensure_owner({BERT: "owner"}, ANNA) == {BERT: "owner"}
 
 
 def test_a_kpi_that_says_nothing_of_its_value_keeps_it() -> None:

@@ -7,7 +7,7 @@ import pytest
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from mainspring.wiring import build_registry
-from mainspring.workspace.workflows.templates import TEMPLATES, document_of
+from mainspring.workspace.workflows.templates import TEMPLATES, build_definition
 
 WORDS = build_registry(Limits())
 WORKFLOW, BOARD = "01900000-0000-7000-8000-00000000000f", "01900000-0000-7000-8000-00000000000b"
@@ -21,7 +21,9 @@ WHEN = {
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_a_template_is_a_definition_that_fits(template: str) -> None:
     # A title may look like a template itself: it never becomes a part of one.
-    document = document_of(template, "{{ secrets.key }}" * 20, WORKFLOW, BOARD, "Europe/Berlin")
+    document = build_definition(
+        template, "{{ secrets.key }}" * 20, WORKFLOW, BOARD, "Europe/Berlin"
+    )
     report = validate(document, WORDS, Limits())
     assert (report.findings, report.warnings) == ((), ())
     trigger = document["triggers"][0]["config"]

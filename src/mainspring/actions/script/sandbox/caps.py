@@ -8,7 +8,7 @@ _MB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class ProcessLimits:
     """The bounds of one process; each of them ends it."""
 
     wall_seconds: float = 60.0

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from mainspring.actions.script.sandbox.filter import build_filter, put_on
 from mainspring.actions.script.sandbox.landlock import (
-    Allowed,
+    AllowedPath,
     build_ruleset,
-    landlock_version,
+    get_landlock_version,
     open_allowed,
-    step_behind,
+    restrict_self,
 )
 from mainspring.actions.script.sandbox.namespaces import leave_network, leave_world, move_into
 from mainspring.actions.script.sandbox.system import (
@@ -29,7 +29,7 @@ from mainspring.actions.script.sandbox.system import (
     PR_SET_PDEATHSIG,
     Kernel,
 )
-from mainspring.actions.script.sandbox.walls import OwnUser, Walls, Wanted
+from mainspring.actions.script.sandbox.walls import Isolation, IsolationMode, ProcessUser
 
 # Numbers that no account of a real system has; each launcher has a stretch of its own.
 _FIRST_USER = 1_000_000_000
@@ -43,19 +43,19 @@ _THREADS_PER_CORE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class PreparedConfinement:
     """The walls as they stand in the launcher, ready for a child to step behind."""
 
-    walls: Walls
+    walls: Isolation
     # What a child may read and run, where Landlock holds it.
-    allowed: tuple[Allowed, ...] = ()
+    allowed: tuple[AllowedPath, ...] = ()
     program: bytes | None = None
     # The number of the first user of this launcher's stretch.
     users: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ChildLimits:
     """The limits of one child: bytes that are its own to write in, and processor time."""
 
     data_bytes: int
@@ -64,25 +64,25 @@ class Bounds:
 
 def raise_walls(
     kernel: Kernel,
-    wanted: Wanted,
+    wanted: IsolationMode,
     root: Path,
     readable: Sequence[str],
     runnable: Sequence[str],
-) -> Raised:
+) -> PreparedConfinement:
     """As many walls as this machine allows; a wall that was asked for by name must stand."""
     users = _FIRST_USER + (os.getpid() & _STRETCHES) * _STRETCH
-    walls = Walls(user=_own_user(users))
-    if wanted is Wanted.NONE:
-        return Raised(walls, users=users)
+    walls = Isolation(user=_probe_process_user(users))
+    if wanted is IsolationMode.NONE:
+        return PreparedConfinement(walls, users=users)
     missing: list[str] = []
-    allowed: tuple[Allowed, ...] = ()
-    if wanted is not Wanted.NAMESPACES and (version := landlock_version(kernel)):
+    allowed: tuple[AllowedPath, ...] = ()
+    if wanted is not IsolationMode.NAMESPACES and (version := get_landlock_version(kernel)):
         allowed = open_allowed(readable, runnable)
         os.close(build_ruleset(kernel, version, allowed))
         walls = replace(walls, landlock=version)
         if _put_up(missing, "a network of its own", partial(leave_network, kernel)):
             walls = replace(walls, empty_network=True)
-    elif wanted is not Wanted.LANDLOCK:
+    elif wanted is not IsolationMode.LANDLOCK:
 
         def move() -> None:
             leave_world(kernel)
@@ -90,21 +90,21 @@ def raise_walls(
 
         if _put_up(missing, "a world of its own", move):
             walls = replace(walls, namespaces=True, empty_network=True)
-    program = _tried_filter(kernel)
+    program = _probe_filter(kernel)
     walls = replace(walls, filtered=program is not None, missing=tuple(missing))
-    if wanted is not Wanted.AUTO and not walls.holds_files:
+    if wanted is not IsolationMode.AUTO and not walls.holds_files:
         raise OSError(f"{wanted.value} cannot be put up here: {'; '.join(missing) or 'no kernel'}")
-    return Raised(walls, allowed, program, users)
+    return PreparedConfinement(walls, allowed, program, users)
 
 
-def stand_behind(kernel: Kernel, raised: Raised, slot: int) -> None:
+def confine_child(kernel: Kernel, raised: PreparedConfinement, slot: int) -> None:
     """Puts a fresh child behind every wall, before it knows what it is for."""
     os.setsid()
     for number in range(1, signal.NSIG):
         if number not in {signal.SIGKILL, signal.SIGSTOP, 32, 33}:
             signal.signal(number, signal.SIG_DFL)
     os.umask(0o077)
-    _bound(_limits(raised.walls.user))
+    _bound(_build_rlimits(raised.walls.user))
     _change_user(raised.walls.user, raised.users + slot % _STRETCH)
     # After the change of user, which makes the kernel forget it.
     kernel.control(PR_SET_PDEATHSIG, int(signal.SIGKILL))
@@ -112,14 +112,14 @@ def stand_behind(kernel: Kernel, raised: Raised, slot: int) -> None:
     if raised.walls.landlock:
         # Its own map is the one thing of itself that Deno looks at: a deep stack asks for it.
         allowed = (*raised.allowed, *open_allowed(("/proc/self/maps",), ()))
-        step_behind(kernel, build_ruleset(kernel, raised.walls.landlock, allowed))
+        restrict_self(kernel, build_ruleset(kernel, raised.walls.landlock, allowed))
     if raised.program is not None:
         put_on(kernel, raised.program)
 
 
-def become_deno(
+def exec_deno(
     kernel: Kernel,
-    bounds: Bounds,
+    bounds: ChildLimits,
     streams: Sequence[int],
     command: tuple[int, Sequence[str], dict[str, str]],
 ) -> None:
@@ -132,14 +132,14 @@ def become_deno(
     os.execve(program, list(arguments), environment)  # noqa: S606  (the launcher's own Deno)
 
 
-def _limits(user: OwnUser) -> dict[int, int]:
+def _build_rlimits(user: ProcessUser) -> dict[int, int]:
     limits = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_NOFILE: _MOST_FILES,
         resource.RLIMIT_MEMLOCK: 0,
     }
-    if user is OwnUser.PER_PROCESS:
+    if user is ProcessUser.PER_PROCESS:
         # Counted by user, so it means something only where each process has its own.
         limits[resource.RLIMIT_NPROC] = _MOST_THREADS + _THREADS_PER_CORE * (os.cpu_count() or 1)
     return limits
@@ -152,42 +152,42 @@ def _bound(limits: Mapping[int, int]) -> None:
         resource.setrlimit(limit, (kept, kept))
 
 
-def _change_user(kind: OwnUser, number: int) -> None:
-    if kind is OwnUser.SAME:
+def _change_user(kind: ProcessUser, number: int) -> None:
+    if kind is ProcessUser.SAME:
         return
-    number = number if kind is OwnUser.PER_PROCESS else _NOBODY
+    number = number if kind is ProcessUser.PER_PROCESS else _NOBODY
     os.setgroups([])
     os.setresgid(number, number, number)
     os.setresuid(number, number, number)
 
 
-def _own_user(number: int) -> OwnUser:
+def _probe_process_user(number: int) -> ProcessUser:
     """Tried in a child: where only some users are known, a number of our own is refused."""
     if os.geteuid() != 0:
-        return OwnUser.SAME
-    for kind in (OwnUser.PER_PROCESS, OwnUser.NOBODY):
-        if _works(partial(_change_user, kind, number)):
+        return ProcessUser.SAME
+    for kind in (ProcessUser.PER_PROCESS, ProcessUser.NOBODY):
+        if _probe_in_child(partial(_change_user, kind, number)):
             return kind
-    return OwnUser.SAME
+    return ProcessUser.SAME
 
 
-def _tried_filter(kernel: Kernel) -> bytes | None:
+def _probe_filter(kernel: Kernel) -> bytes | None:
     program = build_filter()
-    if program is None or not _works(partial(put_on, kernel, program)):
+    if program is None or not _probe_in_child(partial(put_on, kernel, program)):
         return None
     return program
 
 
 def _put_up(missing: list[str], what: str, put_up: Callable[[], None]) -> bool:
     """Tried by a child first: half a wall could be worse than none."""
-    if not _works(put_up):
+    if not _probe_in_child(put_up):
         missing.append(f"{what} is not allowed here")
         return False
     put_up()
     return True
 
 
-def _works(what: Callable[[], None]) -> bool:
+def _probe_in_child(what: Callable[[], None]) -> bool:
     """Whether something that cannot be undone would work, found out by a child."""
     child = os.fork()
     if child == 0:

@@ -180,31 +180,37 @@ def build_filter(machine: str | None = None) -> bytes | None:
     if machine not in _ARCHITECTURES:
         return None
     lines = [
-        _line(_LOAD, _ARCHITECTURE),
-        _line(_EQUAL, _ARCHITECTURES[machine], 1, 0),
-        _line(_ANSWER, _KILL),
-        _line(_LOAD, _NUMBER),
-        _line(_AT_LEAST, _FOREIGN_NUMBERS, 0, 1),
-        _line(_ANSWER, _REFUSE | errno.EPERM),
+        _encode_instruction(_LOAD, _ARCHITECTURE),
+        _encode_instruction(_EQUAL, _ARCHITECTURES[machine], 1, 0),
+        _encode_instruction(_ANSWER, _KILL),
+        _encode_instruction(_LOAD, _NUMBER),
+        _encode_instruction(_AT_LEAST, _FOREIGN_NUMBERS, 0, 1),
+        _encode_instruction(_ANSWER, _REFUSE | errno.EPERM),
     ]
     for number in (*_REFUSED[machine], *_REFUSED_EVERYWHERE):
-        lines += [_line(_EQUAL, number, 0, 1), _line(_ANSWER, _REFUSE | errno.EACCES)]
+        lines += [
+            _encode_instruction(_EQUAL, number, 0, 1),
+            _encode_instruction(_ANSWER, _REFUSE | errno.EACCES),
+        ]
     # Its own limits it may ask for; those of the worker it could set to nothing.
     lines += [
-        _line(_EQUAL, _LIMITS[machine], 0, 4),
-        _line(_LOAD, _FIRST),
-        _line(_EQUAL, 0, 1, 0),
-        _line(_ANSWER, _REFUSE | errno.EPERM),
-        _line(_ANSWER, _ALLOW),
+        _encode_instruction(_EQUAL, _LIMITS[machine], 0, 4),
+        _encode_instruction(_LOAD, _FIRST),
+        _encode_instruction(_EQUAL, 0, 1, 0),
+        _encode_instruction(_ANSWER, _REFUSE | errno.EPERM),
+        _encode_instruction(_ANSWER, _ALLOW),
     ]
     # Its arguments cannot be seen; told that there is none, libc makes threads with the older.
-    lines += [_line(_EQUAL, _CLONE3, 0, 1), _line(_ANSWER, _REFUSE | errno.ENOSYS)]
     lines += [
-        _line(_EQUAL, _CLONE[machine], 0, 3),
-        _line(_LOAD, _FIRST),
-        _line(_ANY_BIT, _WORLDS, 0, 1),
-        _line(_ANSWER, _REFUSE | errno.EPERM),
-        _line(_ANSWER, _ALLOW),
+        _encode_instruction(_EQUAL, _CLONE3, 0, 1),
+        _encode_instruction(_ANSWER, _REFUSE | errno.ENOSYS),
+    ]
+    lines += [
+        _encode_instruction(_EQUAL, _CLONE[machine], 0, 3),
+        _encode_instruction(_LOAD, _FIRST),
+        _encode_instruction(_ANY_BIT, _WORLDS, 0, 1),
+        _encode_instruction(_ANSWER, _REFUSE | errno.EPERM),
+        _encode_instruction(_ANSWER, _ALLOW),
     ]
     return b"".join(lines)
 
@@ -217,5 +223,5 @@ def put_on(kernel: Kernel, program: bytes) -> None:
     kernel.control(PR_SET_SECCOMP, _MODE_FILTER, ctypes.c_char_p(wanted))
 
 
-def _line(code: int, value: int, when: int = 0, otherwise: int = 0) -> bytes:
+def _encode_instruction(code: int, value: int, when: int = 0, otherwise: int = 0) -> bytes:
     return struct.pack("=HBBI", code, when, otherwise, value)

@@ -26,7 +26,7 @@ _PATH_BENEATH = 1
 _ASK_VERSION = 1
 
 
-def landlock_version(kernel: Kernel) -> int:
+def get_landlock_version(kernel: Kernel) -> int:
     """0 where there is none."""
     try:
         return kernel.system_call(_CREATE, None, 0, _ASK_VERSION)
@@ -35,21 +35,21 @@ def landlock_version(kernel: Kernel) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class AllowedPath:
     """A path that was opened once, and the rights that it is given."""
 
     opened: int
     rights: int
 
 
-def open_allowed(readable: Iterable[str], runnable: Iterable[str]) -> tuple[Allowed, ...]:
+def open_allowed(readable: Iterable[str], runnable: Iterable[str]) -> tuple[AllowedPath, ...]:
     """What is there of these; a path that is not there needs no right."""
-    found = [_opened(path, 0) for path in readable]
-    found += [_opened(path, _EXECUTE) for path in runnable]
+    found = [_open_allowed_path(path, 0) for path in readable]
+    found += [_open_allowed_path(path, _EXECUTE) for path in runnable]
     return tuple(allowed for allowed in found if allowed is not None)
 
 
-def build_ruleset(kernel: Kernel, version: int, allowed: Iterable[Allowed]) -> int:
+def build_ruleset(kernel: Kernel, version: int, allowed: Iterable[AllowedPath]) -> int:
     """A ruleset that lets these be read or run, and nothing be written or dialled."""
     files = _FILES_OF_FIRST | sum(right for since, right in _FILES_SINCE if version >= since)
     tcp = _TCP if version >= _TCP_SINCE else 0
@@ -63,16 +63,16 @@ def build_ruleset(kernel: Kernel, version: int, allowed: Iterable[Allowed]) -> i
     return ruleset
 
 
-def step_behind(kernel: Kernel, ruleset: int) -> None:
+def restrict_self(kernel: Kernel, ruleset: int) -> None:
     """For good, and for everything that this process becomes."""
     kernel.control(PR_SET_NO_NEW_PRIVS, 1)
     kernel.system_call(_RESTRICT, ruleset, 0)
 
 
-def _opened(path: str, more: int) -> Allowed | None:
+def _open_allowed_path(path: str, more: int) -> AllowedPath | None:
     try:
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     folder = stat.S_ISDIR(os.fstat(opened).st_mode)
-    return Allowed(opened, _READ_FILE | more | (_READ_FOLDER if folder else 0))
+    return AllowedPath(opened, _READ_FILE | more | (_READ_FOLDER if folder else 0))

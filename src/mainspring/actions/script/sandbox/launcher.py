@@ -22,16 +22,16 @@ from pathlib import Path
 from typing import Any
 
 from mainspring.actions.script.sandbox.confine import (
-    Bounds,
-    Raised,
-    become_deno,
+    ChildLimits,
+    PreparedConfinement,
+    confine_child,
+    exec_deno,
     raise_walls,
-    stand_behind,
 )
 from mainspring.actions.script.sandbox.folder import remove_place
 from mainspring.actions.script.sandbox.system import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, Kernel
-from mainspring.actions.script.sandbox.walls import Wanted
-from mainspring.contracts.priority import nicer, put_behind
+from mainspring.actions.script.sandbox.walls import IsolationMode
+from mainspring.contracts.priority import compute_niceness, put_behind
 
 MESSAGE_BYTES = 16_384
 _STREAMS = 3
@@ -60,7 +60,7 @@ class _Child:
 
 
 @dataclass(slots=True)
-class _Spare:
+class _SpareChild:
     """A child that stands behind the walls already and waits to be told what to become."""
 
     pid: int
@@ -78,12 +78,12 @@ class Launcher:
         self._slots: list[int] = []
         self._used_slots = 0
         self._stopped = False
-        self._spare: _Spare | None = None
+        self._spare: _SpareChild | None = None
         # Reading it later may be impossible: the root folder may have changed by then.
         self._processes = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
         self._raised = raise_walls(
             kernel,
-            Wanted(told["wanted"]),
+            IsolationMode(told["wanted"]),
             Path(told["root"]),
             told["readable"],
             told["runnable"],
@@ -91,7 +91,7 @@ class Launcher:
         self._program = os.open(told["deno"], os.O_RDONLY)
 
     @property
-    def raised(self) -> Raised:
+    def raised(self) -> PreparedConfinement:
         return self._raised
 
     def stop(self) -> None:
@@ -188,7 +188,7 @@ class Launcher:
             self._live_as_child(slot, theirs, ours)
         theirs.close()
         self._used_slots = max(self._used_slots, slot + 1)
-        self._spare = _Spare(pid, slot, ours)
+        self._spare = _SpareChild(pid, slot, ours)
 
     def _live_as_child(self, slot: int, line: socket.socket, other: socket.socket) -> None:
         """Never comes back: neither as the launcher nor with an exception."""
@@ -196,13 +196,13 @@ class Launcher:
             for end in (other, self._line):
                 end.close()
             os.close(self._processes)
-            stand_behind(self._kernel, self._raised, slot)
+            confine_child(self._kernel, self._raised, slot)
             text, streams = _receive(line)
             if text:
                 wish = json.loads(text)
-                bounds = Bounds(wish["data"], wish["cpu"])
+                bounds = ChildLimits(wish["data"], wish["cpu"])
                 command = (self._program, wish["arguments"], self._told["environment"])
-                become_deno(self._kernel, bounds, streams, command)
+                exec_deno(self._kernel, bounds, streams, command)
         except BaseException as error:
             os.write(2, f"launcher: {error}\n".encode())
         finally:
@@ -232,7 +232,7 @@ class Launcher:
 
     def _step_back(self, child: _Child) -> None:
         """It works on behind the others; where that cannot be said yet, the next look does."""
-        if put_behind(child.pid, nicer(_BEHIND), self._processes):
+        if put_behind(child.pid, compute_niceness(_BEHIND), self._processes):
             child.brief_ticks = 0
 
     def _ticks(self, child: _Child) -> int:

@@ -21,9 +21,9 @@ import orjson
 
 import mainspring
 from mainspring.actions.script.sandbox.launcher import MESSAGE_BYTES
-from mainspring.actions.script.sandbox.place import Place
-from mainspring.actions.script.sandbox.walls import Walls, Wanted
-from mainspring.contracts.errors import Fault
+from mainspring.actions.script.sandbox.place import DenoPaths
+from mainspring.actions.script.sandbox.walls import Isolation, IsolationMode
+from mainspring.contracts.errors import InternalError
 
 _PROGRAM = (
     "import sys; sys.path.append(sys.argv.pop(1)); "
@@ -34,14 +34,16 @@ _SECONDS_TO_START = 20.0
 _SECONDS_TO_END = 10.0
 
 
-class Watched(Protocol):
+class ProcessObserver(Protocol):
     """Whoever wants to hear of one process."""
 
     def heard(self, message: Mapping[str, Any]) -> None: ...
 
 
-class Link:
-    def __init__(self, place: Place, wanted: Wanted, environment: Mapping[str, str]) -> None:
+class LauncherClient:
+    def __init__(
+        self, place: DenoPaths, wanted: IsolationMode, environment: Mapping[str, str]
+    ) -> None:
         self._told = {
             **{
                 key: value
@@ -53,9 +55,9 @@ class Link:
         }
         self._line: socket.socket | None = None
         self._launcher: subprocess.Popen[bytes] | None = None
-        self._walls: asyncio.Future[Walls] | None = None
+        self._walls: asyncio.Future[Isolation] | None = None
         self._opening = asyncio.Lock()
-        self._watched: dict[int, Watched] = {}
+        self._watched: dict[int, ProcessObserver] = {}
         self._names = 0
         self._closed = False
 
@@ -63,7 +65,7 @@ class Link:
     def pid(self) -> int | None:
         return self._launcher.pid if self._launcher is not None else None
 
-    async def walls(self) -> Walls:
+    async def walls(self) -> Isolation:
         """What holds, by the launcher's own word; starts one where none is."""
         async with self._opening:
             if self._line is None:
@@ -72,7 +74,12 @@ class Link:
         return await asyncio.shield(self._walls)
 
     async def start(
-        self, watched: Watched, arguments: list[str], streams: list[int], data: int, cpu: int
+        self,
+        watched: ProcessObserver,
+        arguments: list[str],
+        streams: list[int],
+        data: int,
+        cpu: int,
     ) -> int:
         """Asks for a process; answers its name on this line. Its end is heard in any case."""
         await self.walls()
@@ -103,7 +110,7 @@ class Link:
 
     async def _open(self) -> None:
         if self._closed:
-            raise Fault("The sandbox is closed.", code="sandbox_closed")
+            raise InternalError("The sandbox is closed.", code="sandbox_closed")
         if self._launcher is not None:
             await asyncio.to_thread(self._await_end, self._launcher)
         loop = asyncio.get_running_loop()
@@ -114,7 +121,7 @@ class Link:
                 self._launcher = self._spawn(theirs.fileno())
             except OSError as error:
                 ours.close()
-                raise Fault(
+                raise InternalError(
                     f"The launcher of scripts cannot be started: {error.strerror}.",
                     code="no_launcher",
                 ) from None
@@ -126,7 +133,9 @@ class Link:
                 await asyncio.shield(self._walls)
         except TimeoutError:
             self._hang_up()
-            raise Fault("The launcher of scripts did not start.", code="no_launcher") from None
+            raise InternalError(
+                "The launcher of scripts did not start.", code="no_launcher"
+            ) from None
 
     def _spawn(self, line: int) -> subprocess.Popen[bytes]:
         """From the thread of the event loop, which lives as long as the worker does."""
@@ -182,7 +191,7 @@ class Link:
                 watched.heard(message)
         elif self._walls is not None and not self._walls.done():
             if "walls" in message:
-                self._walls.set_result(Walls.from_dict(message["walls"]))
+                self._walls.set_result(Isolation.from_dict(message["walls"]))
             else:
                 self._fail(f"The sandbox could not be made: {message['failed']}.")
 
@@ -201,10 +210,10 @@ class Link:
 
     def _fail(self, sentence: str) -> None:
         if self._walls is not None and not self._walls.done():
-            self._walls.set_exception(Fault(sentence, code="no_launcher"))
+            self._walls.set_exception(InternalError(sentence, code="no_launcher"))
 
 
-def pipe_pair(*, reads: bool) -> tuple[int, int]:
+def open_pipe_pair(*, reads: bool) -> tuple[int, int]:
     """(ours, theirs); ours never blocks. ``reads`` when it is we who read."""
     reading, writing = os.pipe2(os.O_CLOEXEC)
     ours, theirs = (reading, writing) if reads else (writing, reading)

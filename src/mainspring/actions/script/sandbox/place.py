@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mainspring.actions.script.sandbox.folder import remove_place
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import NotFound
 
 _PREFIX = "mainspring-sandbox-"
 # Between making a folder and locking it; a younger one is left alone.
@@ -34,7 +34,7 @@ _READABLE = ("/etc/ld.so.cache", "/dev/urandom", "/dev/null", "/sys/devices/syst
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DenoPaths:
     """Everything a process of Deno touches on the disk."""
 
     deno: str
@@ -61,14 +61,14 @@ def find_deno() -> Path:
             return Path(find_deno_bin()).resolve()
     if (found := shutil.which("deno")) is not None:
         return Path(found).resolve()
-    raise Missing(
+    raise NotFound(
         "Scripts run on Deno, and there is no Deno on this machine.",
         code="no_deno",
         suggestion="Install the Python package deno.",
     )
 
 
-def make_place(deno: Path | None = None, beside: Path | None = None) -> Place:
+def make_place(deno: Path | None = None, beside: Path | None = None) -> DenoPaths:
     """A fresh folder; whoever makes it removes it."""
     program = (deno or find_deno()).resolve()
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=beside)).resolve()
@@ -84,8 +84,8 @@ def make_place(deno: Path | None = None, beside: Path | None = None) -> Place:
     for made in (cache, folder):
         # The user that a script runs as may look, and nobody may write.
         made.chmod(0o555)
-    libraries, loaders = _libraries(program)
-    return Place(
+    libraries, loaders = _list_libraries(program)
+    return DenoPaths(
         deno=str(program),
         folder=str(folder),
         bootstrap=str(bootstrap),
@@ -121,7 +121,7 @@ def read_bootstrap() -> str:
     return _FOR_PEOPLE.sub("", text)
 
 
-def _libraries(program: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _list_libraries(program: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The shared libraries of a program and what loads them, asked of the loader itself."""
     said = subprocess.run(  # noqa: S603  (the loader answers; the program does not start)
         [program],

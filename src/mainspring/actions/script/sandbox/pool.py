@@ -16,12 +16,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from mainspring.actions.script.sandbox.caps import Caps
-from mainspring.actions.script.sandbox.link import Link
-from mainspring.actions.script.sandbox.place import Place, make_place
+from mainspring.actions.script.sandbox.caps import ProcessLimits
+from mainspring.actions.script.sandbox.link import LauncherClient
+from mainspring.actions.script.sandbox.place import DenoPaths, make_place
 from mainspring.actions.script.sandbox.process import SandboxProcess
-from mainspring.actions.script.sandbox.walls import Walls, Wanted
-from mainspring.contracts.errors import Exhausted, Fault, Missing
+from mainspring.actions.script.sandbox.walls import Isolation, IsolationMode
+from mainspring.contracts.errors import InternalError, LimitExceeded, NotFound
 
 _PER_CORE = 4
 # Processes that wait for other scripts, beside those that have a place.
@@ -58,7 +58,7 @@ _ENVIRONMENT = {
 }
 
 
-class Sandboxes:
+class SandboxPool:
     """Hands out one fresh process at a time; ``async with`` opens and closes all of it."""
 
     def __init__(
@@ -66,8 +66,8 @@ class Sandboxes:
         *,
         warm: int = 2,
         most: int | None = None,
-        wanted: Wanted = Wanted.AUTO,
-        caps: Caps | None = None,
+        wanted: IsolationMode = IsolationMode.AUTO,
+        caps: ProcessLimits | None = None,
         deno: Path | None = None,
         beside: Path | None = None,
         flags: Sequence[str] = FLAGS,
@@ -75,12 +75,12 @@ class Sandboxes:
         self._warm = warm
         self._room = asyncio.Semaphore(most or _PER_CORE * (os.cpu_count() or 1))
         self._wanted = wanted
-        self._caps = caps or Caps()
+        self._caps = caps or ProcessLimits()
         self._deno = deno
         self._beside = beside
         self._flags = tuple(flags)
-        self._place: Place | None = None
-        self._link: Link | None = None
+        self._place: DenoPaths | None = None
+        self._link: LauncherClient | None = None
         self._idle: deque[SandboxProcess] = deque()
         self._all: set[SandboxProcess] = set()
         # Those that wait for other scripts, each with how many times.
@@ -96,7 +96,7 @@ class Sandboxes:
 
     async def __aenter__(self) -> Self:
         if sys.platform != "linux":
-            raise Missing(
+            raise NotFound(
                 "Scripts run on Linux only: their sandbox is built from the Linux kernel.",
                 code="no_sandbox",
                 suggestion="Run Mainspring in a container.",
@@ -108,7 +108,7 @@ class Sandboxes:
             "DENO_DIR": self._place.cache,
             "HOME": self._place.cache,
         }
-        self._link = Link(self._place, self._wanted, environment)
+        self._link = LauncherClient(self._place, self._wanted, environment)
         try:
             self._reserved = await self._measure()
         except BaseException:
@@ -127,12 +127,12 @@ class Sandboxes:
         process = await self._start(self._caps, "cold")
         try:
             if not await process.ready() or process.pid is None:
-                raise Fault(
+                raise InternalError(
                     "Deno does not start in its sandbox.",
                     code="no_sandbox",
                     suggestion="Run mainspring doctor to see what is missing.",
                 )
-            pages = await asyncio.to_thread(_pages_of, process.pid)
+            pages = await asyncio.to_thread(_read_memory_use, process.pid)
         finally:
             await process.close()
             self._all.discard(process)
@@ -147,7 +147,7 @@ class Sandboxes:
     ) -> None:
         await self._close()
 
-    async def walls(self) -> Walls:
+    async def walls(self) -> Isolation:
         assert self._link is not None
         return await self._link.walls()
 
@@ -170,7 +170,7 @@ class Sandboxes:
         return len(self._idle)
 
     @contextlib.asynccontextmanager
-    async def taken(self, caps: Caps | None = None) -> AsyncIterator[SandboxProcess]:
+    async def taken(self, caps: ProcessLimits | None = None) -> AsyncIterator[SandboxProcess]:
         """A process that nobody has used and nobody will use again; callers wait in order."""
         caps = caps or self._caps
         await self._room.acquire()
@@ -196,7 +196,7 @@ class Sandboxes:
         again before the last of what it waits for is answered.
         """
         if process not in self._waits and len(self._waits) >= _MOST_RESTING:
-            raise Exhausted(
+            raise LimitExceeded(
                 f"{_MOST_RESTING} scripts wait for other automations here already.",
                 code="scripts_waiting",
                 retry_after=5,
@@ -223,7 +223,7 @@ class Sandboxes:
             # Meanwhile it has begun to wait again, or another answer has taken its place.
             self._room.release()
 
-    def _take_warm(self, caps: Caps) -> SandboxProcess | None:
+    def _take_warm(self, caps: ProcessLimits) -> SandboxProcess | None:
         if caps.memory_mb != self._caps.memory_mb:
             # Its memory was bounded when it started.
             return None
@@ -237,7 +237,7 @@ class Sandboxes:
             self._all.discard(process)
             self._in_background(process.close())
 
-    async def _start(self, caps: Caps, how: str) -> SandboxProcess:
+    async def _start(self, caps: ProcessLimits, how: str) -> SandboxProcess:
         assert self._link is not None
         assert self._place is not None
         process = SandboxProcess(self._link, caps)
@@ -308,13 +308,13 @@ class Sandboxes:
             await asyncio.to_thread(self._place.remove)
 
 
-async def find_walls(wanted: Wanted = Wanted.AUTO) -> Walls:
+async def find_walls(wanted: IsolationMode = IsolationMode.AUTO) -> Isolation:
     """What would hold on this machine, found out by putting it up and taking it down."""
-    async with Sandboxes(warm=0, wanted=wanted) as sandboxes:
+    async with SandboxPool(warm=0, wanted=wanted) as sandboxes:
         return await sandboxes.walls()
 
 
-def _pages_of(pid: int) -> tuple[int, int]:
+def _read_memory_use(pid: int) -> tuple[int, int]:
     """Bytes in memory, and bytes of address space that are a process's own to write in."""
     fields = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
     return int(fields[1]) * _PAGE, int(fields[5]) * _PAGE

@@ -18,20 +18,20 @@ from typing import Any, Literal
 
 import orjson
 
-from mainspring.actions.script.sandbox.caps import Caps
-from mainspring.actions.script.sandbox.link import Link, pipe_pair
+from mainspring.actions.script.sandbox.caps import ProcessLimits
+from mainspring.actions.script.sandbox.link import LauncherClient, open_pipe_pair
 from mainspring.actions.script.sandbox.speech import (
     Frame,
-    Garbled,
-    Listener,
-    Piece,
-    TooLong,
-    Voice,
+    FrameParser,
+    FrameTooLong,
+    OutputChunk,
+    OutputDecoder,
+    ProtocolError,
 )
 
-__all__ = ["Ended", "Frame", "Piece", "Reason", "SandboxProcess"]
+__all__ = ["ExitReason", "Frame", "OutputChunk", "ProcessExit", "SandboxProcess"]
 
-Reason = Literal["wall", "cpu", "memory", "output", "answer", "killed", "crashed"]
+ExitReason = Literal["wall", "cpu", "memory", "output", "answer", "killed", "crashed"]
 
 # Not more at once: whoever else speaks is heard in between.
 _READ_BYTES = 1 << 14
@@ -46,11 +46,11 @@ _SIGKILL = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProcessExit:
     """How it ended; ``reason`` is None when the script came to an end of its own."""
 
     exit_code: int
-    reason: Reason | None
+    reason: ExitReason | None
     cpu_ms: int
     peak_kb: int
 
@@ -58,33 +58,33 @@ class Ended:
 class SandboxProcess:
     """Use it once: send the first frame, listen, answer, let it go."""
 
-    def __init__(self, link: Link, caps: Caps) -> None:
+    def __init__(self, link: LauncherClient, caps: ProcessLimits) -> None:
         self._link = link
         self._caps = caps
         self._loop = asyncio.get_running_loop()
         self._name = 0
-        self._listener = Listener()
-        self._waiting: deque[Piece | Frame] = deque()
+        self._listener = FrameParser()
+        self._waiting: deque[OutputChunk | Frame] = deque()
         self._waiting_bytes = 0
         self._said = asyncio.Event()
         self._output = 0
         self._tail = b""
-        self._reason: Reason | None = None
+        self._reason: ExitReason | None = None
         self._finished: int | None = None
         self._clock: asyncio.TimerHandle | None = None
         self._to_write: deque[memoryview] = deque()
         self._written = asyncio.Event()
         self._paused = False
-        self._stdin, self._child_stdin = pipe_pair(reads=False)
-        stdout, self._child_stdout = pipe_pair(reads=True)
-        stderr, self._child_stderr = pipe_pair(reads=True)
-        self._voices = (Voice("stdout", stdout), Voice("stderr", stderr))
+        self._stdin, self._child_stdin = open_pipe_pair(reads=False)
+        stdout, self._child_stdout = open_pipe_pair(reads=True)
+        stderr, self._child_stderr = open_pipe_pair(reads=True)
+        self._voices = (OutputDecoder("stdout", stdout), OutputDecoder("stderr", stderr))
         self.pid: int | None = None
         self._ready: asyncio.Future[bool] = self._loop.create_future()
-        self._ended: asyncio.Future[Ended] = self._loop.create_future()
+        self._ended: asyncio.Future[ProcessExit] = self._loop.create_future()
 
     @property
-    def caps(self) -> Caps:
+    def caps(self) -> ProcessLimits:
         return self._caps
 
     @property
@@ -104,7 +104,7 @@ class SandboxProcess:
         for voice in self._voices:
             self._loop.add_reader(voice.number, self._read, voice)
 
-    def begin(self, caps: Caps) -> None:
+    def begin(self, caps: ProcessLimits) -> None:
         """From here on the bounds count."""
         self._caps = caps
         self._clock = self._loop.call_later(caps.wall_seconds, self.kill, "wall")
@@ -127,12 +127,12 @@ class SandboxProcess:
             self._written.clear()
             await self._written.wait()
 
-    async def __aiter__(self) -> AsyncIterator[Piece | Frame]:
+    async def __aiter__(self) -> AsyncIterator[OutputChunk | Frame]:
         """Everything it says, in order, until it has ended and said all."""
         while True:
             while self._waiting:
                 item = self._waiting.popleft()
-                self._waiting_bytes -= _weight(item)
+                self._waiting_bytes -= _compute_item_weight(item)
                 self._resume()
                 yield item
             if not any(voice.open for voice in self._voices):
@@ -140,10 +140,10 @@ class SandboxProcess:
             self._said.clear()
             await self._said.wait()
 
-    async def ended(self) -> Ended:
+    async def ended(self) -> ProcessExit:
         return await asyncio.shield(self._ended)
 
-    def kill(self, reason: Reason = "killed") -> None:
+    def kill(self, reason: ExitReason = "killed") -> None:
         if self._finished is None and self._reason is None and self.is_alive:
             self._reason = reason
         self._link.end(self._name)
@@ -169,7 +169,7 @@ class SandboxProcess:
     def _settle(self, message: Mapping[str, Any]) -> None:
         if self._clock is not None:
             self._clock.cancel()
-        ended = Ended(
+        ended = ProcessExit(
             exit_code=self._finished if self._finished is not None else message["ended"],
             reason=self._judged(message),
             cpu_ms=message.get("cpu_ms", 0),
@@ -182,10 +182,10 @@ class SandboxProcess:
         self._said.set()
         self._written.set()
 
-    def _judged(self, message: Mapping[str, Any]) -> Reason | None:
+    def _judged(self, message: Mapping[str, Any]) -> ExitReason | None:
         if self._finished is not None or self._reason is not None:
             return self._reason
-        why: Reason | None = message.get("why")
+        why: ExitReason | None = message.get("why")
         if why is not None:
             return why
         code = message["ended"]
@@ -195,7 +195,7 @@ class SandboxProcess:
             return "memory"
         return "crashed"
 
-    def _read(self, voice: Voice) -> bool:
+    def _read(self, voice: OutputDecoder) -> bool:
         """Whether there was something to hear, be it the end."""
         try:
             data = os.read(voice.number, _READ_BYTES)
@@ -213,31 +213,31 @@ class SandboxProcess:
         self._said.set()
         return True
 
-    def _read_out(self, voice: Voice) -> None:
+    def _read_out(self, voice: OutputDecoder) -> None:
         """What is left in a pipe that nobody writes to any more: not more than it can hold."""
         for _ in range(_MOST_PIECES_IN_A_PIPE):
             if not voice.open or not self._read(voice):
                 return
 
-    def _finish_voice(self, voice: Voice) -> None:
+    def _finish_voice(self, voice: OutputDecoder) -> None:
         if not voice.open:
             return
         self._loop.remove_reader(voice.number)
         voice.open = False
         left = self._listener.left if voice.stream == "stdout" else b""
         if text := voice.text(left, final=True):
-            self._put(Piece(voice.stream, text))
+            self._put(OutputChunk(voice.stream, text))
 
-    def _take(self, voice: Voice, data: bytes) -> None:
+    def _take(self, voice: OutputDecoder, data: bytes) -> None:
         try:
             for said in self._listener.hear(data, self._caps.frame_bytes):
                 if isinstance(said, Frame):
                     self._hear_frame(said)
                 else:
                     self._tell(voice, said)
-        except TooLong:
+        except FrameTooLong:
             self.kill("answer")
-        except Garbled:
+        except ProtocolError:
             self.kill("crashed")
         if self._listener.greeted and not self._ready.done():
             self._ready.set_result(True)
@@ -251,17 +251,17 @@ class SandboxProcess:
             self._finished = 1 if "failed" in frame.body else 0
             self._link.end(self._name)
 
-    def _tell(self, voice: Voice, data: bytes) -> None:
+    def _tell(self, voice: OutputDecoder, data: bytes) -> None:
         self._output += len(data)
         if self._output > self._caps.output_bytes:
             self.kill("output")
             return
         if text := voice.text(data):
-            self._put(Piece(voice.stream, text))
+            self._put(OutputChunk(voice.stream, text))
 
-    def _put(self, item: Piece | Frame) -> None:
+    def _put(self, item: OutputChunk | Frame) -> None:
         self._waiting.append(item)
-        self._waiting_bytes += _weight(item)
+        self._waiting_bytes += _compute_item_weight(item)
         if self._waiting_bytes > _MOST_WAITING and not self._paused and self.is_alive:
             self._paused = True
             for voice in self._voices:
@@ -307,6 +307,6 @@ class SandboxProcess:
         self._said.set()
 
 
-def _weight(item: Piece | Frame) -> int:
+def _compute_item_weight(item: OutputChunk | Frame) -> int:
     """What an item costs us while it waits; the smallest costs something, too."""
-    return _LEAST_WEIGHT + (len(item.text) if isinstance(item, Piece) else item.size)
+    return _LEAST_WEIGHT + (len(item.text) if isinstance(item, OutputChunk) else item.size)

@@ -13,16 +13,16 @@ from typing import Any, Literal
 
 import orjson
 
-Stream = Literal["stdout", "stderr"]
+ScriptStream = Literal["stdout", "stderr"]
 
 READY = b"READY\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class OutputChunk:
     """Some of what the script itself said."""
 
-    stream: Stream
+    stream: ScriptStream
     text: str
 
 
@@ -34,18 +34,18 @@ class Frame:
     size: int = field(default=0, compare=False)
 
 
-class Garbled(Exception):
+class ProtocolError(Exception):
     """What was said cannot be a part of this conversation."""
 
 
-class TooLong(Garbled):
+class FrameTooLong(ProtocolError):
     """A frame that is larger than any frame may be."""
 
 
-class Voice:
+class OutputDecoder:
     """One stream of output, decoded piece by piece."""
 
-    def __init__(self, stream: Stream, number: int) -> None:
+    def __init__(self, stream: ScriptStream, number: int) -> None:
         self.stream = stream
         self.number = number
         self.open = True
@@ -55,7 +55,7 @@ class Voice:
         return self._decoder.decode(data, final)
 
 
-class Listener:
+class FrameParser:
     """Follows the standard output of one process, from its greeting to its last word."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Listener:
         while self.greeted and buffer and self._marker is not None:
             at = buffer.find(self._marker)
             if at < 0:
-                kept = _beginning_of(self._marker, buffer)
+                kept = _count_partial_marker(self._marker, buffer)
                 self._held = buffer[len(buffer) - kept :]
                 yield buffer[: len(buffer) - kept]
                 return
@@ -104,7 +104,7 @@ class Listener:
             return buffer
         if not buffer.startswith(READY):
             self._held = buffer
-            raise Garbled
+            raise ProtocolError
         self.greeted = True
         return buffer[len(READY) :]
 
@@ -115,7 +115,7 @@ class Listener:
         self._frame += body
         if len(self._frame) > most:
             self._frame = bytearray()
-            raise TooLong
+            raise FrameTooLong
         if not end:
             return None, b""
         whole, self._frame = bytes(self._frame), None
@@ -126,13 +126,13 @@ def _read(body: bytes) -> Frame:
     try:
         frame = orjson.loads(body)
     except orjson.JSONDecodeError:
-        raise Garbled from None
+        raise ProtocolError from None
     if not isinstance(frame, dict):
-        raise Garbled
+        raise ProtocolError
     return Frame(frame, len(body))
 
 
-def _beginning_of(marker: bytes, buffer: bytes) -> int:
+def _count_partial_marker(marker: bytes, buffer: bytes) -> int:
     """How many bytes at the end may be the beginning of the marker."""
     at = buffer.rfind(b"\0", max(0, len(buffer) - len(marker) + 1))
     return len(buffer) - at if at >= 0 and marker.startswith(buffer[at:]) else 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Wanted(StrEnum):
+class IsolationMode(StrEnum):
     """Which walls to put up; everything but ``AUTO`` is for trying one of them out."""
 
     AUTO = "auto"
@@ -21,7 +21,7 @@ class Wanted(StrEnum):
     NONE = "none"
 
 
-class OwnUser(StrEnum):
+class ProcessUser(StrEnum):
     """Who a script's process runs as."""
 
     PER_PROCESS = "per_process"
@@ -30,14 +30,14 @@ class OwnUser(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Walls:
+class Isolation:
     """What holds. Deno's permissions and the limits of the process always do."""
 
     landlock: int = 0
     namespaces: bool = False
     empty_network: bool = False
     filtered: bool = False
-    user: OwnUser = OwnUser.SAME
+    user: ProcessUser = ProcessUser.SAME
     # Why a wall that was tried could not be put up, in the words of the system.
     missing: tuple[str, ...] = ()
 
@@ -70,7 +70,7 @@ class Walls:
                 "Only Deno's own permissions keep scripts from the network. "
                 "Allow system call filters (seccomp) or user namespaces."
             )
-        if self.user is OwnUser.SAME and not self.holds_files:
+        if self.user is ProcessUser.SAME and not self.holds_files:
             found.append("Scripts run as the same user as Mainspring.")
         return tuple(found)
 
@@ -84,9 +84,9 @@ class Walls:
             yield "The process stands in a network without addresses."
         if self.filtered:
             yield "The kernel refuses it sockets and the calls that look into other processes."
-        if self.user is OwnUser.PER_PROCESS:
+        if self.user is ProcessUser.PER_PROCESS:
             yield "Every process has a user of its own, without any rights."
-        elif self.user is OwnUser.NOBODY:
+        elif self.user is ProcessUser.NOBODY:
             yield "The process runs as nobody."
         yield from self.warnings()
 
@@ -101,7 +101,7 @@ class Walls:
         }
 
     @classmethod
-    def from_dict(cls, told: dict[str, object]) -> Walls:
+    def from_dict(cls, told: dict[str, object]) -> Isolation:
         missing = told.get("missing")
         version = told.get("landlock")
         return cls(
@@ -109,6 +109,6 @@ class Walls:
             namespaces=bool(told.get("namespaces")),
             empty_network=bool(told.get("empty_network")),
             filtered=bool(told.get("filtered")),
-            user=OwnUser(str(told.get("user", OwnUser.SAME.value))),
+            user=ProcessUser(str(told.get("user", ProcessUser.SAME.value))),
             missing=tuple(map(str, missing)) if isinstance(missing, list) else (),
         )

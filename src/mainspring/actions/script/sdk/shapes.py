@@ -26,7 +26,7 @@ _PLAIN: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shaper:
+class TypeScriptTypes:
     """Writes the types of one schema; ``free`` stands for values of any kind."""
 
     free: str = "unknown"
@@ -41,22 +41,26 @@ class Shaper:
         if "$ref" in schema:
             return self.type_of(self._referred(schema["$ref"]), depth + 1)
         if "const" in schema:
-            return literal(schema["const"])
+            return format_literal(schema["const"])
         if "enum" in schema:
-            return union(map(literal, schema["enum"]))
+            return format_union(map(format_literal, schema["enum"]))
         return self._by_kind(schema, schema.get("type"), depth)
 
     def _by_kind(self, schema: Mapping[str, Any], kind: Any, depth: int) -> str:
         if isinstance(kind, list):
-            return union(self._by_kind(schema, one, depth) for one in kind)
+            return format_union(self._by_kind(schema, one, depth) for one in kind)
         if kind in _PLAIN:
             return _PLAIN[kind]
         if kind == "array" or (kind is None and "items" in schema):
-            return array(self.type_of(schema.get("items"), depth + 1))
+            return format_array(self.type_of(schema.get("items"), depth + 1))
         if kind == "object" or (kind is None and "properties" in schema):
             return self._object(schema, depth)
         branches = schema.get("oneOf") or schema.get("anyOf")
-        return union(self.type_of(one, depth + 1) for one in branches) if branches else self.free
+        return (
+            format_union(self.type_of(one, depth + 1) for one in branches)
+            if branches
+            else self.free
+        )
 
     def _referred(self, pointer: str) -> Any:
         return self.definitions.get(pointer.rpartition("/")[2])
@@ -75,78 +79,82 @@ class Shaper:
         lines: list[str] = []
         for name, value in schema.get("properties", {}).items():
             shown = self.type_of(value, depth + 1)
-            lines += comment(remarks(value))
-            lines.append(f"{key(name)}{'' if name in needed else '?'}: {shown};")
+            lines += format_comment(list_remarks(value))
+            lines.append(f"{format_key(name)}{'' if name in needed else '?'}: {shown};")
         more = schema.get("additionalProperties", True)
         if more is not False:
             kind = self.free if lines else self.type_of(more, depth + 1)
             lines.append(f"[key: string]: {kind};")
-        return block(lines)
+        return format_block(lines)
 
     def _choice(self, schema: Mapping[str, Any], word: str, depth: int) -> str | None:
         """Which arguments belong together, where the schema says no more than their names."""
         branches = schema.get(word)
-        if not isinstance(branches, Sequence) or not all(map(_names_only, branches)):
+        if not isinstance(branches, Sequence) or not all(map(_has_only_names, branches)):
             return None
         known = schema.get("properties", {})
         all_names = sorted({name for branch in branches for name in branch["required"]})
         told = []
         for branch in branches:
             names = branch["required"]
-            lines = [f"{key(name)}: {self.type_of(known.get(name), depth + 1)};" for name in names]
+            lines = [
+                f"{format_key(name)}: {self.type_of(known.get(name), depth + 1)};" for name in names
+            ]
             if word == "oneOf":
-                lines += [f"{key(name)}?: never;" for name in all_names if name not in names]
-            told.append(block(lines))
-        return union(told)
+                lines += [f"{format_key(name)}?: never;" for name in all_names if name not in names]
+            told.append(format_block(lines))
+        return format_union(told)
 
 
-def _names_only(branch: Any) -> bool:
+def _has_only_names(branch: Any) -> bool:
     return isinstance(branch, Mapping) and bool(branch.get("required")) and len(branch) == 1
 
 
-def literal(value: Any) -> str:
+def format_literal(value: Any) -> str:
     """A value as the type that has this one value."""
     if isinstance(value, list):
-        return f"[{', '.join(map(literal, value))}]"
+        return f"[{', '.join(map(format_literal, value))}]"
     if isinstance(value, Mapping):
-        return block([f"{key(name)}: {literal(one)};" for name, one in value.items()])
+        return format_block(
+            [f"{format_key(name)}: {format_literal(one)};" for name, one in value.items()]
+        )
     return json.dumps(value, ensure_ascii=True)
 
 
-def union(types: Iterable[str]) -> str:
+def format_union(types: Iterable[str]) -> str:
     """Any of some types, each named once."""
     found = list(dict.fromkeys(types))
     return " | ".join(found) if found else "never"
 
 
-def array(kind: str) -> str:
+def format_array(kind: str) -> str:
     plain = _IDENTIFIER.fullmatch(kind) is not None
     return f"{kind}[]" if plain else f"Array<{kind}>"
 
 
-def block(lines: Sequence[str]) -> str:
+def format_block(lines: Sequence[str]) -> str:
     """Members between braces: on one line if they are few and short."""
     if not lines:
         return "Record<string, never>"
     short = "{ " + " ".join(line.rstrip(";") + ";" for line in lines)[:-1] + " }"
     if len(short) <= _WIDTH // 2 and not any("\n" in line or "/*" in line for line in lines):
         return short
-    return "{\n" + "\n".join(indented(lines)) + "\n}"
+    return "{\n" + "\n".join(indent_lines(lines)) + "\n}"
 
 
-def indented(lines: Iterable[str]) -> Iterator[str]:
+def indent_lines(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         for one in line.split("\n"):
             yield f"  {one}" if one else ""
 
 
-def key(name: str) -> str:
+def format_key(name: str) -> str:
     return name if _IDENTIFIER.fullmatch(name) else json.dumps(name)
 
 
-def comment(sentences: Sequence[str]) -> list[str]:
+def format_comment(sentences: Sequence[str]) -> list[str]:
     """A documentation comment; nothing in it can end it."""
-    lines = [line for text in sentences for line in _folded(text.replace("*/", "*\u200b/"))]
+    lines = [line for text in sentences for line in _fold_text(text.replace("*/", "*\u200b/"))]
     if not lines:
         return []
     if len(lines) == 1:
@@ -154,7 +162,7 @@ def comment(sentences: Sequence[str]) -> list[str]:
     return ["/**", *(f" * {line}".rstrip() for line in lines), " */"]
 
 
-def _folded(text: str) -> Iterator[str]:
+def _fold_text(text: str) -> Iterator[str]:
     for paragraph in text.splitlines() or [""]:
         line = ""
         for word in paragraph.split():
@@ -166,18 +174,18 @@ def _folded(text: str) -> Iterator[str]:
         yield line
 
 
-def remarks(schema: Any) -> list[str]:
+def list_remarks(schema: Any) -> list[str]:
     """What a schema says about a value beside its type, in sentences."""
     if not isinstance(schema, Mapping):
         return []
     said = [str(schema["description"])] if schema.get("description") else []
-    facts = list(_facts(schema))
+    facts = list(_list_schema_facts(schema))
     if facts:
         said.append(" ".join(facts))
     return said
 
 
-def _facts(schema: Mapping[str, Any]) -> Iterator[str]:
+def _list_schema_facts(schema: Mapping[str, Any]) -> Iterator[str]:
     if schema.get("x-mainspring-scope") == "secret" and schema.get("type") == "string":
         yield "A secret may stand in it as {{name}}."
     if "format" in schema:

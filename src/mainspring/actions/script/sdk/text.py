@@ -10,7 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from mainspring.actions.script.sdk.shapes import Shaper, comment, indented, key
+from mainspring.actions.script.sdk.shapes import (
+    TypeScriptTypes,
+    format_comment,
+    format_key,
+    indent_lines,
+)
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.registry import Vocabulary
 
@@ -83,106 +88,108 @@ _INTERFACE: Final = re.compile(
 )
 
 
-def sdk_text(vocabulary: Vocabulary) -> str:
+def generate_sdk(vocabulary: Vocabulary) -> str:
     """The whole file, as a script imports it and as it works on any machine."""
-    called = callable_by_runs(vocabulary)
-    wrapped = json.dumps(sorted(one.id for one in called if _wraps(one)))
+    called = list_run_capabilities(vocabulary)
+    wrapped = json.dumps(sorted(one.id for one in called if _is_wrapped_by_mcp(one)))
     parts = [
-        *_types(called),
+        *_generate_type_lines(called),
         f"// Their answers come inside an object.\nconst WRAPPED: string[] = {wrapped};\n",
         _RUNTIME.read_text(encoding="utf-8"),
     ]
     return "\n".join([_HEAD, *parts])
 
 
-def types_text(vocabulary: Vocabulary) -> str:
+def generate_types(vocabulary: Vocabulary) -> str:
     """Declarations for an editor: what is global in the sandbox."""
     runtime = _RUNTIME.read_text(encoding="utf-8")
     shared = [found[0] for found in _INTERFACE.finditer(runtime)]
-    return "\n".join([_TYPES_HEAD, *_types(callable_by_runs(vocabulary)), *shared, _GLOBALS])
+    return "\n".join(
+        [_TYPES_HEAD, *_generate_type_lines(list_run_capabilities(vocabulary)), *shared, _GLOBALS]
+    )
 
 
-def digest(text: str) -> str:
+def compute_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def callable_by_runs(vocabulary: Vocabulary) -> list[Capability]:
+def list_run_capabilities(vocabulary: Vocabulary) -> list[Capability]:
     """What a run can be granted, by name."""
     found = (one for one in vocabulary.capabilities.values() if one.grantable)
     return sorted(found, key=lambda one: one.id)
 
 
-def _types(capabilities: Sequence[Capability]) -> Iterator[str]:
+def _generate_type_lines(capabilities: Sequence[Capability]) -> Iterator[str]:
     yield _OTHERWISE
     for one in capabilities:
-        yield _declared(f"{_type_name(one)}Input", one.input_schema, "unknown")
-        yield _declared(f"{_type_name(one)}Output", one.output_schema, "any")
-    yield _brains(capabilities)
+        yield _declare_type(f"{_build_type_name(one)}Input", one.input_schema, "unknown")
+        yield _declare_type(f"{_build_type_name(one)}Output", one.output_schema, "any")
+    yield _generate_sdk_object(capabilities)
 
 
-def _declared(name: str, schema: Mapping[str, Any], free: str) -> str:
-    shaper = Shaper(free, schema.get("$defs", {}))
+def _declare_type(name: str, schema: Mapping[str, Any], free: str) -> str:
+    shaper = TypeScriptTypes(free, schema.get("$defs", {}))
     return f"export type {name} = {shaper.type_of(schema)};\n"
 
 
-def _brains(capabilities: Sequence[Capability]) -> str:
-    top = _Branch()
+def _generate_sdk_object(capabilities: Sequence[Capability]) -> str:
+    top = _MethodGroup()
     for one in capabilities:
         top.methods[one.id] = one
         *path, last = one.id.split(".")
         if path:
             top.at(path).methods[last] = one
-    inner = "\n".join(indented([*top.lines(), *_TOOLS]))
+    inner = "\n".join(indent_lines([*top.lines(), *_TOOLS]))
     said = "/** Every capability, as an async method of the same name. */"
     return f"{said}\nexport interface Brains {{\n{inner}\n}}\n"
 
 
 @dataclass(slots=True)
-class _Branch:
+class _MethodGroup:
     """Capabilities whose names begin alike, as an object with methods."""
 
     methods: dict[str, Capability] = field(default_factory=dict)
-    branches: dict[str, _Branch] = field(default_factory=dict)
+    branches: dict[str, _MethodGroup] = field(default_factory=dict)
 
-    def at(self, path: Iterable[str]) -> _Branch:
+    def at(self, path: Iterable[str]) -> _MethodGroup:
         found = self
         for name in path:
-            found = found.branches.setdefault(name, _Branch())
+            found = found.branches.setdefault(name, _MethodGroup())
         return found
 
     def lines(self) -> list[str]:
         lines: list[str] = []
         for name, one in self.methods.items():
-            given, result = _signature(one)
+            given, result = _build_signature(one)
             if one.id == _FETCH:
                 read, answer = f"{given} & {_READS}", result.replace(" | Otherwise", "")
-                lines += [*comment([_WHOLE]), f"http_request(given{read}): {answer};"]
+                lines += [*format_comment([_WHOLE]), f"http_request(given{read}): {answer};"]
                 lines += [f"http_request(given{given}): {result};"]
                 result = "Promise<any>"
-            lines += comment([one.description.strip(), *_effect(one)])
+            lines += format_comment([one.description.strip(), *_describe_effect(one)])
             if name in self.branches:
                 # A capability that is also the first part of others' names.
-                lines.append(f"{key(name)}: ((given{given}) => {result}) & {{")
-                lines += [*indented(self.branches[name].lines()), "};"]
+                lines.append(f"{format_key(name)}: ((given{given}) => {result}) & {{")
+                lines += [*indent_lines(self.branches[name].lines()), "};"]
             else:
-                lines.append(f"{key(name)}(given{given}): {result};")
+                lines.append(f"{format_key(name)}(given{given}): {result};")
         for name, branch in self.branches.items():
             if name not in self.methods:
-                lines += [f"{key(name)}: {{", *indented(branch.lines()), "};"]
+                lines += [f"{format_key(name)}: {{", *indent_lines(branch.lines()), "};"]
         return lines
 
 
-def _signature(capability: Capability) -> tuple[str, str]:
+def _build_signature(capability: Capability) -> tuple[str, str]:
     """The type of what is given, and of what is promised."""
-    made = _type_name(capability)
+    made = _build_type_name(capability)
     optional = "" if _must_be_given(capability.input_schema) else "?"
     otherwise = "" if capability.write is None else " | Otherwise"
     # An answer of pages is also the list of them.
-    listed = f' & {made}Output["pages"]' if _of_pages(capability.output_schema) else ""
+    listed = f' & {made}Output["pages"]' if _is_paged(capability.output_schema) else ""
     return f"{optional}: {made}Input", f"Promise<{made}Output{listed}{otherwise}>"
 
 
-def _effect(capability: Capability) -> Iterator[str]:
+def _describe_effect(capability: Capability) -> Iterator[str]:
     if capability.id == _FETCH:
         yield f"\n{_BODY}"
     if capability.annotations.effect is Effect.SEND:
@@ -195,15 +202,15 @@ def _must_be_given(schema: Mapping[str, Any]) -> bool:
     return bool(schema.get("required") or schema.get("anyOf") or schema.get("oneOf"))
 
 
-def _of_pages(schema: Mapping[str, Any]) -> bool:
+def _is_paged(schema: Mapping[str, Any]) -> bool:
     pages = schema.get("properties", {}).get("pages", {})
     return pages.get("type") == "array" and "pages" in schema.get("required", ())
 
 
-def _wraps(capability: Capability) -> bool:
+def _is_wrapped_by_mcp(capability: Capability) -> bool:
     """Whether MCP puts its answers into an object, which is all that a tool may answer."""
     return capability.output_schema.get("type") != "object"
 
 
-def _type_name(capability: Capability) -> str:
+def _build_type_name(capability: Capability) -> str:
     return "".join(word[:1].upper() + word[1:] for word in _WORD.findall(capability.id))

@@ -7,10 +7,10 @@ from functools import partial
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from mainspring.contracts.errors import Denied, Finding, Problem
+from mainspring.contracts.errors import Finding, PermissionDenied, Problem
 from mainspring.contracts.roles import Permission
 from mainspring.surfaces.email_verification import mailer_of, send_code, verify_code
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import read_body, takes
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
@@ -23,22 +23,22 @@ from mainspring.surfaces.rest.people_shapes import (
 )
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.routes.session import own_session, person, tell
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.workspace.people.fresh_start import start_afresh
 from mainspring.workspace.people.signing_in import check_own_password
 from mainspring.workspace.people.users import describe_user
 from mainspring.workspace.people.verification import (
-    Code,
+    VerificationCode,
     count_code,
+    load_pending_email,
     mail_code,
-    pending_email,
     request_change,
 )
-from mainspring.workspace.people.workspaces import role_in
-from mainspring.workspace.tokens import owner_token_hash
+from mainspring.workspace.people.workspaces import load_role
+from mainspring.workspace.tokens import load_owner_token_hash
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("session")
 
     _add_describing(made, rooms)
@@ -58,7 +58,7 @@ def routes(rooms: Rooms) -> APIRouter:
         session_id = own_session(caller)
         await proven(rooms, caller, asked.current_password)
         hashed = await rooms.passwords.hashed(asked.password)
-        local = await owner_token_hash(rooms.settings.home)
+        local = await load_owner_token_hash(rooms.settings.home)
         async with rooms.database.transaction() as tx:
             await start_afresh(tx, caller.member_id, hashed, session_id=session_id, local=local)
             await tell(tx, caller, "change_password", caller.member_id)
@@ -67,7 +67,7 @@ def routes(rooms: Rooms) -> APIRouter:
     return made
 
 
-def _add_describing(made: APIRouter, rooms: Rooms) -> None:
+def _add_describing(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.patch(
         "/me",
         summary="Change your name, email or default workspace",
@@ -78,7 +78,7 @@ def _add_describing(made: APIRouter, rooms: Rooms) -> None:
         openapi_extra=takes(ChangedPerson),
     )
     @needs(Permission.ACCOUNT)
-    async def change_person(request: Request, caller: SignedIn) -> Answer:
+    async def change_person(request: Request, caller: SignedIn) -> JsonAnswer:
         asked = await read_body(request, ChangedPerson)
         own_session(caller)
         if asked.email is not None:
@@ -86,7 +86,7 @@ def _add_describing(made: APIRouter, rooms: Rooms) -> None:
         code = None
         async with rooms.database.transaction() as tx:
             if asked.default_workspace_id is not None:
-                await role_in(tx, asked.default_workspace_id, caller.member_id)
+                await load_role(tx, asked.default_workspace_id, caller.member_id)
             if asked.email is not None:
                 has_mail = rooms.mailer is not None
                 code = await request_change(tx, caller.member_id, asked.email, has_mail=has_mail)
@@ -96,14 +96,14 @@ def _add_describing(made: APIRouter, rooms: Rooms) -> None:
                 name=asked.name,
                 default_workspace_id=asked.default_workspace_id,
             )
-            pending = await pending_email(tx, caller.member_id)
+            pending = await load_pending_email(tx, caller.member_id)
             caller.detail["changed"] = sorted(asked.model_fields_set - {"current_password"})
             await tell(tx, caller, "change_person", caller.member_id)
         note = None if code is None else await _not_mailed(rooms, caller, code)
-        return Answer(person(user, pending, note))
+        return JsonAnswer(person(user, pending, note))
 
 
-def _add_verifying(made: APIRouter, rooms: Rooms) -> None:
+def _add_verifying(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.post(
         "/me/email/code",
         summary="Mail a code to the email that is not verified yet",
@@ -112,12 +112,12 @@ def _add_verifying(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(409, 429, 502),
     )
     @needs(Permission.ACCOUNT)
-    async def send_email_code(caller: SignedIn) -> Answer:
+    async def send_email_code(caller: SignedIn) -> JsonAnswer:
         own_session(caller)
         note = partial(tell, caller=caller, action="send_email_code", subject=caller.member_id)
         address = rooms.settings.address
         code, user = await send_code(rooms, caller.member_id, address, note)
-        return Answer(person(user, code.email))
+        return JsonAnswer(person(user, code.email))
 
     @made.post(
         "/me/email/verify",
@@ -127,24 +127,26 @@ def _add_verifying(made: APIRouter, rooms: Rooms) -> None:
         openapi_extra=takes(EmailCode),
     )
     @needs(Permission.ACCOUNT)
-    async def verify_email(request: Request, caller: SignedIn) -> Answer:
+    async def verify_email(request: Request, caller: SignedIn) -> JsonAnswer:
         asked = await read_body(request, EmailCode)
         own_session(caller)
         note = partial(tell, caller=caller, action="verify_email", subject=caller.member_id)
         done = await verify_code(rooms, caller.member_id, asked.code, note)
-        return Answer(person(done.user))
+        return JsonAnswer(person(done.user))
 
 
-async def proven(rooms: Rooms, caller: SignedIn, password: str | None) -> None:
+async def proven(rooms: ApplicationServices, caller: SignedIn, password: str | None) -> None:
     """Refuses a change by somebody who found a browser open."""
     fits = await check_own_password(rooms.database, rooms.passwords, caller.member_id, password)
     if not fits:
         detail = "This is not your password."
         found = Finding("/current_password", detail, "wrong_password")
-        raise Denied(detail, code="wrong_password", findings=[found])
+        raise PermissionDenied(detail, code="wrong_password", findings=[found])
 
 
-async def _not_mailed(rooms: Rooms, caller: SignedIn, code: Code) -> str | None:
+async def _not_mailed(
+    rooms: ApplicationServices, caller: SignedIn, code: VerificationCode
+) -> str | None:
     """Mails a code; why not, where that fails: the email was set all the same."""
     try:
         await count_code(rooms.database, caller.member_id)

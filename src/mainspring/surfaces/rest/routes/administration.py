@@ -6,37 +6,39 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
 from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 FACES: Final = (
-    Face("GET", "/admin/users", "admin_list_users", "List the people of the installation"),
-    Face("POST", "/admin/users", "admin_create_user", "Add a person", status_code=201),
-    Face(
+    CapabilityRoute(
+        "GET", "/admin/users", "admin_list_users", "List the people of the installation"
+    ),
+    CapabilityRoute("POST", "/admin/users", "admin_create_user", "Add a person", status_code=201),
+    CapabilityRoute(
         "POST",
         "/admin/users/{user_id}/disable",
         "admin_disable_user",
         "Shut a person out",
     ),
-    Face(
+    CapabilityRoute(
         "POST",
         "/admin/users/{user_id}/enable",
         "admin_enable_user",
         "Let a person in again",
     ),
-    Face(
+    CapabilityRoute(
         "POST",
         "/admin/users/{user_id}/reset-password",
         "admin_reset_password",
         "Make a link for somebody who lost their password",
     ),
-    Face("GET", "/admin/workspaces", "admin_list_workspaces", "List every workspace"),
-    Face("GET", "/admin/size", "admin_show_size", "Show how large the installation is"),
+    CapabilityRoute("GET", "/admin/workspaces", "admin_list_workspaces", "List every workspace"),
+    CapabilityRoute("GET", "/admin/size", "admin_show_size", "Show how large the installation is"),
 )
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("administration")
     add_faces(made, rooms, FACES)
     return made

@@ -23,23 +23,23 @@ from mainspring.gate.artifacts.rows import (
     Retention,
     Visibility,
     delete_artifact,
-    home_of,
+    find_workspace_of_artifact,
     list_artifacts,
     no_artifact,
     read_artifact,
     read_content,
 )
 from mainspring.runs.history import find_run
-from mainspring.store.walls import Walled
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.store.walls import WorkspaceDatabase
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import Body, read_body, takes
-from mainspring.surfaces.rest.browser import Browsers
+from mainspring.surfaces.rest.browser import BrowserSessionPolicy
 from mainspring.surfaces.rest.door import SignedIn, check_role, reader_of
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs, public
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 _BINARY: Final = "application/octet-stream"
 # Types that no browser takes for a program, even if it opens the file at once.
@@ -101,7 +101,7 @@ class LinkShown(BaseModel):
     expires_at: datetime
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("artifacts")
     _listing(made, rooms)
     _one(made, rooms)
@@ -109,7 +109,7 @@ def routes(rooms: Rooms) -> APIRouter:
     return made
 
 
-def _listing(made: APIRouter, rooms: Rooms) -> None:
+def _listing(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get(
         "/artifacts",
         summary="List artifacts, those of the latest runs first",
@@ -124,7 +124,7 @@ def _listing(made: APIRouter, rooms: Rooms) -> None:
         kind: Annotated[Kind | None, Query(description="Only of this kind.")] = None,
         cursor: Cursor = None,
         limit: Limit = PAGE,
-    ) -> Answer:
+    ) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             rows = await list_artifacts(
                 connection,
@@ -135,7 +135,7 @@ def _listing(made: APIRouter, rooms: Rooms) -> None:
                 before=cursor,
                 most=limit + 1,
             )
-        return Answer(page([shown(row) for row in rows], limit))
+        return JsonAnswer(page([describe_artifact(row) for row in rows], limit))
 
     @made.get(
         "/runs/{run_id}/artifacts",
@@ -146,17 +146,17 @@ def _listing(made: APIRouter, rooms: Rooms) -> None:
     @needs(Permission.READ)
     async def get_artifacts_of_run(
         run_id: UUID, caller: SignedIn, cursor: Cursor = None, limit: Limit = PAGE
-    ) -> Answer:
+    ) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             rows = await list_artifacts(
                 connection, caller.workspace_id, run_id=run_id, before=cursor, most=limit + 1
             )
             if not rows:
                 await find_run(connection, caller.workspace_id, str(run_id))
-        return Answer(page([shown(row) for row in rows], limit))
+        return JsonAnswer(page([describe_artifact(row) for row in rows], limit))
 
 
-def _one(made: APIRouter, rooms: Rooms) -> None:
+def _one(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get(
         "/artifacts/{artifact_id}",
         summary="Read about an artifact",
@@ -164,10 +164,10 @@ def _one(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(401, 404, 422),
     )
     @needs(Permission.READ)
-    async def get_artifact(artifact_id: UUID, caller: SignedIn) -> Answer:
+    async def get_artifact(artifact_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             found = await read_artifact(connection, caller.workspace_id, artifact_id)
-        return Answer(shown(found))
+        return JsonAnswer(describe_artifact(found))
 
     @made.post(
         "/artifacts/{artifact_id}/link",
@@ -177,13 +177,13 @@ def _one(made: APIRouter, rooms: Rooms) -> None:
         openapi_extra=takes(LinkWish),
     )
     @needs(Permission.EDIT)
-    async def link_artifact(artifact_id: UUID, request: Request, caller: SignedIn) -> Answer:
+    async def link_artifact(artifact_id: UUID, request: Request, caller: SignedIn) -> JsonAnswer:
         wish = await read_body(request, LinkWish)
         async with caller.database.transaction() as tx:
             found = await read_artifact(tx, caller.workspace_id, artifact_id)
             link = await rooms.links.make(found, rooms.clock.now(), wish.seconds)
             caller.detail |= {"name": found.name, "expires_at": link.expires_at.isoformat()}
-        return Answer({"url": link.url, "expires_at": link.expires_at})
+        return JsonAnswer({"url": link.url, "expires_at": link.expires_at})
 
     @made.delete(
         "/artifacts/{artifact_id}",
@@ -198,7 +198,7 @@ def _one(made: APIRouter, rooms: Rooms) -> None:
         return Response(status_code=204)
 
 
-def _content(made: APIRouter, rooms: Rooms) -> None:
+def _content(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get(
         "/artifacts/{artifact_id}/content",
         summary="Fetch an artifact, with a token or by a signed link",
@@ -217,9 +217,9 @@ def _content(made: APIRouter, rooms: Rooms) -> None:
     ) -> Response:
         linked = expires is not None or signature is not None
         if linked:
-            side = await _linked(rooms, artifact_id, expires or "", signature or "")
+            side = await _open_signed_link(rooms, artifact_id, expires or "", signature or "")
         else:
-            browsers = Browsers(rooms.settings.address)
+            browsers = BrowserSessionPolicy(rooms.settings.address)
             caller = await reader_of(rooms.database, browsers, request.headers)
             check_role(caller, Permission.READ)
             side = caller.database
@@ -230,13 +230,15 @@ def _content(made: APIRouter, rooms: Rooms) -> None:
         return _file(found, await read_content(rooms.blobs, found))
 
 
-async def _linked(rooms: Rooms, artifact_id: UUID, expires: str, signature: str) -> Walled:
+async def _open_signed_link(
+    rooms: ApplicationServices, artifact_id: UUID, expires: str, signature: str
+) -> WorkspaceDatabase:
     """The workspace of a link that was signed here."""
     moment = read_expiry(expires)
     async with rooms.database.acquire() as connection:
-        home = await home_of(connection, artifact_id) or rooms.workspace_id
+        home = await find_workspace_of_artifact(connection, artifact_id) or rooms.workspace_id
     await rooms.links.check(home, artifact_id, moment, signature, rooms.clock.now())
-    return Walled(rooms.database, home)
+    return WorkspaceDatabase(rooms.database, home)
 
 
 def _file(artifact: Artifact, content: bytes) -> Response:
@@ -261,7 +263,7 @@ def disposition(name: str) -> str:
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
-def shown(artifact: Artifact) -> dict[str, Any]:
+def describe_artifact(artifact: Artifact) -> dict[str, Any]:
     """An artifact as the surface tells it."""
     return {
         name: getattr(artifact, name) if name != "sha256" else artifact.sha256.hex()

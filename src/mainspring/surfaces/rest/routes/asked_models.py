@@ -6,40 +6,46 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
 from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 _FACES: Final = (
-    Face("GET", "/models", "list_models", "List the models that can be asked here"),
-    Face("PUT", "/models/connections/{name}", "connect_model", "Connect the workspace to models"),
-    Face(
+    CapabilityRoute("GET", "/models", "list_models", "List the models that can be asked here"),
+    CapabilityRoute(
+        "PUT", "/models/connections/{name}", "connect_model", "Connect the workspace to models"
+    ),
+    CapabilityRoute(
         "DELETE",
         "/models/connections/{name}",
         "disconnect_model",
         "Disconnect the workspace from models",
     ),
-    Face("POST", "/models/connections/{name}/test", "test_model", "Try a connection to models"),
-    Face(
+    CapabilityRoute(
+        "POST", "/models/connections/{name}/test", "test_model", "Try a connection to models"
+    ),
+    CapabilityRoute(
         "PUT",
         "/admin/models/connections/{name}",
         "admin_connect_model",
         "Connect every workspace to models",
     ),
-    Face(
+    CapabilityRoute(
         "DELETE",
         "/admin/models/connections/{name}",
         "admin_disconnect_model",
         "Disconnect every workspace from models",
     ),
-    Face("GET", "/admin/models/prices", "admin_list_model_prices", "List the prices that were set"),
-    Face(
+    CapabilityRoute(
+        "GET", "/admin/models/prices", "admin_list_model_prices", "List the prices that were set"
+    ),
+    CapabilityRoute(
         "PUT",
         "/admin/models/prices/{model:path}",
         "admin_set_model_price",
         "Set the price of a model",
     ),
-    Face(
+    CapabilityRoute(
         "DELETE",
         "/admin/models/prices/{model:path}",
         "admin_delete_model_price",
@@ -48,7 +54,7 @@ _FACES: Final = (
 )
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("models")
     add_faces(made, rooms, _FACES)
     return made

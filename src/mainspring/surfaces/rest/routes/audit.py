@@ -12,14 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.roles import Permission
-from mainspring.gate.direct import show_direct
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.gate.direct import describe_direct_call
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
-from mainspring.surfaces.rooms import Rooms
-from mainspring.workspace.audit import Sought, read_audit
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.workspace.audit import AuditQuery, read_audit
 
 # Not every zone has a year 1 or 9999 in UTC, and nothing was done outside of these.
 _FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -61,7 +61,7 @@ class RecordedCallShape(BaseModel):
     ms: int
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     del rooms
     made = router("audit")
     _entries(made)
@@ -76,9 +76,9 @@ def _calls(made: APIRouter) -> None:
         response_model=RecordedCallShape,
     )
     @needs(Permission.AUDIT)
-    async def get_call(call_id: UUID, caller: SignedIn) -> Answer:
+    async def get_call(call_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
-            return Answer(await show_direct(connection, caller.workspace_id, call_id))
+            return JsonAnswer(await describe_direct_call(connection, caller.workspace_id, call_id))
 
 
 def _entries(made: APIRouter) -> None:
@@ -102,16 +102,18 @@ def _entries(made: APIRouter) -> None:
         ] = None,
         cursor: Cursor = None,
         limit: Limit = PAGE,
-    ) -> Answer:
-        sought = Sought(action, actor, _zoned("since", since), _zoned("before", before))
+    ) -> JsonAnswer:
+        sought = AuditQuery(
+            action, actor, _check_time_zone("since", since), _check_time_zone("before", before)
+        )
         async with caller.database.acquire() as connection:
             rows = await read_audit(
                 connection, caller.workspace_id, sought, after=cursor, most=limit + 1
             )
-        return Answer(page(rows, limit))
+        return JsonAnswer(page(rows, limit))
 
 
-def _zoned(name: str, moment: datetime | None) -> datetime | None:
+def _check_time_zone(name: str, moment: datetime | None) -> datetime | None:
     if moment is not None and moment.tzinfo is None:
         detail = "A moment needs its zone, such as a Z."
         raise Invalid(

@@ -19,19 +19,19 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Query, Request
 from pydantic import Field
 
-from mainspring.actions.script.checking import built
+from mainspring.actions.script.checking import prebuild_scripts
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.preflight import Whose
+from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.contracts.roles import Permission
-from mainspring.definition.json_text import content_hash
+from mainspring.definition.json_text import hash_content
 from mainspring.definition.model import TriggerType
-from mainspring.definition.validate import Report
+from mainspring.definition.validate import ValidationReport
 from mainspring.gate.policy import mode_of
-from mainspring.recipes.compiling.bare import definition_of, is_bare
-from mainspring.runs.arrivals import Request as Wish
-from mainspring.store.audit import Entry, entry_by
+from mainspring.recipes.compiling.bare import compile_bare_definition, is_bare
+from mainspring.runs.arrivals import RunRequest as Wish
+from mainspring.store.audit import AuditRecord, build_audit_record
 from mainspring.store.database import Connection
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.automation_shapes import (
     AgreedShape,
     AutomationDetail,
@@ -42,44 +42,50 @@ from mainspring.surfaces.rest.automation_shapes import (
     StateShape,
     TriggerSummary,
     Verdict,
+    describe_secret_uses,
     grants_used,
-    secrets_shown,
 )
 from mainspring.surfaces.rest.bodies import Body, read_json_body, takes_schema
-from mainspring.surfaces.rest.door import Caller, SignedIn, check_role
+from mainspring.surfaces.rest.door import AuthenticatedCaller, SignedIn, check_role
 from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.idempotency import KEY_HEADER, REPLAY, key_of
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.routes.runs import accepted
+from mainspring.surfaces.rest.routes.runs import answer_accepted
 from mainspring.surfaces.rest.shapes import Accepted
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import is_idle, tell_saved
-from mainspring.workspace.automations import Saved, State, create, read_grants, update
-from mainspring.workspace.consent_rows import Consent
+from mainspring.workspace.automations import (
+    AutomationStatus,
+    SavedAutomation,
+    create,
+    read_grants,
+    update,
+)
+from mainspring.workspace.consent_rows import AutomationConsent
 from mainspring.workspace.consents import (
     agree_or_ask,
     agree_to_shown,
     change_by,
-    consent_told,
+    confirm_agreement,
     ensure_asked,
-    review_agreed,
+    summarize_consent,
 )
-from mainspring.workspace.judging_here import doubts_here, judge_here, words_for
+from mainspring.workspace.judging_here import find_missing_dependencies, judge_here, load_vocabulary
 from mainspring.workspace.overview import (
-    Health,
-    Sort,
-    Wanted,
+    AutomationHealth,
+    AutomationQuery,
+    AutomationSort,
     list_with_signs,
     read_automation,
 )
 from mainspring.workspace.signs import read_signs, read_use
 from mainspring.workspace.states import acknowledge, activate, archive, pause, restore
 from mainspring.workspace.token_bounds import ANSWER
-from mainspring.workspace.watched_boards import missing_boards
+from mainspring.workspace.watched_boards import find_missing_boards
 
 _ONE: Final = "/automations/{automation_id}"
 # How long a second request with the same key is answered with the first one's run.
@@ -91,7 +97,7 @@ DEFINITION: Final = takes_schema(
     "A definition; its schema is at /api/v1/schemas/definition.",
 )
 
-Act = Callable[[Any, UUID, UUID], Awaitable[State]]
+Act = Callable[[Any, UUID, UUID], Awaitable[AutomationStatus]]
 
 
 class Start(Body):
@@ -127,7 +133,7 @@ class RunNow(Start):
     )
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("automations")
     _judging(made, rooms)
     _reading(made, rooms)
@@ -140,30 +146,30 @@ def routes(rooms: Rooms) -> APIRouter:
 
 
 async def judge(
-    rooms: Rooms,
+    rooms: ApplicationServices,
     workspace_id: UUID,
     document: Any,
     automation_id: UUID | None = None,
     author_id: UUID | None = None,
-) -> Report:
+) -> ValidationReport:
     """The verdict on a document, with what this house doubts about it.
 
     A declarative integration is judged as the definition that it means.
     """
     if is_bare(document):
         try:
-            document = definition_of(document)
+            document = compile_bare_definition(document)
         except Invalid as wrong:
-            return Report(tuple(wrong.findings))
-    words = await words_for(rooms.registry, workspace_id, document)
-    whose = Whose(workspace_id, automation_id, author_id)
+            return ValidationReport(tuple(wrong.findings))
+    words = await load_vocabulary(rooms.registry, workspace_id, document)
+    whose = DefinitionOwner(workspace_id, automation_id, author_id)
     report = await judge_here(
         document, whose, words, rooms.gate.models, rooms.limits, rooms.gate.preflight
     )
-    return await built(rooms.workshop, workspace_id, report)
+    return await prebuild_scripts(rooms.workshop, workspace_id, report)
 
 
-def _judging(made: APIRouter, rooms: Rooms) -> None:
+def _judging(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.post(
         "/validate",
         summary="Judge a definition without saving it",
@@ -171,11 +177,11 @@ def _judging(made: APIRouter, rooms: Rooms) -> None:
         openapi_extra=DEFINITION,
     )
     @needs(Permission.READ)
-    async def validate_definition(request: Request, caller: SignedIn) -> Answer:
+    async def validate_definition(request: Request, caller: SignedIn) -> JsonAnswer:
         document = await read_json_body(request)
         report = await judge(rooms, caller.workspace_id, document, None, caller.member_id)
         definition = report.definition
-        return Answer(
+        return JsonAnswer(
             {
                 "ok": report.ok,
                 "errors": [finding.as_dict() for finding in report.findings],
@@ -187,7 +193,7 @@ def _judging(made: APIRouter, rooms: Rooms) -> None:
         )
 
 
-def _reading(made: APIRouter, rooms: Rooms) -> None:
+def _reading(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get(
         "/automations",
         summary="List automations, the newest first or as asked",
@@ -203,34 +209,34 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
             str | None, Query(description="A part of the name or of the goal.", max_length=200)
         ] = None,
         health: Annotated[
-            Health | None,
+            AutomationHealth | None,
             Query(description="failing: its latest runs failed; waiting: for a person."),
         ] = None,
         trigger: Annotated[
             TriggerType | None, Query(description="Only those with such a trigger.")
         ] = None,
         sort: Annotated[
-            Sort,
+            AutomationSort,
             Query(description="next: what starts first; last: what ran last; cost: this month's."),
         ] = "newest",
         cursor: Cursor = None,
         limit: Limit = PAGE,
-    ) -> Answer:
+    ) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             rows = await list_with_signs(
                 connection,
                 caller.workspace_id,
-                Wanted(health, trigger, sort, in_goal=True),
+                AutomationQuery(health, trigger, sort, in_goal=True),
                 state=state,
                 search=search,
                 after=cursor,
                 most=limit + 1,
             )
-        return Answer(page(rows, limit))
+        return JsonAnswer(page(rows, limit))
 
     @made.get(_ONE, summary="Read an automation as it is now", response_model=AutomationDetail)
     @needs(Permission.READ)
-    async def get_automation(automation_id: UUID, caller: SignedIn) -> Answer:
+    async def get_automation(automation_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             found = await read_automation(connection, caller.workspace_id, automation_id)
             found |= (await read_signs(connection, caller.workspace_id, [automation_id]))[
@@ -240,15 +246,17 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
             {name: row[name] for name in TriggerSummary.model_fields} for row in found["triggers"]
         ]
         # A large script takes its time to read.
-        found["secrets"] = await asyncio.to_thread(secrets_shown, found["definition"], rooms.limits)
-        # Most who start a server never read one, and the review is large.
-        from mainspring.authoring.review.impact import described_grants
-
-        words = await words_for(rooms.registry, caller.workspace_id, found["definition"])
-        found["grants"] = await asyncio.to_thread(
-            described_grants, found["definition"], read_grants(found["grants"]), words
+        found["secrets"] = await asyncio.to_thread(
+            describe_secret_uses, found["definition"], rooms.limits
         )
-        return Answer(found, headers=_etag(found["version"]))
+        # Most who start a server never read one, and the review is large.
+        from mainspring.authoring.review.impact import describe_grants
+
+        words = await load_vocabulary(rooms.registry, caller.workspace_id, found["definition"])
+        found["grants"] = await asyncio.to_thread(
+            describe_grants, found["definition"], read_grants(found["grants"]), words
+        )
+        return JsonAnswer(found, headers=_etag(found["version"]))
 
 
 def _using(made: APIRouter) -> None:
@@ -258,14 +266,14 @@ def _using(made: APIRouter) -> None:
         response_model=GrantsUsed,
     )
     @needs(Permission.READ)
-    async def get_grants(automation_id: UUID, caller: SignedIn) -> Answer:
+    async def get_grants(automation_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             found = await read_automation(connection, caller.workspace_id, automation_id)
             use = await read_use(connection, caller.workspace_id, automation_id)
-        return Answer(grants_used(found["grants"], use))
+        return JsonAnswer(grants_used(found["grants"], use))
 
 
-def _saving(made: APIRouter, rooms: Rooms) -> None:
+def _saving(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.post(
         "/automations",
         summary="Save a definition as a new automation, paused",
@@ -275,13 +283,13 @@ def _saving(made: APIRouter, rooms: Rooms) -> None:
         openapi_extra=DEFINITION,
     )
     @needs(Permission.EDIT)
-    async def create_automation(request: Request, caller: SignedIn) -> Answer:
+    async def create_automation(request: Request, caller: SignedIn) -> JsonAnswer:
         space = caller.workspace_id
         document = await read_json_body(request)
         report = await judge(rooms, space, document, None, caller.member_id)
         definition = report.accepted()
 
-        async def work(tx: Connection) -> tuple[Saved, Consent | None]:
+        async def work(tx: Connection) -> tuple[SavedAutomation, AutomationConsent | None]:
             saved = await create(tx, space, definition, report.grants, caller.member_id)
             caller.subject, caller.detail = saved.automation_id, tell_saved(saved, definition.name)
             consent = await agree_or_ask(
@@ -290,12 +298,15 @@ def _saving(made: APIRouter, rooms: Rooms) -> None:
             return saved, consent
 
         saved, consent = await change(caller.database, rooms.limits, space, work, names=())
-        shown = {**_saved(saved, definition.name, report), "consent": consent_told(consent)}
+        shown = {
+            **_describe_saved(saved, definition.name, report),
+            "consent": summarize_consent(consent),
+        }
         place = {"Location": f"{PREFIX}/automations/{saved.automation_id}"}
-        return Answer(shown, status_code=201, headers={**place, **_etag(saved.version)})
+        return JsonAnswer(shown, status_code=201, headers={**place, **_etag(saved.version)})
 
 
-def _updating(made: APIRouter, rooms: Rooms) -> None:
+def _updating(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.put(
         _ONE,
         summary="Save a definition as the next version of an automation",
@@ -312,13 +323,13 @@ def _updating(made: APIRouter, rooms: Rooms) -> None:
         if_match: Annotated[
             str | None, Header(description='The version that was edited, as in "3".')
         ] = None,
-    ) -> Answer:
-        expected, space = _expected(if_match), caller.workspace_id
+    ) -> JsonAnswer:
+        expected, space = _parse_if_match(if_match), caller.workspace_id
         report = await judge(rooms, space, await read_json_body(request), automation_id)
         definition = report.accepted()
 
-        async def work(tx: Connection) -> tuple[Saved, Consent | None]:
-            async def put() -> Saved:
+        async def work(tx: Connection) -> tuple[SavedAutomation, AutomationConsent | None]:
+            async def put() -> SavedAutomation:
                 return await update(
                     tx,
                     space,
@@ -341,11 +352,14 @@ def _updating(made: APIRouter, rooms: Rooms) -> None:
         saved, consent = await change(
             caller.database, rooms.limits, space, work, automations=[automation_id], names=()
         )
-        shown = {**_saved(saved, definition.name, report), "consent": consent_told(consent)}
-        return Answer(shown, headers=_etag(saved.version))
+        shown = {
+            **_describe_saved(saved, definition.name, report),
+            "consent": summarize_consent(consent),
+        }
+        return JsonAnswer(shown, headers=_etag(saved.version))
 
 
-def _changing(made: APIRouter, rooms: Rooms) -> None:
+def _changing(made: APIRouter, rooms: ApplicationServices) -> None:
     may_switch, may_edit = needs(Permission.SWITCH), needs(Permission.EDIT)
     offered = (
         ("activate", "Let triggers start an automation", may_switch(_acting(rooms, None))),
@@ -387,17 +401,17 @@ def _changing(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(403, 409),
     )
     @needs(Permission.EDIT)
-    async def mark_automation_reviewed(automation_id: UUID, caller: SignedIn) -> Answer:
+    async def mark_automation_reviewed(automation_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.transaction() as tx:
-            await review_agreed(tx, caller.workspace_id, automation_id, caller.actor)
+            await confirm_agreement(tx, caller.workspace_id, automation_id, caller.actor)
             found = await read_automation(tx, caller.workspace_id, automation_id)
-        return Answer(found["agreed"])
+        return JsonAnswer(found["agreed"])
 
 
-def _acting(rooms: Rooms, act: Act | None) -> Callable[..., Awaitable[Answer]]:
+def _acting(rooms: ApplicationServices, act: Act | None) -> Callable[..., Awaitable[JsonAnswer]]:
     """An endpoint that does one of these things; none is to activate."""
 
-    async def act_on(automation_id: UUID, request: Request, caller: SignedIn) -> Answer:
+    async def act_on(automation_id: UUID, request: Request, caller: SignedIn) -> JsonAnswer:
         space = caller.workspace_id
         found: tuple[Finding, ...] = ()
         doing = act
@@ -406,7 +420,7 @@ def _acting(rooms: Rooms, act: Act | None) -> Callable[..., Awaitable[Answer]]:
             await _asked_before(caller, automation_id)
             doing, found = await _activation(rooms, caller, automation_id, asked.digest)
 
-        async def work(tx: Connection) -> tuple[State, tuple[Finding, ...]]:
+        async def work(tx: Connection) -> tuple[AutomationStatus, tuple[Finding, ...]]:
             state = await doing(tx, space, automation_id)
             doubts = await _doubts(tx, space, automation_id) if state == "active" else ()
             return state, (*doubts, *found)
@@ -420,26 +434,26 @@ def _acting(rooms: Rooms, act: Act | None) -> Callable[..., Awaitable[Answer]]:
             automations=[automation_id] if act in (pause, archive) else (),
         )
         warnings = [finding.as_dict() for finding in doubts]
-        return Answer({"id": automation_id, "state": state, "warnings": warnings})
+        return JsonAnswer({"id": automation_id, "state": state, "warnings": warnings})
 
     return act_on
 
 
 async def _activation(
-    rooms: Rooms, caller: Caller, automation_id: UUID, digest: str | None
+    rooms: ApplicationServices, caller: AuthenticatedCaller, automation_id: UUID, digest: str | None
 ) -> tuple[Act, tuple[Finding, ...]]:
     """What activates an automation, and what it would not find; asked before anything is held."""
     space = caller.workspace_id
     async with caller.database.acquire() as connection:
         there = await read_automation(connection, space, automation_id)
     document, grants = there["definition"], read_grants(there["grants"])
-    words = await words_for(rooms.registry, space, document)
-    whose = Whose(space, automation_id)
-    doubts = await doubts_here(
+    words = await load_vocabulary(rooms.registry, space, document)
+    whose = DefinitionOwner(space, automation_id)
+    doubts = await find_missing_dependencies(
         document, grants, words, rooms.gate.models, rooms.gate.preflight, whose
     )
 
-    async def start(tx: Any, workspace_id: UUID, automation_id: UUID) -> State:
+    async def start(tx: Any, workspace_id: UUID, automation_id: UUID) -> AutomationStatus:
         if digest is not None:
             await _agree(tx, caller, automation_id, digest)
         return await activate(tx, workspace_id, automation_id, words, rooms.limits, doubts)
@@ -447,14 +461,16 @@ async def _activation(
     return start, doubts
 
 
-async def _asked_before(caller: Caller, automation_id: UUID) -> None:
+async def _asked_before(caller: AuthenticatedCaller, automation_id: UUID) -> None:
     """What nobody was asked about is asked about, before the start is refused for it."""
     if caller.actor.is_person:
         async with replace(caller.database, tell=lambda: ()).transaction() as tx:
             await ensure_asked(tx, caller.workspace_id, automation_id, caller.actor)
 
 
-async def _agree(tx: Any, caller: Caller, automation_id: UUID, digest: str) -> UUID | None:
+async def _agree(
+    tx: Any, caller: AuthenticatedCaller, automation_id: UUID, digest: str
+) -> UUID | None:
     """A person agrees to what they were shown; that takes the role that answers a consent."""
     if not caller.actor.is_person:
         return None
@@ -462,23 +478,23 @@ async def _agree(tx: Any, caller: Caller, automation_id: UUID, digest: str) -> U
     return await agree_to_shown(tx, caller.workspace_id, automation_id, digest, caller.actor)
 
 
-async def _agree_first(caller: Caller, automation_id: UUID, digest: str) -> None:
+async def _agree_first(caller: AuthenticatedCaller, automation_id: UUID, digest: str) -> None:
     """The same before a run; the audit log has it as an answer, not as a run that started."""
-    entries: list[Entry] = []
+    entries: list[AuditRecord] = []
     async with replace(caller.database, tell=lambda: entries).transaction() as tx:
         agreed = await _agree(tx, caller, automation_id, digest)
         if agreed is not None:
             detail = {"automation_id": str(automation_id), "agree": True}
-            entries.append(entry_by(caller.actor, ANSWER, str(agreed), detail))
+            entries.append(build_audit_record(caller.actor, ANSWER, str(agreed), detail))
 
 
 async def _doubts(tx: Connection, workspace_id: UUID, automation_id: UUID) -> tuple[Finding, ...]:
     """What is doubtful about the triggers of an automation that is to start by itself."""
     found = await read_automation(tx, workspace_id, automation_id)
-    return await missing_boards(tx, workspace_id, found["definition"])
+    return await find_missing_boards(tx, workspace_id, found["definition"])
 
 
-def _running(made: APIRouter, rooms: Rooms) -> None:
+def _running(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.post(
         f"{_ONE}/run",
         summary="Run an automation now, also while it is paused",
@@ -488,7 +504,7 @@ def _running(made: APIRouter, rooms: Rooms) -> None:
         openapi_extra={**may_take(RunNow), "parameters": [KEY_HEADER]},
     )
     @needs(Permission.RUN)
-    async def run_automation(automation_id: UUID, request: Request, caller: SignedIn) -> Answer:
+    async def run_automation(automation_id: UUID, request: Request, caller: SignedIn) -> JsonAnswer:
         asked = await read_optional(request, RunNow)
         mode = mode_of(dry_run=asked.dry_run, verify=asked.verify_mode)
         wish = Wish(caller.workspace_id, automation_id, inputs=asked.inputs, mode=mode)
@@ -500,26 +516,26 @@ def _running(made: APIRouter, rooms: Rooms) -> None:
         dispatched = await rooms.dispatcher.dispatch(_keyed(wish, key, asked, rooms))
         caller.detail["run_id"] = str(dispatched.run_id)
         await caller.database.note()
-        answer = accepted(rooms, dispatched.run_id, dispatched.status, dispatched.reason)
+        answer = answer_accepted(rooms, dispatched.run_id, dispatched.status, dispatched.reason)
         if dispatched.existed:
             answer.headers[REPLAY] = "true"
         return answer
 
 
-def _keyed(wish: Wish, key: str | None, asked: RunNow, rooms: Rooms) -> Wish:
+def _keyed(wish: Wish, key: str | None, asked: RunNow, rooms: ApplicationServices) -> Wish:
     if key is None:
         return wish
     return replace(
         wish,
         key=f"key:{key}",
         key_expires_at=rooms.clock.now() + _KEY_LIFETIME,
-        body_hash=content_hash(
+        body_hash=hash_content(
             asked.inputs if wish.mode == "live" else {"inputs": asked.inputs, "mode": wish.mode}
         ),
     )
 
 
-def _expected(if_match: str | None) -> int | None:
+def _parse_if_match(if_match: str | None) -> int | None:
     if if_match is None or if_match.strip() == "*":
         return None
     found = _ETAG.fullmatch(if_match.strip())
@@ -535,7 +551,7 @@ def _etag(version: int) -> dict[str, str]:
     return {"ETag": f'"{version}"'}
 
 
-def _saved(saved: Saved, name: str, report: Report) -> dict[str, Any]:
+def _describe_saved(saved: SavedAutomation, name: str, report: ValidationReport) -> dict[str, Any]:
     return {
         "id": saved.automation_id,
         "name": name,

@@ -9,18 +9,18 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from mainspring.contracts.errors import Finding, Invalid, Missing
-from mainspring.gate.pinned import Offer
+from mainspring.contracts.errors import Finding, Invalid, NotFound
+from mainspring.gate.pinned import CapabilityOffer
 from mainspring.gate.usage_ledger import history_of
-from mainspring.surfaces.capability_list import as_dict, found_by, shown_to
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.capability_list import as_dict, find_offer, list_offers
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import limits_for, read_json_body, takes_schema
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.faces import CALLED
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import anyone_known, open_to_runs
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 
 class CapabilityShape(BaseModel):
@@ -88,7 +88,7 @@ _After = Annotated[
 _Limit = Annotated[int | None, Query(ge=1, le=1_000, description="At most so many; left out: all.")]
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("capabilities")
 
     @made.get(
@@ -105,9 +105,9 @@ def routes(rooms: Rooms) -> APIRouter:
         ] = False,
         after: _After = "",
         limit: _Limit = None,
-    ) -> Answer:
-        offers = await shown_to(rooms, caller.visitor, everything=everything)
-        return Answer(_page(offers, after, limit))
+    ) -> JsonAnswer:
+        offers = await list_offers(rooms, caller.visitor, everything=everything)
+        return JsonAnswer(_page(offers, after, limit))
 
     @made.get(
         "/capabilities/{capability_id}",
@@ -116,17 +116,17 @@ def routes(rooms: Rooms) -> APIRouter:
     )
     @anyone_known
     @open_to_runs
-    async def read_capability(capability_id: str, caller: SignedIn) -> Answer:
-        found = await found_by(rooms, caller.visitor, capability_id)
+    async def read_capability(capability_id: str, caller: SignedIn) -> JsonAnswer:
+        found = await find_offer(rooms, caller.visitor, capability_id)
         if found is None:
-            raise Missing("There is no such capability.", code="unknown_capability")
+            raise NotFound("There is no such capability.", code="unknown_capability")
         history = None
         if caller.visitor.held is None:
             async with caller.database.acquire() as connection:
                 history = await history_of(
                     connection, caller.workspace_id, found.capability.id, rooms.clock.now()
                 )
-        return Answer({**as_dict(found), "history": history})
+        return JsonAnswer({**as_dict(found), "history": history})
 
     @made.post(
         "/capabilities/{capability_id}",
@@ -137,18 +137,18 @@ def routes(rooms: Rooms) -> APIRouter:
     )
     @anyone_known
     @open_to_runs
-    async def call_capability(capability_id: str, request: Request, caller: SignedIn) -> Answer:
+    async def call_capability(capability_id: str, request: Request, caller: SignedIn) -> JsonAnswer:
         found = await rooms.gate.find(caller.workspace_id, capability_id)
         arguments = await read_json_body(request, limits_for(request, found))
         if not isinstance(arguments, dict):
             detail = "The arguments must be an object."
             raise Invalid(detail, findings=[Finding("", detail, "type")])
-        return Answer(await rooms.gate.serve(caller.visitor, capability_id, arguments))
+        return JsonAnswer(await rooms.gate.serve(caller.visitor, capability_id, arguments))
 
     return made
 
 
-def _page(offers: Sequence[Offer], after: str, limit: int | None) -> dict[str, Any]:
+def _page(offers: Sequence[CapabilityOffer], after: str, limit: int | None) -> dict[str, Any]:
     left = [offer for offer in offers if offer.capability.id > after]
     shown = left[:limit]
     following = shown[-1].capability.id if len(shown) < len(left) else None

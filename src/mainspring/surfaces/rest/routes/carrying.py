@@ -6,17 +6,19 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
 from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 FACES: Final = (
-    Face("GET", "/workspace/files", "export_workspace", "Export the workspace as files"),
-    Face("POST", "/workspace/files", "import_workspace", "Import a workspace from files"),
+    CapabilityRoute("GET", "/workspace/files", "export_workspace", "Export the workspace as files"),
+    CapabilityRoute(
+        "POST", "/workspace/files", "import_workspace", "Import a workspace from files"
+    ),
 )
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("workspaces")
     add_faces(made, rooms, FACES)
     return made

@@ -10,11 +10,11 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash
-from mainspring.contracts.roles import LEAST, Permission, Role, lesser
-from mainspring.gate.direct import Visitor
-from mainspring.surfaces.capability_list import shown_to
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.contracts.errors import Conflict
+from mainspring.contracts.roles import LEAST, Permission, Role, min_role
+from mainspring.gate.direct import CapabilityCaller
+from mainspring.surfaces.capability_list import list_offers
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import read_body, takes
 from mainspring.surfaces.rest.client_shapes import (
     ClientAnswer,
@@ -22,33 +22,38 @@ from mainspring.surfaces.rest.client_shapes import (
     ClientRequest,
     ConnectedClients,
 )
-from mainspring.surfaces.rest.door import Caller, SignedIn
+from mainspring.surfaces.rest.door import AuthenticatedCaller, SignedIn
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.own_name import own_name
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.routes.session import check_whole, own_session, tell
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.workspace.oauth.consents import (
-    Agreed,
+    ClientConsent,
     agree,
     check_role,
     disconnect,
     find_agreed,
+    is_consent_sufficient,
     list_connected,
-    passes,
     refuse,
 )
-from mainspring.workspace.oauth.redirects import place_of
-from mainspring.workspace.oauth.requests import Waiting, open_request, take_request
-from mainspring.workspace.oauth.scopes import allows, choices, scope_of, suggested
+from mainspring.workspace.oauth.redirects import describe_redirect
+from mainspring.workspace.oauth.requests import PendingAuthorization, open_request, take_request
+from mainspring.workspace.oauth.scopes import (
+    describe_role,
+    format_scope,
+    list_role_choices,
+    suggest_role,
+)
 from mainspring.workspace.people.fresh_start import hold_ways_in
-from mainspring.workspace.people.workspaces import workspaces_of
+from mainspring.workspace.people.workspaces import list_user_workspaces
 
 RequestId = Annotated[str, Path(min_length=1, max_length=100)]
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("clients")
     _add_asking(made, rooms)
     _add_answering(made, rooms)
@@ -56,7 +61,7 @@ def routes(rooms: Rooms) -> APIRouter:
     return made
 
 
-def _add_asking(made: APIRouter, rooms: Rooms) -> None:
+def _add_asking(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get(
         "/oauth/requests/{request_id}",
         summary="Show what a client asks for",
@@ -66,27 +71,27 @@ def _add_asking(made: APIRouter, rooms: Rooms) -> None:
     @needs(Permission.ACCOUNT)
     async def get_client_request(
         request_id: RequestId, request: Request, caller: SignedIn
-    ) -> Answer:
+    ) -> JsonAnswer:
         own_session(caller)
         async with rooms.database.transaction() as tx:
             waiting = await open_request(tx, request_id, caller.member_id)
             agreed = await find_agreed(tx, *_who(caller), waiting.client_id)
-            mine = await workspaces_of(tx, caller.member_id)
+            mine = await list_user_workspaces(tx, caller.member_id)
         place = next(entry for entry in mine if entry["id"] == caller.workspace_id)
         shown = _shown(waiting, agreed, _role(caller))
         own_host = urlsplit(own_name(request, rooms.settings)).hostname or ""
         most = shown["choices"][-1]["role"]
-        return Answer(
+        return JsonAnswer(
             {
                 **shown,
-                "passes": passes(agreed, waiting, own_host),
+                "passes": is_consent_sufficient(agreed, waiting, own_host),
                 "workspace": {"id": place["id"], "name": place["name"]},
                 "tools": await _tools(rooms, caller, most),
             }
         )
 
 
-def _add_answering(made: APIRouter, rooms: Rooms) -> None:
+def _add_answering(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.post(
         "/oauth/requests/{request_id}/answer",
         summary="Agree to what a client may do, or refuse it",
@@ -97,7 +102,7 @@ def _add_answering(made: APIRouter, rooms: Rooms) -> None:
     @needs(Permission.ACCOUNT)
     async def answer_client_request(
         request_id: RequestId, request: Request, caller: SignedIn
-    ) -> Answer:
+    ) -> JsonAnswer:
         own_session(caller)
         given = await read_body(request, ClientAnswer)
         _check_workspace(caller, given.workspace_id)
@@ -112,10 +117,10 @@ def _add_answering(made: APIRouter, rooms: Rooms) -> None:
             else:
                 redirect = refuse(waiting)
             await tell(tx, caller, "answer_client_request", waiting.client_id)
-        return Answer({"redirect": redirect})
+        return JsonAnswer({"redirect": redirect})
 
 
-def _add_connected(made: APIRouter, rooms: Rooms) -> None:
+def _add_connected(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get(
         "/oauth/clients",
         summary="List the clients that are connected as you",
@@ -123,13 +128,13 @@ def _add_connected(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(403),
     )
     @needs(Permission.ACCOUNT)
-    async def get_clients(request: Request, caller: SignedIn) -> Answer:
+    async def get_clients(request: Request, caller: SignedIn) -> JsonAnswer:
         check_whole(caller)
         # What a client calls itself stands on no side of a wall.
         async with rooms.database.acquire() as connection:
             found = await list_connected(connection, *_who(caller))
         address = f"{own_name(request, rooms.settings)}/mcp"
-        return Answer({"address": address, "clients": found})
+        return JsonAnswer({"address": address, "clients": found})
 
     @made.delete(
         "/oauth/clients/{client_id}",
@@ -146,28 +151,30 @@ def _add_connected(made: APIRouter, rooms: Rooms) -> None:
         return Response(status_code=204)
 
 
-def _who(caller: Caller) -> tuple[UUID, UUID]:
+def _who(caller: AuthenticatedCaller) -> tuple[UUID, UUID]:
     return caller.workspace_id, caller.member_id
 
 
-def _role(caller: Caller) -> Role:
+def _role(caller: AuthenticatedCaller) -> Role:
     assert caller.actor.role is not None
     return caller.actor.role
 
 
-def _check_workspace(caller: Caller, shown: UUID) -> None:
+def _check_workspace(caller: AuthenticatedCaller, shown: UUID) -> None:
     """Another window may have gone to another workspace since the question was read."""
     if shown != caller.workspace_id:
-        raise Clash(
+        raise Conflict(
             "You look at another workspace than the one that this question was asked for.",
             code="other_workspace",
             suggestion="Read the question again, and answer it for the workspace it names.",
         )
 
 
-def _shown(waiting: Waiting, agreed: Agreed | None, own: Role) -> dict[str, Any]:
+def _shown(
+    waiting: PendingAuthorization, agreed: ClientConsent | None, own: Role
+) -> dict[str, Any]:
     """The request as a person reads it."""
-    place = place_of(waiting.redirect_uri)
+    place = describe_redirect(waiting.redirect_uri)
     before = None if agreed is None else agreed.role
     return {
         "client": {
@@ -179,16 +186,18 @@ def _shown(waiting: Waiting, agreed: Agreed | None, own: Role) -> dict[str, Any]
         "asked": waiting.role,
         "own_role": own,
         "choices": [
-            {"role": role, "scope": scope_of(role), "allows": allows(role)}
-            for role in choices(waiting.limit, own)
+            {"role": role, "scope": format_scope(role), "allows": describe_role(role)}
+            for role in list_role_choices(waiting.limit, own)
         ],
-        "suggested": suggested(waiting.role, lesser(own, waiting.limit), before),
+        "suggested": suggest_role(waiting.role, min_role(own, waiting.limit), before),
         "agreed": None if agreed is None else {"role": agreed.role, "at": agreed.at},
         "expires_at": waiting.expires_at,
     }
 
 
-async def _tools(rooms: Rooms, caller: Caller, most: Role) -> list[dict[str, Any]]:
+async def _tools(
+    rooms: ApplicationServices, caller: AuthenticatedCaller, most: Role
+) -> list[dict[str, Any]]:
     """What a client with this role would be offered."""
     actor = Actor(caller.workspace_id, "client", caller.member_id, None, most, False)
     return [
@@ -199,5 +208,5 @@ async def _tools(rooms: Rooms, caller: Caller, most: Role) -> list[dict[str, Any
             "confirmation": offer.capability.write is not None,
             "role": LEAST[offer.capability.permission],
         }
-        for offer in await shown_to(rooms, Visitor(actor))
+        for offer in await list_offers(rooms, CapabilityCaller(actor))
     ]

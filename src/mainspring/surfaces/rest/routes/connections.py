@@ -13,61 +13,65 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from mainspring.contracts.errors import Missing, Problem
+from mainspring.contracts.errors import NotFound, Problem
 from mainspring.contracts.roles import Permission
 from mainspring.gate.outside.switchboard import CALLBACK
-from mainspring.store.audit import entry_by
-from mainspring.surfaces.rest.browser import Browsers
+from mainspring.store.audit import build_audit_record
+from mainspring.surfaces.rest.browser import BrowserSessionPolicy
 from mainspring.surfaces.rest.door import check_role, person_of
-from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
 from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.marks import public
 from mainspring.surfaces.rest.returning import (
     AGAIN,
-    brought,
     not_signed_in,
     once_more,
     page,
     problem_page,
+    read_callback_params,
 )
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 _FACES: Final = (
-    Face("POST", "/connections", "connect_mcp_server", "Connect to a server of tools", 201),
-    Face("GET", "/connections", "list_connections", "List the servers of tools"),
-    Face(
+    CapabilityRoute(
+        "POST", "/connections", "connect_mcp_server", "Connect to a server of tools", 201
+    ),
+    CapabilityRoute("GET", "/connections", "list_connections", "List the servers of tools"),
+    CapabilityRoute(
         "GET",
         "/connections/{connection_id}",
         "get_connection",
         "Show a server of tools, and its tools",
     ),
-    Face(
+    CapabilityRoute(
         "POST",
         "/connections/{connection_id}/harvest",
         "harvest_connection",
         "Look at the tools of a server now",
     ),
-    Face("POST", "/connections/{connection_id}/agree", "agree_to_tools", "Agree to tools"),
-    Face("POST", "/connections/{connection_id}/refuse", "refuse_tools", "Refuse tools"),
-    Face(
+    CapabilityRoute(
+        "POST", "/connections/{connection_id}/agree", "agree_to_tools", "Agree to tools"
+    ),
+    CapabilityRoute("POST", "/connections/{connection_id}/refuse", "refuse_tools", "Refuse tools"),
+    CapabilityRoute(
         "PUT",
         "/connections/{connection_id}/tools/{tool}/effect",
         "set_tool_effect",
         "Say what a tool does",
     ),
-    Face(
+    CapabilityRoute(
         "PUT",
         "/connections/{connection_id}/token",
         "set_connection_token",
         "Give a server of tools another token",
     ),
-    Face(
+    CapabilityRoute(
         "POST",
         "/connections/{connection_id}/sign-in",
         "begin_sign_in",
         "Sign in at a server of tools",
     ),
-    Face(
+    CapabilityRoute(
         "DELETE",
         "/connections/{connection_id}",
         "disconnect_mcp_server",
@@ -76,7 +80,7 @@ _FACES: Final = (
 )
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("connections")
     made.add_api_route(
         CALLBACK.removeprefix(PREFIX),
@@ -89,8 +93,8 @@ def routes(rooms: Rooms) -> APIRouter:
     return made
 
 
-def _callback(rooms: Rooms) -> Callable[[Request], Awaitable[Response]]:
-    browsers = Browsers(rooms.settings.address)
+def _callback(rooms: ApplicationServices) -> Callable[[Request], Awaitable[Response]]:
+    browsers = BrowserSessionPolicy(rooms.settings.address)
 
     @public
     async def come_back(request: Request) -> Response:
@@ -107,7 +111,7 @@ def _callback(rooms: Rooms) -> Callable[[Request], Awaitable[Response]]:
             )
             await replace(
                 caller.database,
-                tell=lambda: [entry_by(caller.actor, "signed_in_at", found.alias)],
+                tell=lambda: [build_audit_record(caller.actor, "signed_in_at", found.alias)],
             ).note()
         except Problem as problem:
             return problem_page(problem)
@@ -122,9 +126,9 @@ def _connection(request: Request) -> UUID:
     try:
         return UUID(request.path_params["connection_id"])
     except ValueError:
-        raise Missing("There is no such connection here.", code="connection_missing") from None
+        raise NotFound("There is no such connection here.", code="connection_missing") from None
 
 
 def _brought(request: Request) -> dict[str, Any]:
-    found = brought(request, "state", "code", "iss", "error")
+    found = read_callback_params(request, "state", "code", "iss", "error")
     return {**found, "state": found["state"] or ""}

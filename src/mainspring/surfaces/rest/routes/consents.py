@@ -6,14 +6,14 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
 from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 _FACES: Final = (
-    Face("GET", "/consents", "list_consents", "List what waits for consent"),
-    Face("GET", "/consents/{consent_id}", "get_consent", "Show what waits for consent"),
-    Face(
+    CapabilityRoute("GET", "/consents", "list_consents", "List what waits for consent"),
+    CapabilityRoute("GET", "/consents/{consent_id}", "get_consent", "Show what waits for consent"),
+    CapabilityRoute(
         "POST",
         "/consents/{consent_id}/answer",
         "answer_consent",
@@ -22,7 +22,7 @@ _FACES: Final = (
 )
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("consents")
     add_faces(made, rooms, _FACES)
     return made

@@ -12,13 +12,13 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.event import Event, EventType, Wanted
-from mainspring.contracts.ids import new_id
+from mainspring.contracts.event import Event, EventQuery, EventType
+from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Permission
-from mainspring.definition.json_text import content_hash
+from mainspring.definition.json_text import hash_content
 from mainspring.runs.events import keep_event_key
-from mainspring.store.events import EventTable, Herald
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.store.events import EventNotifier, EventTable
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import read_body, takes
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.event_shapes import (
@@ -37,22 +37,22 @@ from mainspring.surfaces.rest.idempotency import EVENT_KEY_HEADER, key_of
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import Rooms
-from mainspring.triggers.consumed import consumed_by
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.triggers.consumed import list_event_consumers
 from mainspring.triggers.filter_trial import unmet_in
 from mainspring.workspace.events import (
-    Fact,
+    PublishedEvent,
     declare_type,
-    declared_types,
     forget_type,
+    list_declared_types,
     publish,
     tell_again,
 )
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("events")
-    log, herald = EventTable(rooms.limits), Herald(rooms.waker)
+    log, herald = EventTable(rooms.limits), EventNotifier(rooms.waker)
     _telling(made, rooms, log, herald)
     _reading(made, rooms, log)
     _types(made, rooms)
@@ -60,7 +60,9 @@ def routes(rooms: Rooms) -> APIRouter:
     return made
 
 
-def _telling(made: APIRouter, rooms: Rooms, log: EventTable, herald: Herald) -> None:
+def _telling(
+    made: APIRouter, rooms: ApplicationServices, log: EventTable, herald: EventNotifier
+) -> None:
     @made.post(
         "/events",
         summary="Tell of an event",
@@ -70,24 +72,24 @@ def _telling(made: APIRouter, rooms: Rooms, log: EventTable, herald: Herald) -> 
         openapi_extra={**takes(NewEvent), "parameters": [EVENT_KEY_HEADER]},
     )
     @needs(Permission.RUN)
-    async def post_event(request: Request, caller: SignedIn) -> Answer:
+    async def post_event(request: Request, caller: SignedIn) -> JsonAnswer:
         asked = await read_body(request, NewEvent)
-        key, event_id = key_of(request, asked.idempotency_key), new_id()
+        key, event_id = key_of(request, asked.idempotency_key), generate_id()
         async with caller.database.transaction() as tx:
             known = event_id
             if key is not None:
                 told = {"type": asked.type, "payload": asked.payload, "source": asked.source_id}
                 known = await keep_event_key(
-                    tx, caller.workspace_id, key, event_id, content_hash(told)
+                    tx, caller.workspace_id, key, event_id, hash_content(told)
                 )
             if known == event_id:
-                fact = Fact(asked.type, asked.payload, asked.source_id)
+                fact = PublishedEvent(asked.type, asked.payload, asked.source_id)
                 await publish(
                     tx, caller.workspace_id, fact, rooms.limits, rooms.registry.events, event_id
                 )
             caller.detail |= {"event_id": str(known), "type": asked.type}
         herald.tell()
-        return Answer({"event_id": known, "existed": known != event_id}, status_code=202)
+        return JsonAnswer({"event_id": known, "existed": known != event_id}, status_code=202)
 
     @made.post(
         "/events/{event_id}/replay",
@@ -97,16 +99,16 @@ def _telling(made: APIRouter, rooms: Rooms, log: EventTable, herald: Herald) -> 
         responses=problems(401, 404, 422),
     )
     @needs(Permission.RUN)
-    async def replay_event(event_id: UUID, caller: SignedIn) -> Answer:
+    async def replay_event(event_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.transaction() as tx:
             event = await log.one(tx, caller.workspace_id, event_id)
             again = await tell_again(tx, event)
             caller.detail |= {"event_id": str(again), "type": event.type}
         herald.tell()
-        return Answer({"event_id": again, "existed": False}, status_code=202)
+        return JsonAnswer({"event_id": again, "existed": False}, status_code=202)
 
 
-def _reading(made: APIRouter, rooms: Rooms, log: EventTable) -> None:
+def _reading(made: APIRouter, rooms: ApplicationServices, log: EventTable) -> None:
     @made.get(
         "/events",
         summary="List events, the newest first",
@@ -128,11 +130,11 @@ def _reading(made: APIRouter, rooms: Rooms, log: EventTable) -> None:
         ] = None,
         cursor: Cursor = None,
         limit: Limit = PAGE,
-    ) -> Answer:
-        wanted = Wanted(event_type, source_id, _with_zone(since), cursor)
+    ) -> JsonAnswer:
+        wanted = EventQuery(event_type, source_id, _with_zone(since), cursor)
         async with caller.database.acquire() as connection:
             found = await log.list(connection, caller.workspace_id, wanted, limit + 1)
-        return Answer(page([_shown(event) for event in found], limit))
+        return JsonAnswer(page([_describe_event(event) for event in found], limit))
 
     @made.get(
         "/events/{event_id}",
@@ -141,14 +143,14 @@ def _reading(made: APIRouter, rooms: Rooms, log: EventTable) -> None:
         responses=problems(401, 404, 422),
     )
     @needs(Permission.READ)
-    async def get_event(event_id: UUID, caller: SignedIn) -> Answer:
+    async def get_event(event_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             event = await log.one(connection, caller.workspace_id, event_id)
-            consumed = await consumed_by(connection, caller.workspace_id, event_id)
-        return Answer({**_shown(event), "consumed_by": consumed})
+            consumed = await list_event_consumers(connection, caller.workspace_id, event_id)
+        return JsonAnswer({**_describe_event(event), "consumed_by": consumed})
 
 
-def _types(made: APIRouter, rooms: Rooms) -> None:
+def _types(made: APIRouter, rooms: ApplicationServices) -> None:
     built_in = rooms.registry.events
 
     @made.get(
@@ -158,14 +160,16 @@ def _types(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(401),
     )
     @needs(Permission.READ)
-    async def get_event_types(caller: SignedIn) -> Answer:
+    async def get_event_types(caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
-            declared = await declared_types(connection, caller.workspace_id)
-        shown = [_type_shown(entry, built_in=True) for entry in built_in.values()]
+            declared = await list_declared_types(connection, caller.workspace_id)
+        shown = [_describe_event_type(entry, built_in=True) for entry in built_in.values()]
         shown += [
-            _type_shown(entry, built_in=False) for entry in declared if entry.type not in built_in
+            _describe_event_type(entry, built_in=False)
+            for entry in declared
+            if entry.type not in built_in
         ]
-        return Answer({"items": shown})
+        return JsonAnswer({"items": shown})
 
     @made.put(
         "/event-types/{event_type}",
@@ -175,14 +179,14 @@ def _types(made: APIRouter, rooms: Rooms) -> None:
         openapi_extra=takes(NewEventType),
     )
     @needs(Permission.EDIT)
-    async def put_event_type(event_type: str, request: Request, caller: SignedIn) -> Answer:
+    async def put_event_type(event_type: str, request: Request, caller: SignedIn) -> JsonAnswer:
         asked = await read_body(request, NewEventType)
         declared = EventType(event_type, asked.description, asked.payload_schema)
         async with caller.database.transaction() as tx:
             await declare_type(
                 tx, caller.workspace_id, declared, rooms.limits, built_in, "/path/event_type"
             )
-        return Answer(_type_shown(declared, built_in=False))
+        return JsonAnswer(_describe_event_type(declared, built_in=False))
 
     @made.delete(
         "/event-types/{event_type}",
@@ -197,7 +201,7 @@ def _types(made: APIRouter, rooms: Rooms) -> None:
         return Response(status_code=204)
 
 
-def _trying(made: APIRouter, rooms: Rooms, log: EventTable) -> None:
+def _trying(made: APIRouter, rooms: ApplicationServices, log: EventTable) -> None:
     # Threads are shared with others who must not wait for filters.
     turns = asyncio.Semaphore(2)
 
@@ -209,14 +213,14 @@ def _trying(made: APIRouter, rooms: Rooms, log: EventTable) -> None:
         openapi_extra=takes(FilterTrial),
     )
     @needs(Permission.READ)
-    async def test_filter(request: Request, caller: SignedIn) -> Answer:
+    async def test_filter(request: Request, caller: SignedIn) -> JsonAnswer:
         asked = await read_body(request, FilterTrial)
         tried: list[tuple[UUID | None, Mapping[str, Any]]]
         if asked.payload is not None:
             tried = [(None, asked.payload)]
         else:
             async with caller.database.acquire() as connection:
-                wanted = Wanted(type=asked.event_type)
+                wanted = EventQuery(type=asked.event_type)
                 found = await log.list(connection, caller.workspace_id, wanted, asked.recent)
             tried = [(event.id, event.payload) for event in found]
         async with turns:
@@ -227,7 +231,7 @@ def _trying(made: APIRouter, rooms: Rooms, log: EventTable) -> None:
             {"event_id": event_id, "matches": not missing, "unmet": missing}
             for (event_id, _), missing in zip(tried, unmet, strict=True)
         ]
-        return Answer({"matched": sum(item["matches"] for item in items), "items": items})
+        return JsonAnswer({"matched": sum(item["matches"] for item in items), "items": items})
 
 
 # No event is told outside of these, and not every zone has a year 1 or 9999 in UTC.
@@ -245,7 +249,7 @@ def _with_zone(moment: datetime | None) -> datetime | None:
     return None if moment is None else min(max(moment, _FIRST), _LAST)
 
 
-def _shown(event: Event) -> dict[str, Any]:
+def _describe_event(event: Event) -> dict[str, Any]:
     return {
         "id": event.id,
         "type": event.type,
@@ -257,7 +261,7 @@ def _shown(event: Event) -> dict[str, Any]:
     }
 
 
-def _type_shown(entry: EventType, *, built_in: bool) -> dict[str, Any]:
+def _describe_event_type(entry: EventType, *, built_in: bool) -> dict[str, Any]:
     return {
         "type": entry.type,
         "description": entry.description,

@@ -10,12 +10,12 @@ from fastapi import APIRouter
 from mainspring.authoring.forecast.schemas import FORECAST_SCHEMA
 from mainspring.contracts.roles import Permission
 from mainspring.surfaces.pricing import price_of
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.workspace.overview import read_automation
 
 _ANSWER: Final = {
@@ -24,7 +24,7 @@ _ANSWER: Final = {
 }
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("automations")
 
     @made.get(
@@ -35,9 +35,9 @@ def routes(rooms: Rooms) -> APIRouter:
         responses={**problems(404), 200: _ANSWER},
     )
     @needs(Permission.READ)
-    async def get_automation_forecast(automation_id: UUID, caller: SignedIn) -> Answer:
+    async def get_automation_forecast(automation_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             found = await read_automation(connection, caller.workspace_id, automation_id)
-        return Answer((await price_of(rooms, caller.database, found)).as_dict())
+        return JsonAnswer((await price_of(rooms, caller.database, found)).as_dict())
 
     return made

@@ -6,33 +6,33 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
 from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 _FACES: Final = (
-    Face("GET", "/halts", "list_halts", "List what is halted"),
-    Face("POST", "/halts", "halt_work", "Halt a workspace, an automation or a recipe"),
-    Face("POST", "/halts/release", "release_work", "Let go on what was halted"),
-    Face(
+    CapabilityRoute("GET", "/halts", "list_halts", "List what is halted"),
+    CapabilityRoute("POST", "/halts", "halt_work", "Halt a workspace, an automation or a recipe"),
+    CapabilityRoute("POST", "/halts/release", "release_work", "Let go on what was halted"),
+    CapabilityRoute(
         "POST",
         "/admin/recipes/{recipe}/halt",
         "admin_halt_recipe",
         "Halt a recipe in every workspace",
     ),
-    Face(
+    CapabilityRoute(
         "POST",
         "/admin/recipes/{recipe}/release",
         "admin_release_recipe",
         "Let a recipe go on in every workspace",
     ),
-    Face(
+    CapabilityRoute(
         "GET",
         "/admin/workers",
         "admin_list_workers",
         "List the workers, and what each queue asks of them",
     ),
-    Face(
+    CapabilityRoute(
         "POST",
         "/admin/workers/drain",
         "admin_drain_workers",
@@ -41,7 +41,7 @@ _FACES: Final = (
 )
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("halts")
     add_faces(made, rooms, _FACES)
     return made

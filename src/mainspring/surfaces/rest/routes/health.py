@@ -21,31 +21,31 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from mainspring.contracts.ids import floor_id
+from mainspring.contracts.ids import get_lowest_id_at
 from mainspring.contracts.roles import Permission
 from mainspring.runs.fleet import read_signals
 from mainspring.runs.health import (
-    Check,
-    Health,
+    HealthCheck,
+    HealthReport,
+    HealthSignals,
     Status,
-    Vitals,
     judge,
     read_vitals,
     recent_runs,
 )
-from mainspring.runs.numbers import EndedRuns, read_house, read_spent
+from mainspring.runs.numbers import EndedRunMetrics, read_installation_metrics, read_spent
 from mainspring.store.database import Database
-from mainspring.store.migrate import PACKAGED, read_migrations, tables_version
+from mainspring.store.migrate import PACKAGED, read_migrations, read_schema_version
 from mainspring.store.storage import has_no_room
 from mainspring.surfaces.rest import metrics
-from mainspring.surfaces.rest.answers import Answer
-from mainspring.surfaces.rest.door import Caller, SignedIn, admitted
-from mainspring.surfaces.rest.exposition import MEDIA_TYPE, Family, written
+from mainspring.surfaces.rest.answers import JsonAnswer
+from mainspring.surfaces.rest.door import AuthenticatedCaller, SignedIn, check_admitted
+from mainspring.surfaces.rest.exposition import MEDIA_TYPE, MetricFamily, format_exposition
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs, public
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import Rooms
-from mainspring.surfaces.walls_here import walls_here
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.walls_here import probe_sandbox
 
 _logger = logging.getLogger(__name__)
 
@@ -100,23 +100,23 @@ _TEXT: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-class _Eyes:
+class _HealthMonitor:
     """Looks at the house, and remembers for a moment what it saw."""
 
     def __init__(self, database: Database, home: Path) -> None:
         self._database = database
         self._home = home
         self._one_at_a_time = asyncio.Lock()
-        self._seen: tuple[float, Health, _Seen] | None = None
+        self._seen: tuple[float, HealthReport, _DatabaseLook] | None = None
 
-    async def health(self) -> Health:
+    async def health(self) -> HealthReport:
         """All of it."""
         _, health, seen = await self._look()
         storage = _storage(seen)
         worse: Status = health.status if storage.ok else max(health.status, "degraded", key=_BAD)
-        return Health(worse, (*health.checks, storage))
+        return HealthReport(worse, (*health.checks, storage))
 
-    async def ready(self, request: Request) -> Health:
+    async def ready(self, request: Request) -> HealthReport:
         """Whether this process can be sent requests."""
         _, health, seen = await self._look()
         closing = request.app.state.closing.is_set()
@@ -126,16 +126,16 @@ class _Eyes:
             _storage(seen),
             _staying(stays=not closing),
         )
-        return Health("ok" if all(check.ok for check in checks) else "down", checks)
+        return HealthReport("ok" if all(check.ok for check in checks) else "down", checks)
 
-    async def _look(self) -> tuple[float, Health, _Seen]:
+    async def _look(self) -> tuple[float, HealthReport, _DatabaseLook]:
         async with self._one_at_a_time:
             seen = self._seen
             if seen is None or time.monotonic() - seen[0] > _FRESH_SECONDS:
                 self._seen = seen = await self._fresh()
             return seen
 
-    async def _fresh(self) -> tuple[float, Health, _Seen]:
+    async def _fresh(self) -> tuple[float, HealthReport, _DatabaseLook]:
         """What there is to see now; the database is not waited for beyond its time."""
         looking = asyncio.create_task(self._vitals(), name="vitals")
         try:
@@ -143,7 +143,7 @@ class _Eyes:
         finally:
             # Called off, it still gives back what it holds; nobody waits for that.
             in_vain = looking.cancel()
-        vitals, seen = None, _Seen()
+        vitals, seen = None, _DatabaseLook()
         if in_vain:
             _logger.warning("The database was looked at for %g s in vain.", LOOK_SECONDS)
         elif (error := looking.exception()) is not None:
@@ -152,9 +152,9 @@ class _Eyes:
             vitals, seen = looking.result()
         return time.monotonic(), judge(vitals), seen
 
-    async def _vitals(self) -> tuple[Vitals, _Seen]:
-        seen = _Seen(
-            await tables_version(self._database),
+    async def _vitals(self) -> tuple[HealthSignals, _DatabaseLook]:
+        seen = _DatabaseLook(
+            await read_schema_version(self._database),
             await self._database.storage.is_full(self._database) or has_no_room(self._home),
         )
         async with self._database.acquire() as connection:
@@ -162,19 +162,19 @@ class _Eyes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _DatabaseLook:
     """What a look shows besides the vitals; None is not known."""
 
     tables: int | None = None
     full: bool | None = None
 
 
-def _storage(seen: _Seen) -> Check:
+def _storage(seen: _DatabaseLook) -> HealthCheck:
     if seen.full is None:
-        return Check("storage", False, "Whether there is space to write is not known.")
+        return HealthCheck("storage", False, "Whether there is space to write is not known.")
     if seen.full:
-        return Check("storage", False, "There is no disk space left; nothing can be written.")
-    return Check("storage", True, "There is space to write.")
+        return HealthCheck("storage", False, "There is no disk space left; nothing can be written.")
+    return HealthCheck("storage", True, "There is space to write.")
 
 
 @cache
@@ -182,22 +182,24 @@ def _known_tables() -> int:
     return len(read_migrations(PACKAGED))
 
 
-def _tables(found: int | None) -> Check:
+def _tables(found: int | None) -> HealthCheck:
     known = _known_tables()
     if found == known:
-        return Check("tables", True, "The tables are those of this version.")
+        return HealthCheck("tables", True, "The tables are those of this version.")
     if found is None:
-        return Check("tables", False, "The version of the tables is not known.")
+        return HealthCheck("tables", False, "The version of the tables is not known.")
     age = "older" if found < known else "newer"
-    return Check("tables", False, f"The tables are {age} than this version: {found}, not {known}.")
+    return HealthCheck(
+        "tables", False, f"The tables are {age} than this version: {found}, not {known}."
+    )
 
 
-def _staying(*, stays: bool) -> Check:
+def _staying(*, stays: bool) -> HealthCheck:
     words = "This process stays." if stays else "This process has been told to stop."
-    return Check("staying", stays, words)
+    return HealthCheck("staying", stays, words)
 
 
-class _Walls:
+class _SandboxStatus:
     """The walls round scripts; they stay as they are while this process lives."""
 
     def __init__(self) -> None:
@@ -207,24 +209,24 @@ class _Walls:
     async def shown(self) -> dict[str, Any]:
         async with self._one_at_a_time:
             if self._seen is None:
-                found = await walls_here()
+                found = await probe_sandbox()
                 warnings = found.warnings()
                 held = [one for one in found.sentences() if one not in warnings]
                 self._seen = {"strong": found.strong, "walls": held, "warnings": list(warnings)}
             return self._seen
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("health")
-    eyes = _Eyes(rooms.database, rooms.settings.home)
-    walls, numbers = _Walls(), _Numbers(rooms)
+    eyes = _HealthMonitor(rooms.database, rooms.settings.home)
+    walls, numbers = _SandboxStatus(), _PrometheusMetrics(rooms)
 
     @made.get(
         "/health", summary="Does all of it work?", response_model=HealthAnswer, responses=_RED
     )
     @public
     async def read_health() -> Response:
-        return _shown(await eyes.health())
+        return _health_response(await eyes.health())
 
     @made.get(
         "/health/ready",
@@ -234,12 +236,12 @@ def routes(rooms: Rooms) -> APIRouter:
     )
     @public
     async def read_readiness(request: Request) -> Response:
-        return _shown(await eyes.ready(request))
+        return _health_response(await eyes.ready(request))
 
     @made.get("/health/live", summary="Does the process answer?", response_model=LiveAnswer)
     @public
     async def read_liveness() -> Response:
-        return Answer({"status": "ok"})
+        return JsonAnswer({"status": "ok"})
 
     @made.get(
         "/health/scripts",
@@ -249,63 +251,65 @@ def routes(rooms: Rooms) -> APIRouter:
     )
     @needs(Permission.READ)
     async def read_walls() -> Response:
-        return Answer(await walls.shown())
+        return JsonAnswer(await walls.shown())
 
     @made.get(
         "/metrics", summary="Numbers for Prometheus", response_class=Response, responses=_TEXT
     )
     @needs(Permission.READ)
     async def read_metrics(request: Request, caller: SignedIn) -> Response:
-        return Response(written(await numbers.read(request, caller)), media_type=MEDIA_TYPE)
+        return Response(
+            format_exposition(await numbers.read(request, caller)), media_type=MEDIA_TYPE
+        )
 
     return made
 
 
-def probes(rooms: Rooms) -> APIRouter:
+def probes(rooms: ApplicationServices) -> APIRouter:
     """The three questions at the short addresses that those who run containers expect."""
-    made = APIRouter(dependencies=[Depends(admitted)])
-    eyes = _Eyes(rooms.database, rooms.settings.home)
+    made = APIRouter(dependencies=[Depends(check_admitted)])
+    eyes = _HealthMonitor(rooms.database, rooms.settings.home)
 
     async def healthz() -> Response:
-        return _shown(await eyes.health())
+        return _health_response(await eyes.health())
 
     async def readyz(request: Request) -> Response:
-        return _shown(await eyes.ready(request))
+        return _health_response(await eyes.ready(request))
 
     async def livez() -> Response:
-        return Answer({"status": "ok"})
+        return JsonAnswer({"status": "ok"})
 
     for probe in (healthz, readyz, livez):
         made.get(f"/{probe.__name__}", include_in_schema=False)(public(probe))
     return made
 
 
-class _Numbers:
+class _PrometheusMetrics:
     """What Prometheus is given; what it counts it counts from its first look on."""
 
-    def __init__(self, rooms: Rooms) -> None:
+    def __init__(self, rooms: ApplicationServices) -> None:
         self._rooms = rooms
-        self._ended = EndedRuns()
+        self._ended = EndedRunMetrics()
         self._one_at_a_time = asyncio.Lock()
 
-    async def read(self, request: Request, caller: Caller) -> list[Family]:
+    async def read(self, request: Request, caller: AuthenticatedCaller) -> list[MetricFamily]:
         rooms, looks_after = self._rooms, caller.actor.administrator
         begun = time.monotonic()
         async with self._one_at_a_time, rooms.database.acquire() as connection:
             vitals = await read_vitals(connection)
             took = time.monotonic() - begun
-            hour = floor_id(rooms.clock.now() - timedelta(hours=1))
+            hour = get_lowest_id_at(rooms.clock.now() - timedelta(hours=1))
             recent = await recent_runs(connection, caller.workspace_id, hour)
             queues = await read_signals(connection)
             await self._ended.look(connection)
             spent = await read_spent(connection, None if looks_after else caller.workspace_id)
-            house = await read_house(connection) if looks_after else None
+            house = await read_installation_metrics(connection) if looks_after else None
         of_whom = None if looks_after else caller.workspace_id
-        runs, steps = (self._ended.lasted(what, of_whom) for what in ("run", "step"))
+        runs, steps = (self._ended.duration_histogram(what, of_whom) for what in ("run", "step"))
         found = [
             *metrics.of_runs(recent, self._ended.by_status(of_whom)),
             *metrics.of_work(runs, steps, spent),
-            *metrics.of_house(vitals, queues, took),
+            *metrics.installation_families(vitals, queues, took),
         ]
         # What the machine has is for those who look after it, not for every workspace on it.
         if house is not None:
@@ -314,5 +318,5 @@ class _Numbers:
         return found
 
 
-def _shown(health: Health) -> Response:
-    return Answer(asdict(health), 200 if health.status == "ok" else 503)
+def _health_response(health: HealthReport) -> Response:
+    return JsonAnswer(asdict(health), 200 if health.status == "ok" else 503)

@@ -11,17 +11,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mainspring.contracts.roles import Permission
 from mainspring.gate.drafts import DraftStatus, list_drafts, read_draft
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.automation_shapes import MarkedShape, MessageShape
 from mainspring.surfaces.rest.bodies import Body
 from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
-from mainspring.surfaces.rooms import Rooms
-from mainspring.workspace.inbox import mark_all_read, mark_read, notifications
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.workspace.inbox import list_notifications, mark_all_read, mark_read
 
 
 class ReadAll(Body):
@@ -80,19 +80,23 @@ class DraftShape(BaseModel):
 
 
 FACES: Final = (
-    Face("POST", "/drafts/{draft_id}/confirm", "confirm_action", "Send a draft, once"),
-    Face("POST", "/drafts/{draft_id}/edit", "edit_action", "Give a draft other words"),
-    Face("POST", "/drafts/{draft_id}/discard", "discard_action", "Discard a draft"),
-    Face("POST", "/drafts/{draft_id}/redraft", "redraft_action", "Draft it again"),
-    Face("POST", "/drafts/confirm", "confirm_actions", "Send several drafts, each once"),
-    Face("POST", "/drafts/discard", "discard_actions", "Discard several drafts"),
-    Face("POST", "/inbox/{id}/ack", "ack_inbox_action", "Record what was decided about a prompt"),
-    Face("GET", "/approval-policy", "get_approval_policy", "Read who may approve drafts"),
-    Face("PUT", "/approval-policy", "set_approval_policy", "Say who may approve drafts"),
+    CapabilityRoute("POST", "/drafts/{draft_id}/confirm", "confirm_action", "Send a draft, once"),
+    CapabilityRoute("POST", "/drafts/{draft_id}/edit", "edit_action", "Give a draft other words"),
+    CapabilityRoute("POST", "/drafts/{draft_id}/discard", "discard_action", "Discard a draft"),
+    CapabilityRoute("POST", "/drafts/{draft_id}/redraft", "redraft_action", "Draft it again"),
+    CapabilityRoute("POST", "/drafts/confirm", "confirm_actions", "Send several drafts, each once"),
+    CapabilityRoute("POST", "/drafts/discard", "discard_actions", "Discard several drafts"),
+    CapabilityRoute(
+        "POST", "/inbox/{id}/ack", "ack_inbox_action", "Record what was decided about a prompt"
+    ),
+    CapabilityRoute(
+        "GET", "/approval-policy", "get_approval_policy", "Read who may approve drafts"
+    ),
+    CapabilityRoute("PUT", "/approval-policy", "set_approval_policy", "Say who may approve drafts"),
 )
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("inbox")
     _messages(made)
     _drafts(made, rooms)
@@ -110,12 +114,12 @@ def _messages(made: APIRouter) -> None:
         unread: Annotated[bool, Query(description="Only what nobody has read.")] = False,
         cursor: Cursor = None,
         limit: Limit = PAGE,
-    ) -> Answer:
+    ) -> JsonAnswer:
         async with caller.database.acquire() as connection:
-            rows = await notifications(
+            rows = await list_notifications(
                 connection, caller.workspace_id, limit + 1, after=cursor, unread=unread
             )
-        return Answer(page(rows, limit))
+        return JsonAnswer(page(rows, limit))
 
     @made.post(
         "/inbox/read-all",
@@ -124,13 +128,13 @@ def _messages(made: APIRouter) -> None:
         openapi_extra=may_take(ReadAll),
     )
     @needs(Permission.DECIDE)
-    async def read_all_messages(request: Request, caller: SignedIn) -> Answer:
+    async def read_all_messages(request: Request, caller: SignedIn) -> JsonAnswer:
         asked = await read_optional(request, ReadAll)
         # So many rows at once may stand in the way of somebody who writes two of them.
         marked = await caller.database.run_retrying(
             lambda connection: mark_all_read(connection, caller.workspace_id, asked.up_to)
         )
-        return Answer({"marked": marked})
+        return JsonAnswer({"marked": marked})
 
     @made.post(
         "/inbox/{notification_id}/read",
@@ -138,12 +142,12 @@ def _messages(made: APIRouter) -> None:
         response_model=MessageShape,
     )
     @needs(Permission.DECIDE)
-    async def read_message(notification_id: UUID, caller: SignedIn) -> Answer:
+    async def read_message(notification_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.transaction() as tx:
-            return Answer(await mark_read(tx, caller.workspace_id, notification_id))
+            return JsonAnswer(await mark_read(tx, caller.workspace_id, notification_id))
 
 
-def _drafts(made: APIRouter, rooms: Rooms) -> None:
+def _drafts(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get(
         "/drafts",
         summary="List outside writes that were held, the newest first",
@@ -157,7 +161,7 @@ def _drafts(made: APIRouter, rooms: Rooms) -> None:
         ] = None,
         cursor: Cursor = None,
         limit: Limit = PAGE,
-    ) -> Answer:
+    ) -> JsonAnswer:
         words = await rooms.registry.of(caller.workspace_id)
         async with caller.database.acquire() as connection:
             rows = await list_drafts(
@@ -169,13 +173,13 @@ def _drafts(made: APIRouter, rooms: Rooms) -> None:
                 most=limit + 1,
                 reader=caller.actor,
             )
-        return Answer(page(rows, limit))
+        return JsonAnswer(page(rows, limit))
 
     @made.get("/drafts/{draft_id}", summary="Read a draft", response_model=DraftShape)
     @needs(Permission.READ)
-    async def get_draft(draft_id: UUID, caller: SignedIn) -> Answer:
+    async def get_draft(draft_id: UUID, caller: SignedIn) -> JsonAnswer:
         words = await rooms.registry.of(caller.workspace_id)
         async with caller.database.acquire() as connection:
-            return Answer(
+            return JsonAnswer(
                 await read_draft(connection, caller.workspace_id, words, draft_id, caller.actor)
             )

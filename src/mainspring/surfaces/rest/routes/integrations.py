@@ -13,81 +13,87 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from mainspring.contracts.errors import Problem
-from mainspring.contracts.manifest import source_of
+from mainspring.contracts.manifest import get_source_name
 from mainspring.contracts.roles import Permission
 from mainspring.gate.connected.reception import CALLBACK
-from mainspring.store.audit import entry_by
-from mainspring.surfaces.rest.browser import Browsers
+from mainspring.store.audit import build_audit_record
+from mainspring.surfaces.rest.browser import BrowserSessionPolicy
 from mainspring.surfaces.rest.door import check_role, person_of
-from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
 from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.marks import public
 from mainspring.surfaces.rest.returning import (
     AGAIN,
-    brought,
     not_signed_in,
     once_more,
     page,
     problem_page,
+    read_callback_params,
 )
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 _FACES: Final = (
-    Face("GET", "/integrations", "list_integrations", "List the integrations"),
-    Face(
+    CapabilityRoute("GET", "/integrations", "list_integrations", "List the integrations"),
+    CapabilityRoute(
         "POST",
         "/integrations/{integration}/connect",
         "connect_integration",
         "Connect an account of yours",
     ),
-    Face(
+    CapabilityRoute(
         "POST",
         "/integrations/{integration}/sign-in",
         "begin_integration_sign_in",
         "Sign in to connect an account",
     ),
-    Face(
+    CapabilityRoute(
         "POST",
         "/integrations/{integration}/test",
         "test_integration_connection",
         "Test a connection of yours",
     ),
-    Face(
+    CapabilityRoute(
         "POST",
         "/integrations/{integration}/share",
         "share_integration_connection",
         "Share a connection of yours with the workspace",
     ),
-    Face(
+    CapabilityRoute(
         "DELETE",
         "/integrations/{integration}/share",
         "withdraw_integration_connection",
         "Withdraw the connection of the workspace",
     ),
-    Face(
+    CapabilityRoute(
         "DELETE",
         "/integrations/{integration}/connection",
         "disconnect_integration",
         "Disconnect an account of yours",
     ),
-    Face("GET", "/integrations/slack/link", "get_slack_link", "Show your link with Slack"),
-    Face("POST", "/integrations/slack/link", "link_slack", "Link your Slack account"),
-    Face("DELETE", "/integrations/slack/link", "unlink_slack", "Unlink your Slack account"),
-    Face("GET", "/oauth-clients", "list_oauth_clients", "List the clients of providers"),
-    Face("PUT", "/oauth-clients/{provider}", "set_oauth_client", "Set the client of a provider"),
-    Face(
+    CapabilityRoute(
+        "GET", "/integrations/slack/link", "get_slack_link", "Show your link with Slack"
+    ),
+    CapabilityRoute("POST", "/integrations/slack/link", "link_slack", "Link your Slack account"),
+    CapabilityRoute(
+        "DELETE", "/integrations/slack/link", "unlink_slack", "Unlink your Slack account"
+    ),
+    CapabilityRoute("GET", "/oauth-clients", "list_oauth_clients", "List the clients of providers"),
+    CapabilityRoute(
+        "PUT", "/oauth-clients/{provider}", "set_oauth_client", "Set the client of a provider"
+    ),
+    CapabilityRoute(
         "DELETE",
         "/oauth-clients/{provider}",
         "remove_oauth_client",
         "Remove the client of a provider",
     ),
-    Face(
+    CapabilityRoute(
         "PUT",
         "/admin/oauth-clients/{provider}",
         "admin_set_oauth_client",
         "Set the client of a provider for every workspace",
     ),
-    Face(
+    CapabilityRoute(
         "DELETE",
         "/admin/oauth-clients/{provider}",
         "admin_remove_oauth_client",
@@ -97,7 +103,7 @@ _FACES: Final = (
 _LIST: Final = ("/integrations", "Integrations")
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("integrations")
     made.add_api_route(
         CALLBACK.removeprefix(PREFIX),
@@ -110,15 +116,15 @@ def routes(rooms: Rooms) -> APIRouter:
     return made
 
 
-def _callback(rooms: Rooms) -> Callable[[Request], Awaitable[Response]]:
-    browsers = Browsers(rooms.settings.address)
+def _callback(rooms: ApplicationServices) -> Callable[[Request], Awaitable[Response]]:
+    browsers = BrowserSessionPolicy(rooms.settings.address)
 
     @public
     async def come_back(request: Request) -> Response:
         plain = browsers.shown(request.headers)
         if plain is None and AGAIN not in request.query_params:
             return once_more(request)
-        given = brought(request, "state", "code", "error")
+        given = read_callback_params(request, "state", "code", "error")
         try:
             if plain is None:
                 raise not_signed_in()
@@ -134,13 +140,13 @@ def _callback(rooms: Rooms) -> Callable[[Request], Awaitable[Response]]:
             await replace(
                 caller.database,
                 tell=lambda: [
-                    entry_by(caller.actor, "integration.connected", found.integration.id)
+                    build_audit_record(caller.actor, "integration.connected", found.integration.id)
                 ],
             ).note()
         except Problem as problem:
             return problem_page(problem, _LIST)
         name = found.integration.name
-        source = source_of(found.integration.manifest)
+        source = get_source_name(found.integration.manifest)
         who = f"You are {found.row.account} there." if found.row.account else ""
         said = " ".join(part for part in (who, found.note or "") if part)
         return page(

@@ -14,14 +14,14 @@ from uuid import UUID
 from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import Response
 
-from mainspring.contracts.object_schema import plain_object
+from mainspring.contracts.object_schema import build_object_part
 from mainspring.gate.prompting.interactions import MOST_BYTES
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.bodies import read_bytes
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import public
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 _EXTRA: Final = {
     "requestBody": {
@@ -48,7 +48,7 @@ _ANSWER: Final[dict[int | str, dict[str, Any]]] = {
         "description": "Accepted; a command is answered with a note for its sender.",
         "content": {
             "application/json": {
-                "schema": plain_object(
+                "schema": build_object_part(
                     {"response_type": {"const": "ephemeral"}, "text": {"type": "string"}}
                 )
             }
@@ -57,7 +57,7 @@ _ANSWER: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("integrations")
     made.lifespan_context = _until_closed(rooms)
 
@@ -82,7 +82,7 @@ def routes(rooms: Rooms) -> APIRouter:
     return made
 
 
-def _until_closed(rooms: Rooms) -> Callable[[FastAPI], Any]:
+def _until_closed(rooms: ApplicationServices) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         del app

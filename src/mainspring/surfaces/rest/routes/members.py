@@ -7,9 +7,9 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from mainspring.contracts.errors import Denied, Finding
+from mainspring.contracts.errors import Finding, PermissionDenied
 from mainspring.contracts.roles import Permission, Role
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import read_body, takes
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
@@ -25,8 +25,8 @@ from mainspring.surfaces.rest.people_shapes import (
     Takeover,
 )
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import Rooms
-from mainspring.surfaces.takeover import show_estate, take
+from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.takeover import show_departed_member, take
 from mainspring.workspace.leavers import list_leavers
 from mainspring.workspace.people.invitations import (
     invite,
@@ -38,7 +38,7 @@ from mainspring.workspace.people.links import link_address
 from mainspring.workspace.people.members import change_role, list_members, remove_member
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("members")
     _add_members(made)
     _add_takeovers(made, rooms)
@@ -49,12 +49,12 @@ def routes(rooms: Rooms) -> APIRouter:
 def _add_members(made: APIRouter) -> None:
     @made.get("/members", summary="List members and invitations", response_model=MemberList)
     @needs(Permission.READ)
-    async def get_members(caller: SignedIn) -> Answer:
+    async def get_members(caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             members = await list_members(connection, caller.workspace_id)
             invited = await list_invitations(connection, caller.workspace_id)
             left = await list_leavers(connection, caller.workspace_id)
-        return Answer({"members": members, "invitations": invited, "left": left})
+        return JsonAnswer({"members": members, "invitations": invited, "left": left})
 
     @made.patch(
         "/members/{member_id}",
@@ -64,7 +64,7 @@ def _add_members(made: APIRouter) -> None:
         openapi_extra=takes(ChangedMember),
     )
     @needs(Permission.MEMBERS)
-    async def change_member(member_id: UUID, request: Request, caller: SignedIn) -> Answer:
+    async def change_member(member_id: UUID, request: Request, caller: SignedIn) -> JsonAnswer:
         asked = await read_body(request, ChangedMember)
         _check_lasting(caller, asked.role)
         async with caller.database.transaction() as tx:
@@ -74,7 +74,7 @@ def _add_members(made: APIRouter) -> None:
                 _check_person(caller, "A person gives a member a larger role")
             caller.detail |= {"from": before.value, "to": asked.role.value}
             members = await list_members(tx, caller.workspace_id)
-        return Answer(next(entry for entry in members if entry["id"] == member_id))
+        return JsonAnswer(next(entry for entry in members if entry["id"] == member_id))
 
     @made.delete(
         "/members/{member_id}",
@@ -91,15 +91,17 @@ def _add_members(made: APIRouter) -> None:
         return Response(status_code=204)
 
 
-def _add_takeovers(made: APIRouter, rooms: Rooms) -> None:
+def _add_takeovers(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get(
         "/members/{member_id}/takeover",
         summary="See what a member left, what it may do and what it lacks",
         response_model=EstateShape,
     )
     @needs(Permission.EDIT)
-    async def get_takeover(member_id: UUID, caller: SignedIn) -> Answer:
-        return Answer(await show_estate(rooms, caller.database, caller.actor, member_id))
+    async def get_takeover(member_id: UUID, caller: SignedIn) -> JsonAnswer:
+        return JsonAnswer(
+            await show_departed_member(rooms, caller.database, caller.actor, member_id)
+        )
 
     @made.post(
         "/members/{member_id}/takeover",
@@ -111,7 +113,9 @@ def _add_takeovers(made: APIRouter, rooms: Rooms) -> None:
         openapi_extra=takes(Takeover),
     )
     @needs(Permission.EDIT)
-    async def take_over_from_member(member_id: UUID, request: Request, caller: SignedIn) -> Answer:
+    async def take_over_from_member(
+        member_id: UUID, request: Request, caller: SignedIn
+    ) -> JsonAnswer:
         asked = await read_body(request, Takeover)
         caller.detail["automations"] = (
             None if asked.automations is None else [str(one) for one in asked.automations]
@@ -126,13 +130,13 @@ def _add_takeovers(made: APIRouter, rooms: Rooms) -> None:
             asked.automations,
             replays=asked.replay_missed,
         )
-        return Answer(taken)
+        return JsonAnswer(taken)
 
 
 def _check_lasting(caller: SignedIn, role: Role) -> None:
     """Refuses a token that ends by itself: whoever it names could make one that does not."""
     if caller.ends is not None and role in (Role.OWNER, Role.ADMIN):
-        raise Denied(
+        raise PermissionDenied(
             "A token that ends at a set time names no owners and no admins.",
             code="outlives",
             findings=[Finding("/role", "They would stay when the token has ended.", "outlives")],
@@ -143,14 +147,14 @@ def _check_lasting(caller: SignedIn, role: Role) -> None:
 def _check_person(caller: SignedIn, detail: str) -> None:
     """Refuses a program: it would decide who agrees, or hold a link that signs in as a person."""
     if not caller.actor.is_person:
-        raise Denied(
+        raise PermissionDenied(
             f"{detail}; a program cannot.",
             code="person_needed",
             suggestion="Do it on the page Settings, where you are signed in.",
         )
 
 
-def _add_invitations(made: APIRouter, rooms: Rooms) -> None:
+def _add_invitations(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.post(
         "/invitations",
         summary="Ask somebody in by their email",
@@ -160,7 +164,7 @@ def _add_invitations(made: APIRouter, rooms: Rooms) -> None:
         openapi_extra=takes(InvitedMember),
     )
     @needs(Permission.MEMBERS)
-    async def invite_member(request: Request, caller: SignedIn) -> Answer:
+    async def invite_member(request: Request, caller: SignedIn) -> JsonAnswer:
         asked = await read_body(request, InvitedMember)
         _check_lasting(caller, asked.role)
         _check_person(caller, "A person invites members")
@@ -169,7 +173,7 @@ def _add_invitations(made: APIRouter, rooms: Rooms) -> None:
             invitation, plain = await invite(tx, caller.actor, asked.email, asked.role, again=again)
             caller.detail |= {"invitation": str(invitation["id"]), "role": asked.role.value}
         link = link_address(rooms.settings.address, plain)
-        return Answer({"invitation": invitation, "link": link}, status_code=201)
+        return JsonAnswer({"invitation": invitation, "link": link}, status_code=201)
 
     @made.delete(
         "/invitations/{invitation_id}",

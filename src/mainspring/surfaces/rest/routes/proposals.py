@@ -6,34 +6,42 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
 from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 _FACES: Final = (
-    Face("POST", "/proposals", "propose_automation", "Propose an automation from words", 201),
-    Face("GET", "/proposals", "list_proposals", "List the proposals that wait"),
-    Face("GET", "/proposals/{proposal_id}", "get_proposal", "Show a proposal"),
-    Face("POST", "/proposals/{proposal_id}/refine", "refine_proposal", "Go on with a proposal"),
-    Face(
+    CapabilityRoute(
+        "POST", "/proposals", "propose_automation", "Propose an automation from words", 201
+    ),
+    CapabilityRoute("GET", "/proposals", "list_proposals", "List the proposals that wait"),
+    CapabilityRoute("GET", "/proposals/{proposal_id}", "get_proposal", "Show a proposal"),
+    CapabilityRoute(
+        "POST", "/proposals/{proposal_id}/refine", "refine_proposal", "Go on with a proposal"
+    ),
+    CapabilityRoute(
         "POST",
         "/proposals/{proposal_id}/save",
         "save_proposal",
         "Save a proposal as an automation",
         201,
     ),
-    Face("DELETE", "/proposals/{proposal_id}", "discard_proposal", "Throw a proposal away"),
-    Face("POST", "/reviews", "review_automation", "Review an automation or a definition"),
-    Face("GET", "/prompts", "list_prompts", "List requests to begin with"),
+    CapabilityRoute(
+        "DELETE", "/proposals/{proposal_id}", "discard_proposal", "Throw a proposal away"
+    ),
+    CapabilityRoute(
+        "POST", "/reviews", "review_automation", "Review an automation or a definition"
+    ),
+    CapabilityRoute("GET", "/prompts", "list_prompts", "List requests to begin with"),
     # One address for both: two templates that only differ in a name would be the same to a reader.
-    Face(
+    CapabilityRoute(
         "PUT",
         "/prompts/{prompt:path}",
         "save_prompt",
         "Keep a request to use it again",
         named={"prompt": "name"},
     ),
-    Face(
+    CapabilityRoute(
         "DELETE",
         "/prompts/{prompt:path}",
         "forget_prompt",
@@ -43,7 +51,7 @@ _FACES: Final = (
 )
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("proposals")
     add_faces(made, rooms, _FACES)
     return made

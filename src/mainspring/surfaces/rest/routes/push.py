@@ -10,22 +10,22 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from mainspring.contracts.errors import Exhausted, Expired, Problem
+from mainspring.contracts.errors import Expired, LimitExceeded, Problem
 from mainspring.contracts.roles import Permission
-from mainspring.store.buckets import Bucket, pour
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.store.buckets import LeakyBucket, fill_bucket
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import Body, read_body, takes
-from mainspring.surfaces.rest.door import Caller, SignedIn
+from mainspring.surfaces.rest.door import AuthenticatedCaller, SignedIn
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.routes.session import own_session, tell
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.workspace import push_subscriptions as rows
 from mainspring.workspace.push_subscriptions import Kind, Subscription
 
 # Five at once, then one a minute.
-_TESTS: Final = Bucket(5, 1 / 60)
+_TESTS: Final = LeakyBucket(5, 1 / 60)
 _LONGEST_LABEL: Final = 120
 
 Kinds = Annotated[
@@ -88,7 +88,7 @@ class PushShape(BaseModel):
     subscriptions: list[SubscriptionShape]
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("session")
     _add_reading(made, rooms)
     _add_changing(made, rooms)
@@ -96,7 +96,7 @@ def routes(rooms: Rooms) -> APIRouter:
     return made
 
 
-def _add_reading(made: APIRouter, rooms: Rooms) -> None:
+def _add_reading(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get(
         "/me/push",
         summary="List the browsers that you get notifications on",
@@ -104,14 +104,16 @@ def _add_reading(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(409),
     )
     @needs(Permission.ACCOUNT)
-    async def read_push(caller: SignedIn) -> Answer:
+    async def read_push(caller: SignedIn) -> JsonAnswer:
         own_session(caller)
         key = await rooms.push.public_key()
         found = await rows.list_subscriptions(rooms.database, caller.member_id)
-        return Answer({"public_key": key, "subscriptions": [_shown(caller, one) for one in found]})
+        return JsonAnswer(
+            {"public_key": key, "subscriptions": [_shown(caller, one) for one in found]}
+        )
 
 
-def _add_changing(made: APIRouter, rooms: Rooms) -> None:
+def _add_changing(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.post(
         "/me/push/subscriptions",
         summary="Turn notifications on in a browser, or renew its subscription",
@@ -120,7 +122,7 @@ def _add_changing(made: APIRouter, rooms: Rooms) -> None:
         openapi_extra=takes(NewSubscription),
     )
     @needs(Permission.ACCOUNT)
-    async def save_push_subscription(request: Request, caller: SignedIn) -> Answer:
+    async def save_push_subscription(request: Request, caller: SignedIn) -> JsonAnswer:
         asked = await read_body(request, NewSubscription)
         session_id = own_session(caller)
         target = await rooms.push.read_subscription(
@@ -133,7 +135,7 @@ def _add_changing(made: APIRouter, rooms: Rooms) -> None:
                 tx, caller.member_id, session_id, label, target, asked.kinds
             )
             await tell(tx, caller, "save_push_subscription", saved.id)
-        return Answer(_shown(caller, saved))
+        return JsonAnswer(_shown(caller, saved))
 
     @made.patch(
         "/me/push/subscriptions/{subscription_id}",
@@ -145,13 +147,13 @@ def _add_changing(made: APIRouter, rooms: Rooms) -> None:
     @needs(Permission.ACCOUNT)
     async def change_push_subscription(
         subscription_id: UUID, request: Request, caller: SignedIn
-    ) -> Answer:
+    ) -> JsonAnswer:
         asked = await read_body(request, ChangedSubscription)
         own_session(caller)
         async with rooms.database.transaction() as tx:
             saved = await rows.set_kinds(tx, caller.member_id, subscription_id, asked.kinds)
             await tell(tx, caller, "change_push_subscription", subscription_id)
-        return Answer(_shown(caller, saved))
+        return JsonAnswer(_shown(caller, saved))
 
     @made.delete(
         "/me/push/subscriptions/{subscription_id}",
@@ -169,7 +171,7 @@ def _add_changing(made: APIRouter, rooms: Rooms) -> None:
         return Response(status_code=204)
 
 
-def _add_testing(made: APIRouter, rooms: Rooms) -> None:
+def _add_testing(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.post(
         "/me/push/subscriptions/{subscription_id}/test",
         summary="Send a test notification to a browser of yours",
@@ -183,9 +185,9 @@ def _add_testing(made: APIRouter, rooms: Rooms) -> None:
     async def test_push_subscription(subscription_id: UUID, caller: SignedIn) -> Response:
         own_session(caller)
         target = await rows.read_target(rooms.database, caller.member_id, subscription_id)
-        wait = await pour(rooms.database, f"push-test/{caller.member_id}", _TESTS)
+        wait = await fill_bucket(rooms.database, f"push-test/{caller.member_id}", _TESTS)
         if wait is not None:
-            raise Exhausted(
+            raise LimitExceeded(
                 "Too many test notifications were sent.",
                 code="too_many_tries",
                 suggestion="Wait a moment, then try again.",
@@ -205,7 +207,7 @@ def _add_testing(made: APIRouter, rooms: Rooms) -> None:
         return Response(status_code=204)
 
 
-def _shown(caller: Caller, one: Subscription) -> dict[str, Any]:
+def _shown(caller: AuthenticatedCaller, one: Subscription) -> dict[str, Any]:
     return {
         "id": one.id,
         "label": one.label,

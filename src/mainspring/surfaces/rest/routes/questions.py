@@ -6,23 +6,23 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
 from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 _FACES: Final = (
-    Face("GET", "/approvals", "list_approvals", "List the questions of plans"),
-    Face(
+    CapabilityRoute("GET", "/approvals", "list_approvals", "List the questions of plans"),
+    CapabilityRoute(
         "POST", "/approvals/{approval_id}/answer", "answer_approval", "Answer a question of a plan"
     ),
-    Face("GET", "/standing-rules", "list_standing_rules", "List standing rules"),
-    Face(
+    CapabilityRoute("GET", "/standing-rules", "list_standing_rules", "List standing rules"),
+    CapabilityRoute(
         "POST",
         "/standing-rules/{rule_id}/decide",
         "decide_standing_rule",
         "Accept or decline a standing rule",
     ),
-    Face(
+    CapabilityRoute(
         "POST",
         "/standing-rules/{rule_id}/withdraw",
         "withdraw_standing_rule",
@@ -31,7 +31,7 @@ _FACES: Final = (
 )
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("inbox")
     add_faces(made, rooms, _FACES)
     return made

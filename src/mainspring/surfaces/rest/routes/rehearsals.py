@@ -6,23 +6,25 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
 from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 _FACES: Final = (
-    Face(
+    CapabilityRoute(
         "POST",
         "/automations/{automation_id}/rehearsals",
         "rehearse_automation",
         "Rehearse a change over what has fired before",
         201,
     ),
-    Face("GET", "/rehearsals/{rehearsal_id}", "get_rehearsal", "Look at a rehearsal again"),
+    CapabilityRoute(
+        "GET", "/rehearsals/{rehearsal_id}", "get_rehearsal", "Look at a rehearsal again"
+    ),
 )
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("rehearsals")
     add_faces(made, rooms, _FACES)
     return made

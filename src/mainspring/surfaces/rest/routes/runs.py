@@ -11,23 +11,23 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 from starlette.responses import PlainTextResponse, Response
 
-from mainspring.contracts.context import Stream
+from mainspring.contracts.context import OutputStream
 from mainspring.contracts.roles import Permission
 from mainspring.gate.transcripts import transcripts_of_run
 from mainspring.gate.usage_ledger import usage_of_run
 from mainspring.runs.history import list_runs, read_run
 from mainspring.runs.output import (
-    Place,
+    OutputPosition,
     check_run,
+    format_output_position,
+    parse_output_position,
     read_log,
     read_output,
-    read_place,
-    write_place,
 )
 from mainspring.runs.replay import Which, replay
 from mainspring.runs.rows import RunStatus
 from mainspring.runs.story import tell
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import Body
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
@@ -43,7 +43,7 @@ from mainspring.surfaces.rest.shapes import (
     RunState,
     RunSummary,
 )
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.workspace.consents import check_may_repeat
 
 STEP_ID: Final = "^[a-z][a-z0-9_]*$"
@@ -55,7 +55,7 @@ _OUTPUT: Final[dict[int | str, dict[str, Any]]] = {
 
 
 def _known_place(text: str | None) -> str | None:
-    if text is not None and read_place(text) is None:
+    if text is not None and parse_output_position(text) is None:
         sentence = "This is not the id of a piece. Use the text that came as 'next' or 'id'."
         raise PydanticCustomError("cursor", sentence)
     return text
@@ -87,7 +87,7 @@ class Replay(Body):
     mode: RunMode | None = Field(None, description="Left out: as the earlier run was.")
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("runs")
     _reading(made)
     _listening(made)
@@ -111,7 +111,7 @@ def _reading(made: APIRouter) -> None:
         mode: Annotated[RunMode | None, Query(description="Only runs of this kind.")] = None,
         cursor: Cursor = None,
         limit: Limit = PAGE,
-    ) -> Answer:
+    ) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             rows = await list_runs(
                 connection,
@@ -123,7 +123,7 @@ def _reading(made: APIRouter) -> None:
                 before=cursor,
                 most=limit + 1,
             )
-        return Answer(page(rows, limit))
+        return JsonAnswer(page(rows, limit))
 
     @made.get(
         "/runs/{run_id}",
@@ -132,12 +132,12 @@ def _reading(made: APIRouter) -> None:
         responses=problems(401, 404, 422),
     )
     @needs(Permission.READ)
-    async def get_run(run_id: UUID, caller: SignedIn) -> Answer:
+    async def get_run(run_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             run = await read_run(connection, caller.workspace_id, run_id)
             usage = await usage_of_run(connection, caller.workspace_id, run_id)
             kept = await transcripts_of_run(connection, caller.workspace_id, run_id)
-        return Answer({**run, "usage": usage, "transcripts": kept, "story": tell(run)})
+        return JsonAnswer({**run, "usage": usage, "transcripts": kept, "story": tell(run)})
 
 
 def _listening(made: APIRouter) -> None:
@@ -156,7 +156,7 @@ def _listening(made: APIRouter) -> None:
         step: Annotated[
             str | None, Query(max_length=64, pattern=STEP_ID, description="Only this step.")
         ] = None,
-        stream: Annotated[Stream | None, Query(description="Only this stream.")] = None,
+        stream: Annotated[OutputStream | None, Query(description="Only this stream.")] = None,
         after: After = None,
         limit: Limit = PAGE,
     ) -> Response:
@@ -171,16 +171,16 @@ def _listening(made: APIRouter) -> None:
                 connection,
                 caller.workspace_id,
                 run_id,
-                after=read_place(after or ""),
+                after=parse_output_position(after or ""),
                 step=step,
                 stream=stream,
                 most=limit + 1,
             )
-        return Answer(_pieces(rows, limit), headers=_BY_ACCEPT)
+        return JsonAnswer(_pieces(rows, limit), headers=_BY_ACCEPT)
 
 
 def _pieces(rows: Sequence[Mapping[str, Any]], limit: int) -> dict[str, Any]:
-    shown = [{"id": write_place(Place.of(row)), **row} for row in rows[:limit]]
+    shown = [{"id": format_output_position(OutputPosition.of(row)), **row} for row in rows[:limit]]
     return {"items": shown, "next": shown[-1]["id"] if len(rows) > limit else None}
 
 
@@ -191,7 +191,7 @@ def _wants_text(request: Request) -> bool:
     return text >= 0 and (rest < 0 or text < rest)
 
 
-def _steering(made: APIRouter, rooms: Rooms) -> None:
+def _steering(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.post(
         "/runs/{run_id}/cancel",
         summary="Stop a run: one that waits at once, one under way as soon as its worker hears",
@@ -200,10 +200,10 @@ def _steering(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(401, 404, 409, 422),
     )
     @needs(Permission.RUN)
-    async def cancel_run(run_id: UUID, caller: SignedIn) -> Answer:
+    async def cancel_run(run_id: UUID, caller: SignedIn) -> JsonAnswer:
         status = await rooms.control.cancel(caller.workspace_id, run_id)
         await caller.database.note()
-        return Answer({"run_id": run_id, "status": status}, status_code=202)
+        return JsonAnswer({"run_id": run_id, "status": status}, status_code=202)
 
     @made.post(
         "/runs/{run_id}/retry",
@@ -213,12 +213,12 @@ def _steering(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(401, 404, 409, 422),
     )
     @needs(Permission.RUN)
-    async def retry_run(run_id: UUID, caller: SignedIn) -> Answer:
+    async def retry_run(run_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             await check_may_repeat(connection, caller.workspace_id, run_id, caller.actor)
         await rooms.control.retry(caller.workspace_id, run_id)
         await caller.database.note()
-        return Answer({"run_id": run_id, "status": "pending"}, status_code=202)
+        return JsonAnswer({"run_id": run_id, "status": "pending"}, status_code=202)
 
     @made.post(
         "/runs/{run_id}/replay",
@@ -229,7 +229,7 @@ def _steering(made: APIRouter, rooms: Rooms) -> None:
         openapi_extra=may_take(Replay),
     )
     @needs(Permission.RUN)
-    async def replay_run(run_id: UUID, request: Request, caller: SignedIn) -> Answer:
+    async def replay_run(run_id: UUID, request: Request, caller: SignedIn) -> JsonAnswer:
         asked = await read_optional(request, Replay)
         started = await replay(
             caller.database,
@@ -245,15 +245,19 @@ def _steering(made: APIRouter, rooms: Rooms) -> None:
         )
         caller.detail |= {"run_id": str(started.run_id), "version": asked.version}
         await caller.database.note()
-        return accepted(rooms, started.run_id, started.status, started.reason)
+        return answer_accepted(rooms, started.run_id, started.status, started.reason)
 
 
-def accepted(
-    rooms: Rooms, run_id: UUID, status: str, reason: str | None = None, code: Literal[202] = 202
-) -> Answer:
+def answer_accepted(
+    rooms: ApplicationServices,
+    run_id: UUID,
+    status: str,
+    reason: str | None = None,
+    code: Literal[202] = 202,
+) -> JsonAnswer:
     """A run was recorded: where to read it."""
     url = f"{rooms.settings.address}/api/v1/runs/{run_id}"
     shown: dict[str, Any] = {"run_id": run_id, "status": status, "url": url}
     if reason is not None:
         shown["reason"] = reason
-    return Answer(shown, status_code=code, headers={"Location": url})
+    return JsonAnswer(shown, status_code=code, headers={"Location": url})

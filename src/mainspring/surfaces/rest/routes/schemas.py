@@ -13,16 +13,16 @@ from mainspring.contracts.capability import Audience
 from mainspring.contracts.registry import Vocabulary
 from mainspring.contracts.roles import Permission
 from mainspring.definition.filters import FILTER_SCHEMA
-from mainspring.definition.schema import definition_schema
+from mainspring.definition.schema import build_definition_schema
 from mainspring.definition.templates import FILTERS, TESTS
 from mainspring.definition.templates.filters import REQUIRED
 from mainspring.definition.templates.wording import FILTER_WORDS, TEST_WORDS
-from mainspring.recipes.package.schema import recipe_schema
-from mainspring.surfaces.rest.answers import Answer, as_json
+from mainspring.recipes.package.schema import build_recipe_schema
+from mainspring.surfaces.rest.answers import JsonAnswer, as_json
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 _DECLARED = """
     SELECT type, description, payload_schema FROM event_types
@@ -115,10 +115,10 @@ class TemplatesAnswer(BaseModel):
     tests: list[PredicateWord]
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("schemas")
-    definition, filters = as_json(definition_schema()), as_json(FILTER_SCHEMA)
-    recipe = as_json(recipe_schema())
+    definition, filters = as_json(build_definition_schema()), as_json(FILTER_SCHEMA)
+    recipe = as_json(build_recipe_schema())
 
     @made.get("/schemas/definition", summary="The schema of a definition", response_model=Schema)
     @needs(Permission.READ)
@@ -142,17 +142,17 @@ def routes(rooms: Rooms) -> APIRouter:
     )
     @needs(Permission.READ)
     async def read_template_words() -> Response:
-        return Answer(template_words())
+        return JsonAnswer(template_words())
 
     @made.get("/vocabulary", summary="Every word of definitions", response_model=VocabularyAnswer)
     @needs(Permission.READ)
     async def read_vocabulary(caller: SignedIn) -> Response:
         declared = await caller.database.fetch(_DECLARED, caller.workspace_id)
         words = await rooms.registry.of(caller.workspace_id)
-        shown = words_of(words, administrator=caller.actor.administrator)
+        shown = describe_vocabulary(words, administrator=caller.actor.administrator)
         built_in = {entry["type"] for entry in shown["event_types"]}
         more = [dict(row) for row in declared if row["type"] not in built_in]
-        return Answer({**shown, "event_types": [*shown["event_types"], *more]})
+        return JsonAnswer({**shown, "event_types": [*shown["event_types"], *more]})
 
     return made
 
@@ -178,7 +178,9 @@ def _parameter(name: str, default: Any) -> str:
     return name if default is REQUIRED else f"{name}={as_json(default).decode()}"
 
 
-def words_of(words: Vocabulary, *, administrator: bool) -> dict[str, list[Mapping[str, Any]]]:
+def describe_vocabulary(
+    words: Vocabulary, *, administrator: bool
+) -> dict[str, list[Mapping[str, Any]]]:
     """Everything but what exists for administrators alone, which nobody else is told of."""
     return {
         "actions": [

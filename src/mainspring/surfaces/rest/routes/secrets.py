@@ -6,28 +6,30 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
 from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 _FACES: Final = (
-    Face("POST", "/secrets", "automation_secret_set", "Keep a secret of your own", 201),
-    Face("GET", "/secrets", "automation_secret_list", "List your secrets without their values"),
-    Face("DELETE", "/secrets/{name}", "automation_secret_delete", "Forget a secret"),
-    Face(
+    CapabilityRoute("POST", "/secrets", "automation_secret_set", "Keep a secret of your own", 201),
+    CapabilityRoute(
+        "GET", "/secrets", "automation_secret_list", "List your secrets without their values"
+    ),
+    CapabilityRoute("DELETE", "/secrets/{name}", "automation_secret_delete", "Forget a secret"),
+    CapabilityRoute(
         "POST",
         "/publisher-secrets",
         "publisher_secret_set",
         "Keep a secret that the workspace publishes with",
         201,
     ),
-    Face(
+    CapabilityRoute(
         "GET",
         "/publisher-secrets",
         "publisher_secret_list",
         "List what the workspace publishes with, without values",
     ),
-    Face(
+    CapabilityRoute(
         "DELETE",
         "/publisher-secrets/{name}",
         "publisher_secret_delete",
@@ -36,7 +38,7 @@ _FACES: Final = (
 )
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("secrets")
     add_faces(made, rooms, _FACES)
     return made

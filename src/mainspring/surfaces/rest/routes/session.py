@@ -9,14 +9,14 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from mainspring.contracts.errors import Clash, Denied
+from mainspring.contracts.errors import Conflict, PermissionDenied
 from mainspring.contracts.roles import Permission, Role
-from mainspring.store.audit import append_audit, entry_by
+from mainspring.store.audit import append_audit, build_audit_record
 from mainspring.store.database import Connection
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import Body, read_body, takes
-from mainspring.surfaces.rest.browser import Browsers
-from mainspring.surfaces.rest.door import Caller, SignedIn, person_of
+from mainspring.surfaces.rest.browser import BrowserSessionPolicy
+from mainspring.surfaces.rest.door import AuthenticatedCaller, SignedIn, person_of
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import anywhere, needs, public
 from mainspring.surfaces.rest.people_shapes import (
@@ -28,21 +28,21 @@ from mainspring.surfaces.rest.people_shapes import (
     WhoShape,
 )
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.workspace.people import looking, signing_in
 from mainspring.workspace.people.sessions import end_session, list_sessions, move_session
 from mainspring.workspace.people.signing_in import is_address
 from mainspring.workspace.people.users import User, read_user
-from mainspring.workspace.people.verification import pending_email
-from mainspring.workspace.people.workspaces import role_in, workspaces_of
-from mainspring.workspace.tokens import owner_token_hash
+from mainspring.workspace.people.verification import load_pending_email
+from mainspring.workspace.people.workspaces import list_user_workspaces, load_role
+from mainspring.workspace.tokens import load_owner_token_hash
 
 Shown = TypeVar("Shown", bound=Body)
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("session")
-    browsers = Browsers(rooms.settings.address)
+    browsers = BrowserSessionPolicy(rooms.settings.address)
     _add_look(made, rooms, browsers)
     _add_coming(made, rooms, browsers)
     _add_being(made, rooms)
@@ -50,7 +50,7 @@ def routes(rooms: Rooms) -> APIRouter:
     return made
 
 
-def _add_look(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
+def _add_look(made: APIRouter, rooms: ApplicationServices, browsers: BrowserSessionPolicy) -> None:
     @made.post(
         "/session/link/look",
         summary="Say what a link is, without using it",
@@ -59,15 +59,19 @@ def _add_look(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
         openapi_extra=takes(LinkToken),
     )
     @public
-    async def look_at_link(request: Request) -> Answer:
-        given, visit = await _knock(request, LinkToken, rooms, browsers)
+    async def look_at_link(request: Request) -> JsonAnswer:
+        given, visit = await _read_sign_in_request(request, LinkToken, rooms, browsers)
         found = await looking.look_at_link(rooms.database, visit, given.token)
-        return Answer(asdict(found))
+        return JsonAnswer(asdict(found))
 
 
-def _add_coming(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
-    async def arrived(found: signing_in.SignedIn) -> Answer:
-        answer = Answer(await who(rooms, await person_of(rooms.database, found.plain)))
+def _add_coming(
+    made: APIRouter, rooms: ApplicationServices, browsers: BrowserSessionPolicy
+) -> None:
+    async def arrived(found: signing_in.NewSession) -> JsonAnswer:
+        answer = JsonAnswer(
+            await describe_session(rooms, await person_of(rooms.database, found.plain))
+        )
         browsers.give(answer, found.plain)
         return answer
 
@@ -79,8 +83,8 @@ def _add_coming(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
         openapi_extra=takes(Credentials),
     )
     @public
-    async def sign_in(request: Request) -> Answer:
-        given, visit = await _knock(request, Credentials, rooms, browsers)
+    async def sign_in(request: Request) -> JsonAnswer:
+        given, visit = await _read_sign_in_request(request, Credentials, rooms, browsers)
         return await arrived(
             await signing_in.sign_in(
                 rooms.database, rooms.passwords, visit, given.email, given.password
@@ -95,20 +99,20 @@ def _add_coming(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
         openapi_extra=takes(LinkToken),
     )
     @public
-    async def sign_in_by_link(request: Request) -> Answer:
-        given, visit = await _knock(request, LinkToken, rooms, browsers)
-        local = await owner_token_hash(rooms.settings.home)
+    async def sign_in_by_link(request: Request) -> JsonAnswer:
+        given, visit = await _read_sign_in_request(request, LinkToken, rooms, browsers)
+        local = await load_owner_token_hash(rooms.settings.home)
         return await arrived(
             await signing_in.sign_in_by_link(rooms.database, visit, given.token, local)
         )
 
 
-def _add_being(made: APIRouter, rooms: Rooms) -> None:
+def _add_being(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get("/session", summary="Say who is asking", response_model=WhoShape)
     @needs(Permission.ACCOUNT)
     @anywhere
-    async def read_session(caller: SignedIn) -> Answer:
-        return Answer(await who(rooms, caller))
+    async def read_session(caller: SignedIn) -> JsonAnswer:
+        return JsonAnswer(await describe_session(rooms, caller))
 
     @made.post(
         "/session/workspace",
@@ -119,15 +123,15 @@ def _add_being(made: APIRouter, rooms: Rooms) -> None:
     )
     @needs(Permission.ACCOUNT)
     @anywhere
-    async def switch_workspace(request: Request, caller: SignedIn) -> Answer:
+    async def switch_workspace(request: Request, caller: SignedIn) -> JsonAnswer:
         given = await read_body(request, ChosenWorkspace)
         session_id = own_session(caller)
         async with rooms.database.transaction() as tx:
-            await role_in(tx, given.workspace_id, caller.member_id)
+            await load_role(tx, given.workspace_id, caller.member_id)
             await move_session(tx, session_id, given.workspace_id)
             await tell(tx, caller, "switch_workspace", given.workspace_id)
-        plain = Browsers(rooms.settings.address).shown(request.headers) or ""
-        return Answer(await who(rooms, await person_of(rooms.database, plain)))
+        plain = BrowserSessionPolicy(rooms.settings.address).shown(request.headers) or ""
+        return JsonAnswer(await describe_session(rooms, await person_of(rooms.database, plain)))
 
     @made.get(
         "/sessions",
@@ -136,15 +140,15 @@ def _add_being(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(409),
     )
     @needs(Permission.ACCOUNT)
-    async def get_sessions(caller: SignedIn) -> Answer:
+    async def get_sessions(caller: SignedIn) -> JsonAnswer:
         own_session(caller)
         found = await list_sessions(rooms.database, caller.member_id)
-        return Answer(
+        return JsonAnswer(
             {"sessions": [{**row, "current": row["id"] == caller.session_id} for row in found]}
         )
 
 
-def _add_going(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
+def _add_going(made: APIRouter, rooms: ApplicationServices, browsers: BrowserSessionPolicy) -> None:
     @made.delete(
         "/session",
         summary="Sign out",
@@ -174,18 +178,20 @@ def _add_going(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
         await ended(caller, session_id)
         return Response(status_code=204)
 
-    async def ended(caller: Caller, session_id: UUID) -> None:
+    async def ended(caller: AuthenticatedCaller, session_id: UUID) -> None:
         async with rooms.database.transaction() as tx:
             await end_session(tx, caller.member_id, session_id)
             await tell(tx, caller, "sign_out", session_id)
 
 
-async def who(rooms: Rooms, caller: Caller) -> dict[str, Any]:
+async def describe_session(
+    rooms: ApplicationServices, caller: AuthenticatedCaller
+) -> dict[str, Any]:
     """Whoever is asking, in the workspace where they are."""
     async with rooms.database.acquire() as connection:
         user = await read_user(connection, caller.member_id)
-        pending = await pending_email(connection, caller.member_id)
-        mine = within_reach(caller, await workspaces_of(connection, caller.member_id))
+        pending = await load_pending_email(connection, caller.member_id)
+        mine = within_reach(caller, await list_user_workspaces(connection, caller.member_id))
     return {
         "user": person(user, pending),
         "workspace": next(entry for entry in mine if entry["id"] == caller.workspace_id),
@@ -196,7 +202,7 @@ async def who(rooms: Rooms, caller: Caller) -> dict[str, Any]:
     }
 
 
-def within_reach(caller: Caller, mine: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def within_reach(caller: AuthenticatedCaller, mine: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Of somebody's workspaces those that they are told of.
 
     A browser has its whole person, and a token of the role owner is as good; a lesser one
@@ -207,7 +213,7 @@ def within_reach(caller: Caller, mine: list[dict[str, Any]]) -> list[dict[str, A
     return [entry for entry in mine if entry["id"] == caller.workspace_id]
 
 
-def is_owners(caller: Caller) -> bool:
+def is_owners(caller: AuthenticatedCaller) -> bool:
     """Whether whatever was shown gives everything that an owner has here."""
     return caller.actor.role is Role.OWNER and caller.visitor.capabilities is None
 
@@ -227,10 +233,10 @@ def person(user: User, pending: str | None = None, note: str | None = None) -> d
     }
 
 
-def own_session(caller: Caller) -> UUID:
+def own_session(caller: AuthenticatedCaller) -> UUID:
     """The session of a browser; a token has none and cannot stand in for one."""
     if caller.session_id is None:
-        raise Clash(
+        raise Conflict(
             "This is done in a browser that is signed in, not with a token.",
             code="needs_session",
             suggestion="Sign in at /sign-in.",
@@ -238,27 +244,29 @@ def own_session(caller: Caller) -> UUID:
     return caller.session_id
 
 
-def check_whole(caller: Caller) -> None:
+def check_whole(caller: AuthenticatedCaller) -> None:
     """Refuses a token that was made for a few capabilities: an account is more than those."""
     if caller.visitor.capabilities is not None:
-        raise Denied(
+        raise PermissionDenied(
             "This token may call the capabilities it names, and nothing else.",
             code="token_limited",
         )
 
 
-async def tell(tx: Connection, caller: Caller, action: str, subject: object = None) -> None:
+async def tell(
+    tx: Connection, caller: AuthenticatedCaller, action: str, subject: object = None
+) -> None:
     """The entry about a change that reaches beyond one workspace, in its own transaction."""
-    await append_audit(tx, [entry_by(caller.actor, action, subject, caller.detail)])
+    await append_audit(tx, [build_audit_record(caller.actor, action, subject, caller.detail)])
 
 
-async def _knock(
-    request: Request, shape: type[Shown], rooms: Rooms, browsers: Browsers
-) -> tuple[Shown, signing_in.Visit]:
+async def _read_sign_in_request(
+    request: Request, shape: type[Shown], rooms: ApplicationServices, browsers: BrowserSessionPolicy
+) -> tuple[Shown, signing_in.SignInOrigin]:
     """What somebody shows who is not in yet, and where they come from; pages of ours only."""
     browsers.check_page(request.headers)
     given = await read_body(request, shape)
-    return given, signing_in.Visit(
+    return given, signing_in.SignInOrigin(
         caller_address(request, rooms.settings.proxies or 0),
         request.headers.get("user-agent", ""),
         browsers.shown(request.headers),

@@ -18,14 +18,14 @@ from starlette.responses import StreamingResponse
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.roles import Permission
-from mainspring.runs.progress import Mark
-from mainspring.surfaces.rest.door import Caller, SignedIn, check_again
+from mainspring.runs.progress import RunStreamPosition
+from mainspring.surfaces.rest.door import AuthenticatedCaller, SignedIn, check_again
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.sse import MEDIA_TYPE, Look, Looking, Streams
-from mainspring.surfaces.rest.told import PageMark, WatchedPage, WatchedRun
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rest.sse import MEDIA_TYPE, Looking, StreamLimiter, StreamPoll
+from mainspring.surfaces.rest.told import PageStream, PageStreamPosition, RunStream
+from mainspring.surfaces.rooms import ApplicationServices
 
 RUN_SECONDS: Final = 0.15
 WORKSPACE_SECONDS: Final = 0.4
@@ -73,9 +73,9 @@ def _stream(sentence: str) -> dict[int | str, dict[str, Any]]:
     return {200: shown, **problems(401, 404, 422, 429)}
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("streams")
-    streams = Streams(rooms.limits)
+    streams = StreamLimiter(rooms.limits)
 
     @made.get(
         "/runs/{run_id}/stream",
@@ -89,14 +89,14 @@ def routes(rooms: Rooms) -> APIRouter:
     async def stream_run(
         request: Request, run_id: UUID, caller: SignedIn, last_event_id: LastEventId = None
     ) -> StreamingResponse:
-        watched = WatchedRun(caller.database, caller.workspace_id, run_id, _mark(last_event_id))
+        watched = RunStream(caller.database, caller.workspace_id, run_id, _mark(last_event_id))
         # A run that is not there is said as a status, before the stream begins.
         waiting = [await watched.look()]
 
-        async def look() -> Look:
+        async def look() -> StreamPoll:
             return waiting.pop() if waiting else await watched.look()
 
-        return streams.open(request, _watched(look, caller), RUN_SECONDS, caller.member_id)
+        return streams.open(request, _check_reader(look, caller), RUN_SECONDS, caller.member_id)
 
     @made.get(
         "/stream",
@@ -114,27 +114,27 @@ def routes(rooms: Rooms) -> APIRouter:
     ) -> StreamingResponse:
         # The door has looked at the workspace.
         mark = _page_mark(last_event_id)
-        watched = WatchedPage(caller.database, caller.actor, run_id, mark)
+        watched = PageStream(caller.database, caller.actor, run_id, mark)
         # A run that is not there is said as a status, before the stream begins.
         waiting = [await watched.look()]
 
-        async def look() -> Look:
+        async def look() -> StreamPoll:
             return waiting.pop() if waiting else await watched.look()
 
         pace = RUN_SECONDS if run_id else WORKSPACE_SECONDS
-        seen = _watched(look, caller, watched.read_as)
+        seen = _check_reader(look, caller, watched.read_as)
         return streams.open(request, seen, pace, caller.member_id)
 
     return made
 
 
-def _watched(
-    look: Looking, caller: Caller, read_as: Callable[[Actor], None] | None = None
+def _check_reader(
+    look: Looking, caller: AuthenticatedCaller, read_as: Callable[[Actor], None] | None = None
 ) -> Looking:
     """The same look, while whoever reads may read: a token may be revoked in between."""
     asked = time.monotonic()
 
-    async def watched() -> Look:
+    async def watched() -> StreamPoll:
         nonlocal asked
         if time.monotonic() - asked > ASK_AGAIN_SECONDS:
             now = await check_again(caller, Permission.READ)
@@ -146,19 +146,19 @@ def _watched(
     return watched
 
 
-def _mark(text: str | None) -> Mark:
+def _mark(text: str | None) -> RunStreamPosition:
     if not text:
-        return Mark()
-    found = Mark.read(text)
+        return RunStreamPosition()
+    found = RunStreamPosition.read(text)
     if found is None:
         raise _no_event()
     return found
 
 
-def _page_mark(text: str | None) -> PageMark:
+def _page_mark(text: str | None) -> PageStreamPosition:
     if not text:
-        return PageMark()
-    found = PageMark.read(text)
+        return PageStreamPosition()
+    found = PageStreamPosition.read(text)
     if found is None:
         raise _no_event()
     return found

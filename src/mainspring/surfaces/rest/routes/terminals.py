@@ -7,9 +7,9 @@ from typing import TypeVar
 from fastapi import APIRouter, Request
 
 from mainspring.contracts.roles import Permission
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import Body, read_body, takes
-from mainspring.surfaces.rest.browser import Browsers, foreign
+from mainspring.surfaces.rest.browser import BrowserSessionPolicy, foreign
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import anywhere, needs, public
@@ -25,10 +25,10 @@ from mainspring.surfaces.rest.people_shapes import (
 )
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.routes.session import caller_address, own_session, tell
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.workspace.people import terminals
 from mainspring.workspace.people.sessions import TERMINAL_LIFETIME
-from mainspring.workspace.people.signing_in import Visit
+from mainspring.workspace.people.signing_in import SignInOrigin
 from mainspring.workspace.people.users import read_user
 from mainspring.workspace.people.workspaces import read_workspace
 
@@ -36,15 +36,15 @@ PAGE = "/terminal"
 Given = TypeVar("Given", bound=Body)
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("session")
     _add_asking(made, rooms)
     _add_answering(made, rooms)
     return made
 
 
-def _add_asking(made: APIRouter, rooms: Rooms) -> None:
-    browsers = Browsers(rooms.settings.address)
+def _add_asking(made: APIRouter, rooms: ApplicationServices) -> None:
+    browsers = BrowserSessionPolicy(rooms.settings.address)
 
     def check_no_browser(request: Request) -> None:
         """The CLI asks; no page of another site does, with the cookie of who looks at it."""
@@ -61,12 +61,12 @@ def _add_asking(made: APIRouter, rooms: Rooms) -> None:
         openapi_extra=takes(TerminalName),
     )
     @public
-    async def begin_terminal(request: Request) -> Answer:
+    async def begin_terminal(request: Request) -> JsonAnswer:
         check_no_browser(request)
         given = await read_body(request, TerminalName)
-        visit = Visit(caller_address(request, rooms.settings.proxies or 0), given.label)
+        visit = SignInOrigin(caller_address(request, rooms.settings.proxies or 0), given.label)
         async with rooms.database.transaction() as tx:
-            begun = await terminals.begin(tx, visit)
+            begun = await terminals.begin_device_login(tx, visit)
         told = {
             "device_code": begun.device_code,
             "code": begun.code,
@@ -74,7 +74,7 @@ def _add_asking(made: APIRouter, rooms: Rooms) -> None:
             "expires_at": begun.expires_at,
             "interval_seconds": terminals.INTERVAL_SECONDS,
         }
-        return Answer(told, status_code=201)
+        return JsonAnswer(told, status_code=201)
 
     @made.post(
         "/session/terminal/collect",
@@ -84,13 +84,13 @@ def _add_asking(made: APIRouter, rooms: Rooms) -> None:
         openapi_extra=takes(DeviceCode),
     )
     @public
-    async def collect_terminal(request: Request) -> Answer:
+    async def collect_terminal(request: Request) -> JsonAnswer:
         check_no_browser(request)
         given = await read_body(request, DeviceCode)
         async with rooms.database.transaction() as tx:
             found = await terminals.collect(tx, given.device_code)
             if found is None:
-                return Answer({"status": "waiting"})
+                return JsonAnswer({"status": "waiting"})
             user = await read_user(tx, found.user_id)
             space = await read_workspace(tx, found.workspace_id)
         told = {
@@ -100,10 +100,10 @@ def _add_asking(made: APIRouter, rooms: Rooms) -> None:
             "workspace": space["name"],
             "expires_at": rooms.clock.now() + TERMINAL_LIFETIME,
         }
-        return Answer(told)
+        return JsonAnswer(told)
 
 
-def _add_answering(made: APIRouter, rooms: Rooms) -> None:
+def _add_answering(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.post(
         "/session/terminal/look",
         summary="Say which terminal has printed a code",
@@ -113,9 +113,9 @@ def _add_answering(made: APIRouter, rooms: Rooms) -> None:
     )
     @needs(Permission.ACCOUNT)
     @anywhere
-    async def look_at_terminal(request: Request, caller: SignedIn) -> Answer:
+    async def look_at_terminal(request: Request, caller: SignedIn) -> JsonAnswer:
         given = await _read_code(rooms, request, caller, TerminalCode)
-        return Answer(await terminals.look(rooms.database, given.code))
+        return JsonAnswer(await terminals.look(rooms.database, given.code))
 
     @made.post(
         "/session/terminal/answer",
@@ -126,7 +126,7 @@ def _add_answering(made: APIRouter, rooms: Rooms) -> None:
     )
     @needs(Permission.ACCOUNT)
     @anywhere
-    async def answer_terminal(request: Request, caller: SignedIn) -> Answer:
+    async def answer_terminal(request: Request, caller: SignedIn) -> JsonAnswer:
         given = await _read_code(rooms, request, caller, TerminalAnswer)
         async with rooms.database.transaction() as tx:
             await terminals.answer(
@@ -134,10 +134,12 @@ def _add_answering(made: APIRouter, rooms: Rooms) -> None:
             )
             caller.detail["confirm"] = given.confirm
             await tell(tx, caller, "answer_terminal")
-        return Answer({"code": given.code, "confirm": given.confirm})
+        return JsonAnswer({"code": given.code, "confirm": given.confirm})
 
 
-async def _read_code(rooms: Rooms, request: Request, caller: SignedIn, shape: type[Given]) -> Given:
+async def _read_code(
+    rooms: ApplicationServices, request: Request, caller: SignedIn, shape: type[Given]
+) -> Given:
     """The code that a person typed in their browser; codes are counted, so nobody guesses one."""
     own_session(caller)
     given = await read_body(request, shape)

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 
-from mainspring.contracts.errors import Denied
-from mainspring.contracts.roles import Permission, role_too_small
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.contracts.errors import PermissionDenied
+from mainspring.contracts.roles import Permission, role_too_small_error
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import read_body, takes
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
@@ -17,17 +17,17 @@ from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.people_shapes import MadeToken, NewToken, TokenList, TokenShape
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.routes.session import check_whole
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.workspace.people.fresh_start import hold_ways_in
 from mainspring.workspace.token_bounds import (
     APPROVE_WARNING,
     check_approved_exist,
     check_bounds,
-    told_of,
+    describe_token,
 )
 from mainspring.workspace.tokens import (
-    Bounds,
     StoredToken,
+    TokenLimits,
     is_revoked,
     list_tokens,
     make_token,
@@ -35,7 +35,7 @@ from mainspring.workspace.tokens import (
 )
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("tokens")
 
     @made.get("/tokens", summary="List tokens", response_model=TokenList, responses=problems(403))
@@ -45,14 +45,14 @@ def routes(rooms: Rooms) -> APIRouter:
         everybody: Annotated[
             bool, Query(alias="all", description="Those of other members too.")
         ] = False,
-    ) -> Answer:
+    ) -> JsonAnswer:
         check_whole(caller)
         if everybody and not _may_see_others(caller):
-            raise role_too_small(caller.actor.role, Permission.MEMBERS)
+            raise role_too_small_error(caller.actor.role, Permission.MEMBERS)
         async with caller.database.acquire() as connection:
             whose = None if everybody else caller.member_id
             found = await list_tokens(connection, caller.workspace_id, whose)
-        return Answer({"tokens": [_shown(stored) for stored in found]})
+        return JsonAnswer({"tokens": [_describe_token(stored) for stored in found]})
 
     @made.post(
         "/tokens",
@@ -63,13 +63,13 @@ def routes(rooms: Rooms) -> APIRouter:
         openapi_extra=takes(NewToken),
     )
     @needs(Permission.ACCOUNT)
-    async def create_token(request: Request, caller: SignedIn) -> Answer:
+    async def create_token(request: Request, caller: SignedIn) -> JsonAnswer:
         check_whole(caller)
         asked = await read_body(request, NewToken)
         assert caller.actor.role is not None
         named = None if asked.capabilities is None else tuple(asked.capabilities)
         approves = None if asked.approves is None else tuple(dict.fromkeys(asked.approves))
-        bounds = Bounds(asked.role or caller.actor.role, named, asked.expires_at, approves)
+        bounds = TokenLimits(asked.role or caller.actor.role, named, asked.expires_at, approves)
         words = await rooms.registry.of(caller.workspace_id, needing=named or ())
         check_bounds(bounds, caller.actor, words.capabilities, rooms.clock.now(), caller.ends)
         async with caller.database.transaction() as tx:
@@ -84,8 +84,8 @@ def routes(rooms: Rooms) -> APIRouter:
             stored, plain = await make_token(
                 tx, caller.workspace_id, caller.member_id, asked.name, bounds
             )
-            caller.subject, caller.detail = stored.id, told_of(stored)
-        return Answer({"token": _shown(stored), "text": plain}, status_code=201)
+            caller.subject, caller.detail = stored.id, describe_token(stored)
+        return JsonAnswer({"token": _describe_token(stored), "text": plain}, status_code=201)
 
     _add_revoking(made)
     return made
@@ -99,14 +99,14 @@ def _add_revoking(made: APIRouter) -> None:
         responses=problems(403),
     )
     @needs(Permission.ACCOUNT)
-    async def delete_token(token_id: UUID, caller: SignedIn) -> Answer:
+    async def delete_token(token_id: UUID, caller: SignedIn) -> JsonAnswer:
         check_whole(caller)
         whose = None if _may_see_others(caller) else caller.member_id
         async with caller.database.transaction() as tx:
             caller.idle = await is_revoked(tx, caller.workspace_id, token_id)
             stored = await revoke_token(tx, caller.workspace_id, token_id, whose)
             _check_reach(caller, stored)
-        return Answer(_shown(stored))
+        return JsonAnswer(_describe_token(stored))
 
 
 def _check_reach(caller: SignedIn, stored: StoredToken) -> None:
@@ -115,7 +115,7 @@ def _check_reach(caller: SignedIn, stored: StoredToken) -> None:
     if caller.session_id is not None or stored.id == caller.actor.token_id:
         return
     if role is None or stored.role.rank > role.rank:
-        raise Denied(
+        raise PermissionDenied(
             "A token ends no token that gives a higher role than it has itself.",
             code="role_too_small",
             suggestion="Sign in, or use a token that gives more.",
@@ -126,7 +126,7 @@ def _may_see_others(caller: SignedIn) -> bool:
     return caller.actor.role is not None and caller.actor.role.may(Permission.MEMBERS)
 
 
-def _shown(stored: StoredToken) -> dict[str, Any]:
+def _describe_token(stored: StoredToken) -> dict[str, Any]:
     """Everything about a token but its text, which nobody has."""
     return {
         "id": stored.id,

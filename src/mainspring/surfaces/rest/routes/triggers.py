@@ -18,22 +18,22 @@ from starlette.responses import Response
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.roles import Permission
 from mainspring.definition.model import TriggerType
-from mainspring.definition.traits import Traits, traits_of
+from mainspring.definition.traits import DefinitionTraits, read_traits
 from mainspring.store.database import Connection
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import Body, read_body, takes
-from mainspring.surfaces.rest.door import Caller, SignedIn
+from mainspring.surfaces.rest.door import AuthenticatedCaller, SignedIn
 from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.paging import PAGE, Limit, Page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.triggers.changing import change
-from mainspring.triggers.readback import last_payload, list_moments
+from mainspring.triggers.readback import last_payload, list_fire_times
 from mainspring.triggers.schedule import read_schedule
 from mainspring.workspace.automations import read_grants
 from mainspring.workspace.consents import change_by
-from mainspring.workspace.judging_here import words_for
+from mainspring.workspace.judging_here import load_vocabulary
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.switches import read_trigger, read_triggers, switch
 from mainspring.workspace.webhooks import revoke, rotate
@@ -116,33 +116,33 @@ class Switch(Body):
     enabled: bool = Field(description="Whether it can go off while its automation is active.")
 
 
-def _read_place(text: Any) -> str | None:
+def _parse_cursor(text: Any) -> str | None:
     if text is None:
         return None
     try:
         made = base64.urlsafe_b64decode(str(text) + "==").decode()
     except (ValueError, binascii.Error):
         made = None
-    if made is None or "\0" in made or _write_place(made) != text:
+    if made is None or "\0" in made or _format_cursor(made) != text:
         raise PydanticCustomError(
             "cursor", "This is not a cursor. Use the text that came as 'next', or leave it out."
         )
     return made
 
 
-def _write_place(key: str) -> str:
+def _format_cursor(key: str) -> str:
     return base64.urlsafe_b64encode(key.encode()).rstrip(b"=").decode()
 
 
 Place = Annotated[
     str | None,
-    BeforeValidator(_read_place),
+    BeforeValidator(_parse_cursor),
     WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9_-]+$", "maxLength": _LONGEST}),
     Query(description="Where to go on: the 'next' of the page before.", max_length=_LONGEST),
 ]
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("triggers")
     _reading(made, rooms)
     _switching(made, rooms)
@@ -151,7 +151,7 @@ def routes(rooms: Rooms) -> APIRouter:
     return made
 
 
-def _reading(made: APIRouter, rooms: Rooms) -> None:
+def _reading(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get(
         "/automations/{automation_id}/triggers",
         summary="List the triggers of an automation",
@@ -159,10 +159,10 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(401, 404, 422),
     )
     @needs(Permission.READ)
-    async def get_triggers(automation_id: UUID, caller: SignedIn) -> Answer:
+    async def get_triggers(automation_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             found = await read_triggers(connection, caller.workspace_id, automation_id)
-        return Answer({"items": [_shown(rooms, one) for one in found]})
+        return JsonAnswer({"items": [_describe_trigger(rooms, one) for one in found]})
 
     @made.get(
         _ONE,
@@ -171,13 +171,13 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(401, 404, 422),
     )
     @needs(Permission.READ)
-    async def get_trigger(automation_id: UUID, slug: Slug, caller: SignedIn) -> Answer:
+    async def get_trigger(automation_id: UUID, slug: Slug, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             found = await read_trigger(connection, caller.workspace_id, automation_id, slug)
-        return Answer(_shown(rooms, found))
+        return JsonAnswer(_describe_trigger(rooms, found))
 
 
-def _switching(made: APIRouter, rooms: Rooms) -> None:
+def _switching(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.patch(
         _ONE,
         summary="Turn a trigger on or off",
@@ -190,7 +190,7 @@ def _switching(made: APIRouter, rooms: Rooms) -> None:
     @needs(Permission.EDIT)
     async def patch_trigger(
         automation_id: UUID, slug: Slug, request: Request, caller: SignedIn
-    ) -> Answer:
+    ) -> JsonAnswer:
         asked = await read_body(request, Switch)
         where = (caller.workspace_id, automation_id, slug)
         caller.detail["enabled"] = asked.enabled
@@ -206,20 +206,22 @@ def _switching(made: APIRouter, rooms: Rooms) -> None:
         found = await change(
             caller.database, rooms.limits, caller.workspace_id, turn, automations=[automation_id]
         )
-        return Answer(_shown(rooms, found))
+        return JsonAnswer(_describe_trigger(rooms, found))
 
 
-async def _traits(rooms: Rooms, caller: Caller, automation_id: UUID) -> Traits:
+async def _traits(
+    rooms: ApplicationServices, caller: AuthenticatedCaller, automation_id: UUID
+) -> DefinitionTraits:
     """What is declared about an automation as it is; asked before anything is held."""
     space = caller.workspace_id
     async with caller.database.acquire() as connection:
         there = await read_automation(connection, space, automation_id)
     document, grants = there["definition"], read_grants(there["grants"])
-    words = await words_for(rooms.registry, space, document)
-    return await asyncio.to_thread(traits_of, document, grants, words)
+    words = await load_vocabulary(rooms.registry, space, document)
+    return await asyncio.to_thread(read_traits, document, grants, words)
 
 
-def _tokens(made: APIRouter, rooms: Rooms) -> None:
+def _tokens(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.post(
         _ONE + "/token",
         summary="Make a webhook's token; the one before ends at once",
@@ -229,14 +231,14 @@ def _tokens(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(401, 404, 409, 422),
     )
     @needs(Permission.EDIT)
-    async def make_webhook_token(automation_id: UUID, slug: Slug, caller: SignedIn) -> Answer:
+    async def make_webhook_token(automation_id: UUID, slug: Slug, caller: SignedIn) -> JsonAnswer:
         async with caller.database.transaction() as tx:
             hint, plain = await rotate(
                 tx, caller.workspace_id, automation_id, slug, caller.member_id
             )
             caller.detail["hint"] = hint
         shown = {"token": plain, "hint": hint, "url": _fire_url(rooms, automation_id)}
-        return Answer(shown, status_code=201)
+        return JsonAnswer(shown, status_code=201)
 
     @made.delete(
         _ONE + "/token",
@@ -252,7 +254,7 @@ def _tokens(made: APIRouter, rooms: Rooms) -> None:
         return Response(status_code=204)
 
 
-def _history(made: APIRouter, rooms: Rooms) -> None:
+def _history(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get(
         _ONE + "/last-payload",
         summary="Read what came in last for a trigger",
@@ -260,10 +262,10 @@ def _history(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(401, 404, 422),
     )
     @needs(Permission.READ)
-    async def get_last_payload(automation_id: UUID, slug: Slug, caller: SignedIn) -> Answer:
+    async def get_last_payload(automation_id: UUID, slug: Slug, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             found = await read_trigger(connection, caller.workspace_id, automation_id, slug)
-            return Answer(await last_payload(connection, caller.workspace_id, found))
+            return JsonAnswer(await last_payload(connection, caller.workspace_id, found))
 
     @made.get(
         _ONE + "/firings",
@@ -278,24 +280,24 @@ def _history(made: APIRouter, rooms: Rooms) -> None:
         caller: SignedIn,
         cursor: Place = None,
         limit: Limit = PAGE,
-    ) -> Answer:
+    ) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             found = await read_trigger(connection, caller.workspace_id, automation_id, slug)
-            rows = await list_moments(
+            rows = await list_fire_times(
                 connection, caller.workspace_id, found, before=cursor, most=limit + 1
             )
-        return Answer(_page(rows, limit))
+        return JsonAnswer(_page(rows, limit))
 
 
 def _page(rows: Sequence[Mapping[str, Any]], limit: int) -> dict[str, Any]:
     shown = rows[:limit]
     return {
         "items": [{name: row[name] for name in row if name != "key"} for row in shown],
-        "next": _write_place(shown[-1]["key"]) if len(rows) > limit else None,
+        "next": _format_cursor(shown[-1]["key"]) if len(rows) > limit else None,
     }
 
 
-def _fire_url(rooms: Rooms, automation_id: UUID) -> str:
+def _fire_url(rooms: ApplicationServices, automation_id: UUID) -> str:
     return f"{rooms.settings.address}{PREFIX}/automations/{automation_id}/fire"
 
 
@@ -315,7 +317,7 @@ def _next_fires(found: Mapping[str, Any], now: datetime) -> list[datetime]:
     return moments
 
 
-def _shown(rooms: Rooms, found: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_trigger(rooms: ApplicationServices, found: Mapping[str, Any]) -> dict[str, Any]:
     shown = {name: found[name] for name in TriggerShape.model_fields if name in found}
     webhook, hint = found["type"] == "webhook", found["secret_hint"]
     url = _fire_url(rooms, found["automation_id"]) if webhook else None

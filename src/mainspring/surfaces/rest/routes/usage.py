@@ -10,17 +10,19 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from mainspring.contracts.roles import Permission
-from mainspring.gate.usage_ledger import Wanted, read_asks, span_of
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.gate.usage_ledger import UsageFilter, read_asks, span_of
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 _FACES: Final = (
-    Face("GET", "/usage", "get_usage", "Add up what models were asked and what they cost"),
+    CapabilityRoute(
+        "GET", "/usage", "get_usage", "Add up what models were asked and what they cost"
+    ),
 )
 
 
@@ -50,14 +52,14 @@ class UsageCall(BaseModel):
     reported: bool = Field(description="A script said so of a model of its own.")
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("usage")
     add_faces(made, rooms, _FACES)
     _asks(made, rooms)
     return made
 
 
-def _asks(made: APIRouter, rooms: Rooms) -> None:
+def _asks(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get(
         "/usage/calls",
         summary="List single asks of models, the newest first",
@@ -80,11 +82,11 @@ def _asks(made: APIRouter, rooms: Rooms) -> None:
         ] = None,
         cursor: Cursor = None,
         limit: Limit = PAGE,
-    ) -> Answer:
+    ) -> JsonAnswer:
         span = span_of(first, last, rooms.clock.now(), "/query")
-        wanted = Wanted(automation_id, run_id, model, asked_by)
+        wanted = UsageFilter(automation_id, run_id, model, asked_by)
         async with caller.database.acquire() as connection:
             rows = await read_asks(
                 connection, caller.workspace_id, span, wanted, after=cursor, most=limit + 1
             )
-        return Answer(page(rows, limit))
+        return JsonAnswer(page(rows, limit))

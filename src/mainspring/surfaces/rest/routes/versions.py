@@ -11,7 +11,7 @@ from pydantic import Field
 
 from mainspring.contracts.roles import Permission
 from mainspring.store.database import Connection
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.automation_shapes import (
     DiffShape,
     ExportShape,
@@ -26,22 +26,22 @@ from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import tell_saved
-from mainspring.workspace.automations import Saved
-from mainspring.workspace.consent_rows import Consent
-from mainspring.workspace.consents import change_by, consent_told
-from mainspring.workspace.judging_here import words_for
+from mainspring.workspace.automations import SavedAutomation
+from mainspring.workspace.consent_rows import AutomationConsent
+from mainspring.workspace.consents import change_by, summarize_consent
+from mainspring.workspace.judging_here import load_vocabulary
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.portable import (
-    Imported,
+    ImportResult,
     OnClash,
+    add_renamed_candidates,
     export_all,
     export_automation,
     import_judged,
     judge_import,
-    with_spares,
 )
 from mainspring.workspace.versions import (
     bring_back,
@@ -67,7 +67,7 @@ class Rollback(Body):
     version: int = Field(ge=1, le=_LARGEST)
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("versions")
     _reading(made, rooms)
     _going_back(made, rooms)
@@ -76,7 +76,7 @@ def routes(rooms: Rooms) -> APIRouter:
     return made
 
 
-def _reading(made: APIRouter, rooms: Rooms) -> None:
+def _reading(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get(
         f"{_OF_ONE}/versions",
         summary="List the versions of an automation, the newest first",
@@ -85,7 +85,7 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
     @needs(Permission.READ)
     async def get_versions(
         automation_id: UUID, caller: SignedIn, cursor: Cursor = None, limit: Limit = PAGE
-    ) -> Answer:
+    ) -> JsonAnswer:
         after = None if cursor is None else min(cursor.int, _LARGEST)
         async with caller.database.acquire() as connection:
             rows = await list_versions(
@@ -93,7 +93,7 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
             )
         # A cursor is an id; a version is known by its number.
         placed = [{**row, "place": UUID(int=row["version"])} for row in rows]
-        return Answer(page(placed, limit, show=_without_place, key="place"))
+        return JsonAnswer(page(placed, limit, show=_without_place, key="place"))
 
     @made.get(
         f"{_OF_ONE}/versions/{{version}}",
@@ -101,9 +101,9 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         response_model=VersionDetail,
     )
     @needs(Permission.READ)
-    async def get_version(automation_id: UUID, version: Number, caller: SignedIn) -> Answer:
+    async def get_version(automation_id: UUID, version: Number, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
-            return Answer(
+            return JsonAnswer(
                 await read_version(connection, caller.workspace_id, automation_id, version)
             )
 
@@ -118,12 +118,14 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         caller: SignedIn,
         before: Annotated[int, Query(alias="from", ge=1, le=_LARGEST)],
         after: Annotated[int, Query(alias="to", ge=1, le=_LARGEST)],
-    ) -> Answer:
+    ) -> JsonAnswer:
         async with caller.database.acquire() as connection:
-            return Answer(await diff(connection, caller.workspace_id, automation_id, before, after))
+            return JsonAnswer(
+                await diff(connection, caller.workspace_id, automation_id, before, after)
+            )
 
 
-def _going_back(made: APIRouter, rooms: Rooms) -> None:
+def _going_back(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.post(
         f"{_OF_ONE}/rollback",
         summary="Bring an earlier version back, as a new one",
@@ -132,20 +134,22 @@ def _going_back(made: APIRouter, rooms: Rooms) -> None:
         openapi_extra=takes(Rollback),
     )
     @needs(Permission.EDIT)
-    async def roll_back(automation_id: UUID, request: Request, caller: SignedIn) -> Answer:
+    async def roll_back(automation_id: UUID, request: Request, caller: SignedIn) -> JsonAnswer:
         asked = await read_body(request, Rollback)
         space = caller.workspace_id
 
         async with caller.database.acquire() as connection:
             then = await read_version(connection, space, automation_id, asked.version)
-        words = await words_for(rooms.registry, space, then["definition"])
+        words = await load_vocabulary(rooms.registry, space, then["definition"])
         async with caller.database.acquire() as connection:
             content = await judge_version(
                 connection, space, automation_id, asked.version, words, rooms.limits
             )
 
-        async def go_back(tx: Connection) -> tuple[Saved, Consent | None, dict[str, Any]]:
-            async def put() -> Saved:
+        async def go_back(
+            tx: Connection,
+        ) -> tuple[SavedAutomation, AutomationConsent | None, dict[str, Any]]:
+            async def put() -> SavedAutomation:
                 return await bring_back(
                     tx, space, automation_id, asked.version, content, caller.member_id
                 )
@@ -166,31 +170,33 @@ def _going_back(made: APIRouter, rooms: Rooms) -> None:
             "changed": saved.changed,
             "state": found["state"],
             "widened": [grant.as_dict() for grant in saved.widened],
-            "consent": consent_told(consent),
+            "consent": summarize_consent(consent),
             "warnings": [finding.as_dict() for finding in saved.warnings],
         }
-        return Answer(shown, headers={"ETag": f'"{saved.version}"'})
+        return JsonAnswer(shown, headers={"ETag": f'"{saved.version}"'})
 
 
-def _exporting(made: APIRouter, rooms: Rooms) -> None:
+def _exporting(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get(
         f"{_OF_ONE}/export",
         summary="Export an automation: its definition as it is now",
         response_model=dict[str, Any],
     )
     @needs(Permission.READ)
-    async def export_one(automation_id: UUID, caller: SignedIn) -> Answer:
+    async def export_one(automation_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
-            return Answer(await export_automation(connection, caller.workspace_id, automation_id))
+            return JsonAnswer(
+                await export_automation(connection, caller.workspace_id, automation_id)
+            )
 
     @made.get("/export", summary="Export every automation in one file", response_model=ExportShape)
     @needs(Permission.READ)
-    async def export_every_automation(caller: SignedIn) -> Answer:
+    async def export_every_automation(caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
-            return Answer(await export_all(connection, caller.workspace_id))
+            return JsonAnswer(await export_all(connection, caller.workspace_id))
 
 
-def _importing(made: APIRouter, rooms: Rooms) -> None:
+def _importing(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.post(
         "/import",
         summary="Import a definition or an export: all of it or nothing, and all of it paused",
@@ -205,17 +211,19 @@ def _importing(made: APIRouter, rooms: Rooms) -> None:
         on_clash: Annotated[
             OnClash, Query(description="What to do with a name that is taken.")
         ] = "refuse",
-    ) -> Answer:
+    ) -> JsonAnswer:
         bounds = replace(rooms.limits, json_bytes=rooms.limits.import_bytes)
         bundle = await read_json_body(request, bounds)
         space = caller.workspace_id
-        words = await words_for(rooms.registry, space, bundle)
+        words = await load_vocabulary(rooms.registry, space, bundle)
         judged = await judge_import(bundle, words, rooms.limits)
         if on_clash == "rename":
             async with caller.database.acquire() as connection:
-                judged = await with_spares(connection, space, judged, words, rooms.limits)
+                judged = await add_renamed_candidates(
+                    connection, space, judged, words, rooms.limits
+                )
 
-        async def work(tx: Connection) -> list[Imported]:
+        async def work(tx: Connection) -> list[ImportResult]:
             made_of = await import_judged(
                 tx, space, judged, caller.member_id, words, rooms.limits, on_clash
             )
@@ -224,10 +232,10 @@ def _importing(made: APIRouter, rooms: Rooms) -> None:
 
         names = [one.name for one in judged] if on_clash == "new_version" else ()
         made_of = await change(caller.database, rooms.limits, space, work, names=names)
-        return Answer({"imported": [_imported(one) for one in made_of]})
+        return JsonAnswer({"imported": [_describe_imported(one) for one in made_of]})
 
 
-def _imported(one: Imported) -> dict[str, Any]:
+def _describe_imported(one: ImportResult) -> dict[str, Any]:
     saved = one.saved
     return {
         "id": saved.automation_id,
@@ -237,7 +245,7 @@ def _imported(one: Imported) -> dict[str, Any]:
         "changed": saved.changed,
         "state": saved.state,
         "widened": [grant.as_dict() for grant in saved.widened],
-        "consent": consent_told(one.consent),
+        "consent": summarize_consent(one.consent),
     }
 
 

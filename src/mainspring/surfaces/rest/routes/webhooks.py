@@ -24,7 +24,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mainspring.contracts.errors import Clash, Fault, Invalid, Problem, TooLarge
+from mainspring.contracts.errors import Conflict, InternalError, Invalid, Problem, TooLarge
 from mainspring.definition.json_text import read_json
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.bodies import LARGE, check_content_type, read_bytes
@@ -34,11 +34,11 @@ from mainspring.surfaces.rest.marks import public
 from mainspring.surfaces.rest.problems import MEDIA_TYPE, problem_answer, problems
 from mainspring.surfaces.rest.shapes import Accepted
 from mainspring.surfaces.rest.turnstile import close
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.triggers.entrance import is_too_often
-from mainspring.triggers.knock import Knock, unknown_webhook
-from mainspring.triggers.signature import Seal
-from mainspring.workspace.webhooks import token_hash
+from mainspring.triggers.knock import WebhookRequest, unknown_webhook
+from mainspring.triggers.signature import WebhookSignature
+from mainspring.workspace.webhooks import hash_webhook_token
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -80,14 +80,14 @@ _HEADERS: Final = {
 Fire = Callable[[Request], Awaitable[Response]]
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("webhooks")
     made.lifespan_context = _until_closed(rooms.desk)
     _describe(made)
     served = {"fire_webhook": _by_token(rooms), "call_signed_webhook": _by_signature(rooms)}
     for route in made.routes:
         if not isinstance(route, APIRoute):
-            raise Fault("A webhook's route is not described.")
+            raise InternalError("A webhook's route is not described.")
         route.app = _straight(served[route.name])
     return made
 
@@ -133,7 +133,7 @@ def _describe(made: APIRouter) -> None:
         """Described here, and served straight by the route above it."""
 
 
-def _until_closed(desk: desks.WebhookDesk) -> Callable[[FastAPI], Any]:
+def _until_closed(desk: desks.WebhookReceiver) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         del app
@@ -157,32 +157,38 @@ def _straight(fire: Fire) -> Any:
     return served
 
 
-def _by_token(rooms: Rooms) -> Fire:
+def _by_token(rooms: ApplicationServices) -> Fire:
     async def fire(request: Request) -> Response:
         shown = _headers(request.scope)
-        return await _taken(rooms, request, shown, token_hash(_bearer(shown[b"authorization"])), "")
+        return await _receive_webhook(
+            rooms, request, shown, hash_webhook_token(_bearer(shown[b"authorization"])), ""
+        )
 
     return fire
 
 
-def _by_signature(rooms: Rooms) -> Fire:
+def _by_signature(rooms: ApplicationServices) -> Fire:
     async def fire(request: Request) -> Response:
         slug = request.path_params["slug"][:_LONGEST_SLUG]
-        return await _taken(rooms, request, _headers(request.scope), None, slug)
+        return await _receive_webhook(rooms, request, _headers(request.scope), None, slug)
 
     return fire
 
 
-async def _taken(
-    rooms: Rooms, request: Request, shown: dict[bytes, list[str]], digest: bytes | None, slug: str
+async def _receive_webhook(
+    rooms: ApplicationServices,
+    request: Request,
+    shown: dict[bytes, list[str]],
+    digest: bytes | None,
+    slug: str,
 ) -> Response:
     desk = rooms.desk
     knock = await desk.receive(
-        Knock(
+        WebhookRequest(
             _id(request.path_params["automation_id"]),
             digest,
             slug,
-            seal=_seal(shown),
+            seal=_read_signature_headers(shown),
             idempotency_keys=shown[b"idempotency-key"],
         )
     )
@@ -201,12 +207,12 @@ def _headers(scope: Scope) -> dict[bytes, list[str]]:
 
 
 async def _read(
-    desk: desks.WebhookDesk,
+    desk: desks.WebhookReceiver,
     request: Request,
     shown: dict[bytes, list[str]],
     limits: Limits,
-    knock: Knock,
-) -> Knock:
+    knock: WebhookRequest,
+) -> WebhookRequest:
     """The knock of a known caller with its body, which is looked into last."""
     with desk.reading(knock) as count:
         raw = await _bytes(request, count, limits, knock)
@@ -214,11 +220,11 @@ async def _read(
         await desk.admit(knock)
         if raw and (shown[b"content-type"] != _PLAIN or shown[b"content-encoding"]):
             check_content_type(request)
-        return replace(knock, value=await _parsed(raw, limits))
+        return replace(knock, value=await _parse_body(raw, limits))
 
 
 async def _bytes(
-    request: Request, count: Callable[[int], None], limits: Limits, knock: Knock
+    request: Request, count: Callable[[int], None], limits: Limits, knock: WebhookRequest
 ) -> bytes:
     async def counted() -> Message:
         message = await request.receive()
@@ -234,7 +240,7 @@ async def _bytes(
         raise
 
 
-async def _parsed(raw: bytes, limits: Limits) -> Any:
+async def _parse_body(raw: bytes, limits: Limits) -> Any:
     if not raw:
         return {}
     if len(raw) <= LARGE:
@@ -248,9 +254,13 @@ def _bearer(shown: list[str]) -> bytes:
     return token.strip(" ").encode() if scheme.lower() == "bearer" else b""
 
 
-def _seal(shown: dict[bytes, list[str]]) -> Seal | None:
+def _read_signature_headers(shown: dict[bytes, list[str]]) -> WebhookSignature | None:
     found = [shown[name.encode()] for name in _SEAL]
-    return Seal(*(texts[0] for texts in found)) if all(len(one) == 1 for one in found) else None
+    return (
+        WebhookSignature(*(texts[0] for texts in found))
+        if all(len(one) == 1 for one in found)
+        else None
+    )
 
 
 def _id(text: str) -> UUID | None:
@@ -260,23 +270,25 @@ def _id(text: str) -> UUID | None:
         return None
 
 
-def _receipt(made: desks.Accepted, address: str, scope: Scope) -> Response:
+def _receipt(made: desks.WebhookReceipt, address: str, scope: Scope) -> Response:
     url = f"{address}{PREFIX}/runs/{made.run_id}"
     headers = {"Location": url}
     if made.repeated:
         headers[REPLAY] = "true"
     if made.problem is not None:
-        return _failed(made, url, headers, scope)
+        return _failed_response(made, url, headers, scope)
     shown: dict[str, Any] = {"run_id": made.run_id, "status": made.status, "url": url}
     if made.reason is not None:
         shown["reason"] = made.reason
     return Response(as_json(shown), 202, headers, "application/json")
 
 
-def _failed(made: desks.Accepted, url: str, headers: dict[str, str], scope: Scope) -> Response:
+def _failed_response(
+    made: desks.WebhookReceipt, url: str, headers: dict[str, str], scope: Scope
+) -> Response:
     """The problem with the call, and the run that keeps it."""
     assert made.problem is not None
-    status = Clash.status if isinstance(made.problem, Clash) else Invalid.status
+    status = Conflict.status if isinstance(made.problem, Conflict) else Invalid.status
     shown = {
         **made.problem.as_dict(),
         "status": status,

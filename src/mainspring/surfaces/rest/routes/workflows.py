@@ -6,24 +6,24 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
 from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 
 _ONE: Final = "/workflows/{workflow_id}"
 
 FACES: Final = (
-    Face("GET", "/workflows", "list_workflows", "List workflows"),
-    Face("POST", "/workflows", "create_workflow", "Make a workflow", status_code=201),
-    Face("GET", _ONE, "get_workflow", "Read a workflow"),
-    Face("PATCH", _ONE, "update_workflow", "Change a workflow"),
-    Face("DELETE", _ONE, "delete_workflow", "Delete a workflow"),
-    Face("POST", f"{_ONE}/status", "set_workflow_status", "Switch a workflow"),
-    Face("POST", f"{_ONE}/kpi", "set_workflow_kpi", "Say what a KPI is now"),
+    CapabilityRoute("GET", "/workflows", "list_workflows", "List workflows"),
+    CapabilityRoute("POST", "/workflows", "create_workflow", "Make a workflow", status_code=201),
+    CapabilityRoute("GET", _ONE, "get_workflow", "Read a workflow"),
+    CapabilityRoute("PATCH", _ONE, "update_workflow", "Change a workflow"),
+    CapabilityRoute("DELETE", _ONE, "delete_workflow", "Delete a workflow"),
+    CapabilityRoute("POST", f"{_ONE}/status", "set_workflow_status", "Switch a workflow"),
+    CapabilityRoute("POST", f"{_ONE}/kpi", "set_workflow_kpi", "Say what a KPI is now"),
 )
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("workflows")
     add_faces(made, rooms, FACES)
     return made

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request
 
-from mainspring.contracts.errors import Denied
+from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.roles import Permission, Role
-from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.bodies import read_body, takes
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
@@ -21,26 +21,26 @@ from mainspring.surfaces.rest.people_shapes import (
 )
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.routes.session import check_whole, is_owners, tell, within_reach
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.rooms import ApplicationServices
 from mainspring.workspace.people.workspaces import (
     add_workspace,
-    no_workspace,
+    list_user_workspaces,
+    no_workspace_error,
     read_workspace,
     rename_workspace,
     set_cost_cap,
-    workspaces_of,
 )
 
 
-def routes(rooms: Rooms) -> APIRouter:
+def routes(rooms: ApplicationServices) -> APIRouter:
     made = router("workspaces")
 
     @made.get("/workspaces", summary="List your workspaces", response_model=WorkspaceList)
     @needs(Permission.ACCOUNT)
-    async def get_workspaces(caller: SignedIn) -> Answer:
+    async def get_workspaces(caller: SignedIn) -> JsonAnswer:
         check_whole(caller)
-        mine = await workspaces_of(rooms.database, caller.member_id)
-        return Answer({"workspaces": within_reach(caller, mine)})
+        mine = await list_user_workspaces(rooms.database, caller.member_id)
+        return JsonAnswer({"workspaces": within_reach(caller, mine)})
 
     @made.post(
         "/workspaces",
@@ -51,11 +51,11 @@ def routes(rooms: Rooms) -> APIRouter:
         openapi_extra=takes(NewWorkspace),
     )
     @needs(Permission.ACCOUNT)
-    async def create_workspace(request: Request, caller: SignedIn) -> Answer:
+    async def create_workspace(request: Request, caller: SignedIn) -> JsonAnswer:
         check_whole(caller)
         asked = await read_body(request, NewWorkspace)
         if caller.session_id is None and not is_owners(caller):
-            raise Denied(
+            raise PermissionDenied(
                 "A token makes a workspace only if it gives the role owner.",
                 code="role_too_small",
                 suggestion="Sign in, or use a token that gives more.",
@@ -64,7 +64,7 @@ def routes(rooms: Rooms) -> APIRouter:
             added = await add_workspace(tx, caller.member_id, asked.name, Role.OWNER)
             await tell(tx, caller, "create_workspace", added)
             found = await read_workspace(tx, added)
-        return Answer({**found, "role": Role.OWNER}, status_code=201)
+        return JsonAnswer({**found, "role": Role.OWNER}, status_code=201)
 
     @made.patch(
         "/workspaces/{workspace_id}",
@@ -74,10 +74,12 @@ def routes(rooms: Rooms) -> APIRouter:
         openapi_extra=takes(ChangedWorkspace),
     )
     @needs(Permission.OWN)
-    async def change_workspace(workspace_id: UUID, request: Request, caller: SignedIn) -> Answer:
+    async def change_workspace(
+        workspace_id: UUID, request: Request, caller: SignedIn
+    ) -> JsonAnswer:
         asked = await read_body(request, ChangedWorkspace)
         if workspace_id != caller.workspace_id:
-            raise no_workspace()
+            raise no_workspace_error()
         changed = asked.model_fields_set
         async with caller.database.transaction() as tx:
             if asked.name is not None:
@@ -86,6 +88,6 @@ def routes(rooms: Rooms) -> APIRouter:
                 await set_cost_cap(tx, workspace_id, asked.cost_cap_daily_usd)
             found = await read_workspace(tx, workspace_id)
             caller.detail["changed"] = sorted(changed)
-        return Answer({**found, "role": caller.actor.role})
+        return JsonAnswer({**found, "role": caller.actor.role})
 
     return made

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from mainspring.wiring import build_house
+from mainspring.wiring import build_application
 from tests.kit.house import Bench
 from tests.kit.outside import local_server
 from tests.kit.scripts import script
@@ -84,7 +84,7 @@ async def test_no_secret_is_in_the_process_of_a_script_that_uses_it(bench: Bench
         here = f"127.0.0.1:{server.port}"
         settings = replace(bench.house.settings, egress_allow=frozenset([here]))
         old = bench.house
-        house = build_house(settings, old.limits, old.registry, old.database, old.workshop)
+        house = build_application(settings, old.limits, old.registry, old.database, old.workshop)
         await house.vault.set(bench.drawer, "api_key", SECRET)
         one = Bench(house, bench.outside)
         plan = script(

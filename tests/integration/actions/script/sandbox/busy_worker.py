@@ -6,13 +6,13 @@ import asyncio
 import json
 import sys
 
-from mainspring.actions.script.sandbox.pool import Sandboxes
-from mainspring.actions.script.sandbox.walls import Wanted
+from mainspring.actions.script.sandbox.pool import SandboxPool
+from mainspring.actions.script.sandbox.walls import IsolationMode
 from tests.integration.actions.script.sandbox.talking import body, first_frame
 
 
-async def work(wanted: Wanted) -> None:
-    async with Sandboxes(warm=1, wanted=wanted) as sandboxes, sandboxes.taken() as process:
+async def work(wanted: IsolationMode) -> None:
+    async with SandboxPool(warm=1, wanted=wanted) as sandboxes, sandboxes.taken() as process:
         await process.send(first_frame(body("console.log('begun'); for (;;);")))
         await anext(aiter(process))
         await sandboxes.settled()
@@ -22,4 +22,4 @@ async def work(wanted: Wanted) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(work(Wanted(sys.argv[1])))
+    asyncio.run(work(IsolationMode(sys.argv[1])))

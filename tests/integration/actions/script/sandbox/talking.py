@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from mainspring.actions.script.sandbox.caps import Caps
-from mainspring.actions.script.sandbox.pool import Sandboxes
-from mainspring.actions.script.sandbox.process import Ended, Frame, SandboxProcess
+from mainspring.actions.script.sandbox.caps import ProcessLimits
+from mainspring.actions.script.sandbox.pool import SandboxPool
+from mainspring.actions.script.sandbox.process import Frame, ProcessExit, SandboxProcess
 
 BEGAN = 1_700_000_000_000
 AT = BEGAN + 5_000
@@ -24,7 +24,7 @@ class Told:
     stdout: str = ""
     stderr: str = ""
     asked: list[dict[str, Any]] = field(default_factory=list)
-    ended: Ended | None = None
+    ended: ProcessExit | None = None
     pid: int | None = None
 
     @property
@@ -71,9 +71,9 @@ def body(text: str) -> str:
 
 
 async def run(
-    sandboxes: Sandboxes,
+    sandboxes: SandboxPool,
     js: str,
-    caps: Caps | None = None,
+    caps: ProcessLimits | None = None,
     answer: Answer = echo,
     **more: Any,
 ) -> Told:

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.actions.script.sandbox.pool import FLAGS, Sandboxes, find_walls
-from mainspring.actions.script.sandbox.walls import Wanted
+from mainspring.actions.script.sandbox.pool import FLAGS, SandboxPool, find_walls
+from mainspring.actions.script.sandbox.walls import IsolationMode
 from tests.integration.actions.script.sandbox.talking import body, run
 
 EVERYTHING = ("--allow-all", "--no-prompt", "--no-config", "--no-lock", "--no-code-cache")
-WALLED = (Wanted.AUTO, Wanted.LANDLOCK, Wanted.NAMESPACES)
+WALLED = (IsolationMode.AUTO, IsolationMode.LANDLOCK, IsolationMode.NAMESPACES)
 
 # Each tries something and tells what came of it.
 ATTEMPTS = """
@@ -82,9 +82,9 @@ def outside(tmp_path: Path) -> Iterator[dict[str, object]]:
 
 @pytest.mark.parametrize("wanted", WALLED)
 async def test_a_wall_holds_without_any_help_of_deno(
-    wanted: Wanted, outside: dict[str, object]
+    wanted: IsolationMode, outside: dict[str, object]
 ) -> None:
-    async with Sandboxes(warm=0, wanted=wanted, flags=EVERYTHING) as sandboxes:
+    async with SandboxPool(warm=0, wanted=wanted, flags=EVERYTHING) as sandboxes:
         given = {**outside, "cache": f"{sandboxes.folder}/cache", "walled": True}
         told = await run(sandboxes, body(ATTEMPTS), input=given)
 
@@ -93,11 +93,11 @@ async def test_a_wall_holds_without_any_help_of_deno(
     assert not (Path(str(outside["folder"])) / "left").exists()
 
 
-@pytest.mark.parametrize("wanted", list(Wanted))
+@pytest.mark.parametrize("wanted", list(IsolationMode))
 async def test_deno_refuses_by_itself_behind_any_wall(
-    wanted: Wanted, outside: dict[str, object]
+    wanted: IsolationMode, outside: dict[str, object]
 ) -> None:
-    async with Sandboxes(warm=0, wanted=wanted, flags=FLAGS) as sandboxes:
+    async with SandboxPool(warm=0, wanted=wanted, flags=FLAGS) as sandboxes:
         given = {**outside, "cache": f"{sandboxes.folder}/cache", "walled": True, "denied": True}
         told = await run(sandboxes, body(ATTEMPTS), input=given)
 
@@ -106,7 +106,7 @@ async def test_deno_refuses_by_itself_behind_any_wall(
 
 async def test_the_attempts_would_succeed_without_a_wall(outside: dict[str, object]) -> None:
     """A battery that fails everywhere proves nothing."""
-    async with Sandboxes(warm=0, wanted=Wanted.NONE, flags=EVERYTHING) as sandboxes:
+    async with SandboxPool(warm=0, wanted=IsolationMode.NONE, flags=EVERYTHING) as sandboxes:
         told = await run(sandboxes, body(ATTEMPTS), input={**outside, "cache": "/nowhere"})
 
     reached = {name for name, got in told.done.items() if got is not None}
@@ -115,7 +115,7 @@ async def test_the_attempts_would_succeed_without_a_wall(outside: dict[str, obje
 
 async def test_the_walls_are_told_as_they_stand() -> None:
     found = await find_walls()
-    none = await find_walls(Wanted.NONE)
+    none = await find_walls(IsolationMode.NONE)
 
     assert found.strong
     assert found.warnings() == ()
@@ -131,7 +131,7 @@ def held_by(pid: int) -> tuple[set[bytes], set[str]]:
 
 
 async def test_the_environment_of_the_process_holds_nothing_of_ours() -> None:
-    async with Sandboxes(warm=1) as sandboxes:
+    async with SandboxPool(warm=1) as sandboxes:
         await sandboxes.settled()
         (pid,) = sandboxes.idle_pids()
         names, opened = held_by(pid)

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 import pytest_asyncio
 
-from mainspring.actions.script.sandbox.caps import Caps
-from mainspring.actions.script.sandbox.pool import Sandboxes
+from mainspring.actions.script.sandbox.caps import ProcessLimits
+from mainspring.actions.script.sandbox.pool import SandboxPool
 from mainspring.actions.script.sandbox.process import Frame, SandboxProcess
 from tests.integration.actions.script.sandbox.talking import body, first_frame, run
 from tests.kit.processes import is_running, session_nice
@@ -30,8 +30,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def sandboxes() -> AsyncIterator[Sandboxes]:
-    async with Sandboxes(warm=1, caps=Caps(memory_mb=192)) as made:
+async def sandboxes() -> AsyncIterator[SandboxPool]:
+    async with SandboxPool(warm=1, caps=ProcessLimits(memory_mb=192)) as made:
         yield made
 
 
@@ -56,10 +56,10 @@ async def seen(fact: Callable[[], bool]) -> bool:
     ],
 )
 async def test_a_bound_ends_the_script_and_is_named(
-    sandboxes: Sandboxes, text: str, reason: str
+    sandboxes: SandboxPool, text: str, reason: str
 ) -> None:
     wall = 0.5 if reason == "wall" else 200.0
-    caps = Caps(
+    caps = ProcessLimits(
         wall_seconds=wall,
         cpu_seconds=1 if reason == "cpu" else 20,
         memory_mb=192,
@@ -87,16 +87,16 @@ async def test_a_bound_ends_the_script_and_is_named(
     ],
 )
 async def test_memory_that_v8_does_not_count_is_bounded_too(
-    sandboxes: Sandboxes, text: str
+    sandboxes: SandboxPool, text: str
 ) -> None:
-    told = await run(sandboxes, body(text), Caps(memory_mb=192, cpu_seconds=20))
+    told = await run(sandboxes, body(text), ProcessLimits(memory_mb=192, cpu_seconds=20))
 
     assert told.ended is not None
     assert told.ended.peak_kb <= 192 * MB * 1.2
     assert told.reason == "memory" or told.failed["name"] == "RangeError"
 
 
-async def test_a_script_that_works_for_long_lets_others_go_first(sandboxes: Sandboxes) -> None:
+async def test_a_script_that_works_for_long_lets_others_go_first(sandboxes: SandboxPool) -> None:
     usual = os.getpriority(os.PRIO_PROCESS, 0)
     assert usual < 10, "the tests are not to be run nicer than this"
     counting = "const end = Date.now() + 60_000; while (Date.now() < end);"
@@ -116,7 +116,7 @@ def _nice(process: SandboxProcess) -> tuple[int, int] | None:
     return nice, nice if session is None else session
 
 
-async def test_a_script_can_be_ended_from_outside(sandboxes: Sandboxes) -> None:
+async def test_a_script_can_be_ended_from_outside(sandboxes: SandboxPool) -> None:
     async with sandboxes.taken() as process:
         await process.send(first_frame(body("await brains.x({})")))
         async for item in process:
@@ -128,7 +128,7 @@ async def test_a_script_can_be_ended_from_outside(sandboxes: Sandboxes) -> None:
 
 
 async def test_a_process_serves_one_script_and_no_other() -> None:
-    async with Sandboxes(warm=2) as sandboxes:
+    async with SandboxPool(warm=2) as sandboxes:
         pids = []
         for _ in range(4):
             await sandboxes.settled()
@@ -140,7 +140,7 @@ async def test_a_process_serves_one_script_and_no_other() -> None:
 
 
 async def test_a_warm_process_is_taken_and_another_made() -> None:
-    async with Sandboxes(warm=1) as sandboxes:
+    async with SandboxPool(warm=1) as sandboxes:
         assert await sandboxes.settled() == 1
         waiting = sandboxes.idle_pids()
         told = await run(sandboxes, body("return 1"))
@@ -151,7 +151,7 @@ async def test_a_warm_process_is_taken_and_another_made() -> None:
 
 
 async def test_no_more_processes_run_at_once_than_are_allowed() -> None:
-    async with Sandboxes(warm=0, most=2) as sandboxes:
+    async with SandboxPool(warm=0, most=2) as sandboxes:
         first, second = sandboxes.taken(), sandboxes.taken()
         await first.__aenter__()
         await second.__aenter__()
@@ -166,7 +166,7 @@ async def test_no_more_processes_run_at_once_than_are_allowed() -> None:
 
 
 async def test_nothing_is_left_when_it_closes() -> None:
-    async with Sandboxes(warm=2) as sandboxes:
+    async with SandboxPool(warm=2) as sandboxes:
         await sandboxes.settled()
         pids = sandboxes.idle_pids()
         launcher, folder = sandboxes.launcher_pid, sandboxes.folder
@@ -184,7 +184,7 @@ async def test_nothing_is_left_when_it_closes() -> None:
 
 
 async def test_a_launcher_that_dies_takes_its_processes_along_and_is_replaced() -> None:
-    async with Sandboxes(warm=1) as sandboxes:
+    async with SandboxPool(warm=1) as sandboxes:
         await sandboxes.settled()
         idle, launcher = sandboxes.idle_pids(), sandboxes.launcher_pid
         assert launcher is not None

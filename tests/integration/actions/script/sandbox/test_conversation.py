@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from mainspring.actions.script.sandbox.pool import Sandboxes
-from mainspring.actions.script.sandbox.process import Frame, Piece
+from mainspring.actions.script.sandbox.pool import SandboxPool
+from mainspring.actions.script.sandbox.process import Frame, OutputChunk
 from tests.integration.actions.script.sandbox.talking import (
     AT,
     BEGAN,
@@ -25,18 +25,18 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def sandboxes() -> AsyncIterator[Sandboxes]:
-    async with Sandboxes(warm=1) as made:
+async def sandboxes() -> AsyncIterator[SandboxPool]:
+    async with SandboxPool(warm=1) as made:
         yield made
 
 
-async def built(sandboxes: Sandboxes, source: str) -> dict[str, Any]:
+async def built(sandboxes: SandboxPool, source: str) -> dict[str, Any]:
     async with sandboxes.taken() as process:
         told = await talk(process, {"kind": "build", "nonce": "n", "source": source})
     return told.last
 
 
-async def test_a_script_answers_what_its_function_returns(sandboxes: Sandboxes) -> None:
+async def test_a_script_answers_what_its_function_returns(sandboxes: SandboxPool) -> None:
     told = await run(sandboxes, body("return { event, input, mode: runtime.mode }"))
 
     assert told.done == {"event": {"city": "Bern"}, "input": {"n": 1}, "mode": "live"}
@@ -54,11 +54,11 @@ async def test_a_script_answers_what_its_function_returns(sandboxes: Sandboxes) 
         "const answer = await Promise.resolve(event.city); export default () => answer",
     ],
 )
-async def test_every_style_of_entry_is_called(sandboxes: Sandboxes, js: str) -> None:
+async def test_every_style_of_entry_is_called(sandboxes: SandboxPool, js: str) -> None:
     assert (await run(sandboxes, js)).done == "Bern"
 
 
-async def test_calls_travel_as_frames_and_come_back(sandboxes: Sandboxes) -> None:
+async def test_calls_travel_as_frames_and_come_back(sandboxes: SandboxPool) -> None:
     told = await run(
         sandboxes,
         body("""
@@ -78,7 +78,7 @@ async def test_calls_travel_as_frames_and_come_back(sandboxes: Sandboxes) -> Non
     assert told.done[3] == {"key": "d", "default": 7}
 
 
-async def test_a_refused_call_throws_the_problem(sandboxes: Sandboxes) -> None:
+async def test_a_refused_call_throws_the_problem(sandboxes: SandboxPool) -> None:
     problem = {"title": "No", "detail": "That is not granted.", "status": 403, "code": "denied"}
     refuse = {"problem": problem}
 
@@ -98,14 +98,14 @@ async def test_a_refused_call_throws_the_problem(sandboxes: Sandboxes) -> None:
     assert loose.failed["problem"] == problem
 
 
-async def test_a_wrong_argument_is_told_before_anything_is_asked(sandboxes: Sandboxes) -> None:
+async def test_a_wrong_argument_is_told_before_anything_is_asked(sandboxes: SandboxPool) -> None:
     told = await run(sandboxes, body('await brains.http_fetch("https://x.example")'))
 
     assert "takes one object" in told.failed["message"]
     assert told.asked == []
 
 
-async def test_output_comes_while_the_script_runs_and_by_its_stream(sandboxes: Sandboxes) -> None:
+async def test_output_comes_while_the_script_runs_and_by_its_stream(sandboxes: SandboxPool) -> None:
     js = body('console.log("one", { a: 1 }); console.error("two"); await brains.wait({})')
     seen: dict[str, str] = {"stdout": "", "stderr": ""}
     async with sandboxes.taken() as process, asyncio.timeout(30):
@@ -114,7 +114,7 @@ async def test_output_comes_while_the_script_runs_and_by_its_stream(sandboxes: S
         # The script waits for its answer all this time.
         while seen != {"stdout": "one { a: 1 }\n", "stderr": "two\n"}:
             item = await anext(items)
-            if isinstance(item, Piece):
+            if isinstance(item, OutputChunk):
                 seen[item.stream] += item.text
             else:
                 assert "call" in item.body
@@ -124,7 +124,7 @@ async def test_output_comes_while_the_script_runs_and_by_its_stream(sandboxes: S
     assert last == [Frame({"done": None})]
 
 
-async def test_a_frame_is_found_after_a_line_without_an_end(sandboxes: Sandboxes) -> None:
+async def test_a_frame_is_found_after_a_line_without_an_end(sandboxes: SandboxPool) -> None:
     js = body("""
       const say = (text) => Deno.stdout.writeSync(new TextEncoder().encode(text));
       say("half \\u0000a-non "); await brains.x({}); say("half \\u0000");
@@ -137,13 +137,13 @@ async def test_a_frame_is_found_after_a_line_without_an_end(sandboxes: Sandboxes
     assert told.done is None
 
 
-async def test_large_values_go_both_ways(sandboxes: Sandboxes) -> None:
+async def test_large_values_go_both_ways(sandboxes: SandboxPool) -> None:
     told = await run(sandboxes, body("return await brains.x({ text: 'ü'.repeat(1_000_000) })"))
 
     assert told.done == {"text": "ü" * 1_000_000}
 
 
-async def test_an_error_names_the_line_of_the_script(sandboxes: Sandboxes) -> None:
+async def test_an_error_names_the_line_of_the_script(sandboxes: SandboxPool) -> None:
     told = await run(sandboxes, 'export default () => {\n\n  throw new Error("boo");\n}')
 
     assert (told.failed["name"], told.failed["message"]) == ("Error", "boo")
@@ -168,19 +168,21 @@ async def test_an_error_names_the_line_of_the_script(sandboxes: Sandboxes) -> No
         ("await fetch('https://a.example/b', { redirect: 'manual' })", "redirect"),
     ],
 )
-async def test_what_goes_wrong_is_told_in_words(sandboxes: Sandboxes, text: str, says: str) -> None:
+async def test_what_goes_wrong_is_told_in_words(
+    sandboxes: SandboxPool, text: str, says: str
+) -> None:
     told = await run(sandboxes, body(text))
 
     assert says in told.failed["message"]
     assert told.reason is None
 
 
-async def test_half_of_a_pair_is_marked_as_lost(sandboxes: Sandboxes) -> None:
+async def test_half_of_a_pair_is_marked_as_lost(sandboxes: SandboxPool) -> None:
     assert (await run(sandboxes, body("return { a: 'x\\ud800' }"))).done == {"a": "x\ufffd"}
 
 
 async def test_fetch_to_any_address_but_our_own_is_a_call_of_http_fetch(
-    sandboxes: Sandboxes,
+    sandboxes: SandboxPool,
 ) -> None:
     door = "https://mainspring.example/mcp"
     told = await run(
@@ -210,7 +212,7 @@ async def test_fetch_to_any_address_but_our_own_is_a_call_of_http_fetch(
         assert told.done == [202, {"kind": "draft"}]
 
 
-async def test_time_and_chance_are_the_same_for_the_same_frame(sandboxes: Sandboxes) -> None:
+async def test_time_and_chance_are_the_same_for_the_same_frame(sandboxes: SandboxPool) -> None:
     js = body("""
       const look = () => [
         Date.now(), new Date().toISOString(), Date(), Temporal.Now.instant().toString(),
@@ -236,7 +238,7 @@ async def test_time_and_chance_are_the_same_for_the_same_frame(sandboxes: Sandbo
     assert other.done[3] != twice[0].done[3]
 
 
-async def test_waiting_for_time_to_pass_ends(sandboxes: Sandboxes) -> None:
+async def test_waiting_for_time_to_pass_ends(sandboxes: SandboxPool) -> None:
     told = await run(
         sandboxes, body("const until = Date.now() + 50; while (Date.now() < until); return 1")
     )
@@ -244,7 +246,7 @@ async def test_waiting_for_time_to_pass_ends(sandboxes: Sandboxes) -> None:
     assert told.done == 1
 
 
-async def test_untrusted_text_cannot_leave_its_marks(sandboxes: Sandboxes) -> None:
+async def test_untrusted_text_cannot_leave_its_marks(sandboxes: SandboxPool) -> None:
     told = await run(
         sandboxes, body("return untrusted('a</untrusted-00>b<UNTRUSTED-1>', { source: 'mail' })")
     )
@@ -256,14 +258,14 @@ async def test_untrusted_text_cannot_leave_its_marks(sandboxes: Sandboxes) -> No
     assert told.done.count("<") == 2
 
 
-async def test_whoami_tells_the_run_and_what_is_granted(sandboxes: Sandboxes) -> None:
+async def test_whoami_tells_the_run_and_what_is_granted(sandboxes: SandboxPool) -> None:
     told = await run(sandboxes, body("return [whoami(), Object.keys(brains)]"))
 
     assert told.done[0]["run_id"] == "run-1"
     assert told.done[0]["granted"] == told.done[1] == ["http_fetch", "automation_kv.get"]
 
 
-async def test_types_are_taken_away_and_lines_stay(sandboxes: Sandboxes) -> None:
+async def test_types_are_taken_away_and_lines_stay(sandboxes: SandboxPool) -> None:
     made = (await built(sandboxes, "interface A { b: 1 }\nexport default (a: A): 1 => a.b"))[
         "built"
     ]
@@ -273,7 +275,7 @@ async def test_types_are_taken_away_and_lines_stay(sandboxes: Sandboxes) -> None
     assert "interface" not in made["js"]
 
 
-async def test_an_enum_is_built_with_its_map_and_stacks_stay_right(sandboxes: Sandboxes) -> None:
+async def test_an_enum_is_built_with_its_map_and_stacks_stay_right(sandboxes: SandboxPool) -> None:
     source = "enum A { B }\n\nexport default () => {\n  throw new Error(`${A.B}`);\n}"
     made = (await built(sandboxes, source))["built"]
 
@@ -295,7 +297,7 @@ async def test_an_enum_is_built_with_its_map_and_stacks_stay_right(sandboxes: Sa
     ],
 )
 async def test_a_mistake_is_told_with_its_place(
-    sandboxes: Sandboxes, source: str, place: tuple[int, int]
+    sandboxes: SandboxPool, source: str, place: tuple[int, int]
 ) -> None:
     failed = (await built(sandboxes, source))["failed"]
 
@@ -304,7 +306,7 @@ async def test_a_mistake_is_told_with_its_place(
     assert "\n" not in failed["message"]
 
 
-async def test_building_runs_nothing(sandboxes: Sandboxes) -> None:
+async def test_building_runs_nothing(sandboxes: SandboxPool) -> None:
     async with sandboxes.taken() as process:
         told: Told = await talk(
             process,

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from mainspring.actions.script.sandbox.place import make_place
-from mainspring.actions.script.sandbox.walls import Wanted
+from mainspring.actions.script.sandbox.walls import IsolationMode
 from tests.kit.processes import first_line, is_running, module_process, wait_until
 
 WORKER = "tests.integration.actions.script.sandbox.busy_worker"
 
 
-@pytest.mark.parametrize("wanted", [Wanted.LANDLOCK, Wanted.NAMESPACES])
-def test_a_killed_worker_leaves_nothing(wanted: Wanted) -> None:
+@pytest.mark.parametrize("wanted", [IsolationMode.LANDLOCK, IsolationMode.NAMESPACES])
+def test_a_killed_worker_leaves_nothing(wanted: IsolationMode) -> None:
     with module_process(WORKER, [wanted.value]) as worker:
         left = json.loads(first_line(worker))
         assert len(left["pids"]) == 3

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mainspring.actions.script.sandbox.speech import Frame, Garbled, Listener, TooLong
+from mainspring.actions.script.sandbox.speech import Frame, FrameParser, FrameTooLong, ProtocolError
 
 NONCE = "0f1e"
 MARK = b"\0" + NONCE.encode() + b" "
@@ -24,7 +24,7 @@ def told(frame: dict[str, str]) -> bytes:
 
 
 def heard(pieces: list[bytes], most: int = 1000) -> tuple[bytes, list[Frame]]:
-    listener = Listener()
+    listener = FrameParser()
     listener.expect(NONCE)
     words, frames = b"", []
     for piece in pieces:
@@ -52,23 +52,23 @@ def test_frames_and_words_are_told_apart_however_they_are_cut(
 
 
 def test_a_frame_above_the_bound_is_not_collected() -> None:
-    with pytest.raises(TooLong):
+    with pytest.raises(FrameTooLong):
         heard([b"READY\n" + MARK, b"x" * 600, b"x" * 600])
 
 
 @pytest.mark.parametrize("body", [b"{", b"[1]", b"null", b'{"a": NaN}', b""])
 def test_a_frame_that_is_no_object_is_garbled(body: bytes) -> None:
-    with pytest.raises(Garbled):
+    with pytest.raises(ProtocolError):
         heard([b"READY\n" + MARK + body + b"\n"])
 
 
 def test_who_does_not_greet_is_not_listened_to() -> None:
-    with pytest.raises(Garbled):
+    with pytest.raises(ProtocolError):
         heard([b"error: ", b"what?\n"])
 
 
 def test_nothing_is_a_frame_before_the_mark_is_known() -> None:
-    listener = Listener()
+    listener = FrameParser()
 
     assert list(listener.hear(b"READY\n" + told({"done": "x"}), 100)) == []
     assert listener.greeted

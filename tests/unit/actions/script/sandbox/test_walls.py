@@ -6,9 +6,9 @@ import struct
 
 import pytest
 
-from mainspring.actions.script.sandbox.caps import Caps
+from mainspring.actions.script.sandbox.caps import ProcessLimits
 from mainspring.actions.script.sandbox.filter import build_filter
-from mainspring.actions.script.sandbox.walls import OwnUser, Walls
+from mainspring.actions.script.sandbox.walls import Isolation, ProcessUser
 
 ALLOW, KILL = 0x7FFF_0000, 0x8000_0000
 ARCHITECTURES = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
@@ -54,20 +54,20 @@ def test_a_machine_that_is_not_known_has_no_filter() -> None:
 
 
 def test_walls_are_the_same_after_a_journey() -> None:
-    walls = Walls(7, False, True, True, OwnUser.PER_PROCESS, ("a world of its own: no",))
+    walls = Isolation(7, False, True, True, ProcessUser.PER_PROCESS, ("a world of its own: no",))
 
-    assert Walls.from_dict(walls.as_dict()) == walls
+    assert Isolation.from_dict(walls.as_dict()) == walls
 
 
 def test_missing_walls_are_told_with_a_way_out() -> None:
-    bare, strong = Walls(), Walls(landlock=4, filtered=True)
+    bare, strong = Isolation(), Isolation(landlock=4, filtered=True)
 
     assert len(bare.warnings()) == 3
     assert all("Allow" in text or "Use" in text for text in bare.warnings()[:2])
     assert strong.strong
     assert strong.warnings() == ()
-    assert Walls(landlock=4).warnings() != ()
+    assert Isolation(landlock=4).warnings() != ()
 
 
 def test_caps_are_counted_in_bytes() -> None:
-    assert Caps(memory_mb=3).memory_bytes == 3 * 1024 * 1024
+    assert ProcessLimits(memory_mb=3).memory_bytes == 3 * 1024 * 1024
