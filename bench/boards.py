@@ -17,11 +17,11 @@ from uuid import UUID
 import orjson
 
 from bench.stage import fresh_house
+from mainspring.app import Application
 from mainspring.contracts.context import Actor
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.wiring import Application
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER
 
 ROWS = 100_000

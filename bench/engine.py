@@ -21,8 +21,8 @@ from bench import kept
 from bench.floor import drain_bare, fill
 from bench.server import family
 from bench.stage import fresh_house, plan_of, saved
-from mainspring.surfaces.cli.settling import tune_gc
-from mainspring.wiring import Application, build_worker
+from mainspring.app import Application, build_worker
+from mainspring.surfaces.cli.gc_tuning import tune_gc
 
 SIZES = {1: 4_000, 5: 2_000}
 BAR, SIZE_BAR = 0.5, 4_096

@@ -11,16 +11,16 @@ import time
 from decimal import Decimal
 from uuid import UUID
 
+from mainspring.app import Application
 from mainspring.contracts.context import RunRef
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
-from mainspring.gate.record import INSERT_CALLS, CallRecord, call_columns
+from mainspring.gate.call_records import INSERT_CALLS, CallRecord, call_columns
 from mainspring.runs import queue
-from mainspring.runs.arrivals import NewRun, RunRequest, insert_runs
 from mainspring.runs.record import END_RUNS, INSERT_STEPS, end_columns, event_row, step_columns
 from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd, StepRow
+from mainspring.runs.run_requests import NewRun, RunRequest, insert_runs
 from mainspring.store.events import append_events
-from mainspring.wiring import Application
 
 GROUP = 128
 

@@ -19,19 +19,19 @@ from typing import Any
 import uvloop
 
 from bench.stage import NOOP, fresh_house
+from mainspring.app import Application
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.context import Actor, CallContext, RunRef
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.registry import Registry
 from mainspring.contracts.roles import Role
-from mainspring.gate.ask import CapabilityCall
-from mainspring.gate.budget import RunBudget
 from mainspring.gate.call import Gate
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.gate.capability_call import CapabilityCall
 from mainspring.gate.policy import RunPolicy
-from mainspring.store.walls import WorkspaceDatabase
-from mainspring.wiring import Application
+from mainspring.gate.run_budget import RunBudget
+from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER
 
 CALLS = 200

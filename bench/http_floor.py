@@ -18,15 +18,15 @@ import uvicorn
 import uvloop
 
 from mainspring.contracts.ids import generate_id
-from mainspring.gate.record import dumps
+from mainspring.gate.call_records import dumps
 from mainspring.runs import queue
-from mainspring.runs.arrivals import NewRun, RunRequest, insert_runs
 from mainspring.runs.record import END_RUNS, INSERT_STEPS, end_columns, event_row, step_columns
 from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd, StepRow
+from mainspring.runs.run_requests import NewRun, RunRequest, insert_runs
 from mainspring.settings import Settings
-from mainspring.store.batch import GroupWriter
 from mainspring.store.database import Database, DedicatedConnection
 from mainspring.store.events import append_events
+from mainspring.store.group_commit import GroupWriter
 from mainspring.workspace.automations import FIRST_WORKSPACE
 
 GROUP = 256

@@ -20,18 +20,18 @@ from uuid import UUID
 import orjson
 
 from bench.stage import fresh_house
+from mainspring.app import Application, build_application, build_registry
 from mainspring.contracts.context import Actor, CallContext, HttpRequest, Transaction
 from mainspring.contracts.event import EventType
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.integration import Integration, Item, ItemBatch, Poll
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.ingestion.items import IngestionOrigin
 from mainspring.gate.ingestion.writing import ingest_items
-from mainspring.wiring import Application, build_application, build_registry
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.pages.keep import PageWriter
+from mainspring.workspace.pages.writer import PageWriter
 
 MESSAGES = 10_000
 PORTION = 100

@@ -16,10 +16,10 @@ from typing import Any
 
 import jinja2
 
+from mainspring.app import build_registry
 from mainspring.contracts.limits import Limits
 from mainspring.definition.templates import parse_template
 from mainspring.definition.validate import validate
-from mainspring.wiring import build_registry
 
 TEMPLATE = (
     "*{{ inputs.title }}* for {{ run.id }}\n"

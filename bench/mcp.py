@@ -45,12 +45,12 @@ _META = {
 
 
 async def _ours(home: Path) -> None:
+    from mainspring.app import application_services, build_registry, open_application
     from mainspring.contracts.limits import Limits
     from mainspring.settings import Settings
     from mainspring.surfaces.mcp.mount import PATH, McpMount
     from mainspring.surfaces.rest.app import build_api
     from mainspring.surfaces.rest.serve import serve
-    from mainspring.wiring import application_services, build_registry, open_application
     from mainspring.workspace.automations import FIRST_MEMBER
     from mainspring.workspace.tokens import ensure_owner_token
 

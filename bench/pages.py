@@ -17,9 +17,9 @@ from typing import Any
 from uuid import UUID
 
 from bench.stage import fresh_house
+from mainspring.app import Application
 from mainspring.store.database import Database
-from mainspring.store.walls import WorkspaceDatabase
-from mainspring.wiring import Application
+from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.pages.search import PageQuery, PageSearch
 

@@ -28,15 +28,15 @@ from bench.engine import cpu_seconds, drain_engine
 from bench.floor import fill
 from bench.leaving import leave_in_order
 from bench.stage import fresh_house, plan_of, saved
+from mainspring.app import Application, build_scheduler
 from mainspring.runs import queue
-from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.fleet import read_signals
 from mainspring.runs.health import read_vitals
 from mainspring.runs.history import list_runs
-from mainspring.runs.numbers import EndedRunMetrics, read_installation_metrics
+from mainspring.runs.metrics import EndedRunMetrics, read_installation_metrics
+from mainspring.runs.run_requests import RunRequest
 from mainspring.store.events import EventTable
 from mainspring.store.partitions import ensure_partitions
-from mainspring.wiring import Application, build_scheduler
 
 DRAINED: Final = 300
 TIMES: Final = (1, 10, 100, 1_000)

@@ -23,8 +23,8 @@ from typing import Any
 import uvloop
 
 from bench.stage import fresh_house, saved
+from mainspring.app import Application, build_scheduler
 from mainspring.contracts.ids import generate_id
-from mainspring.wiring import Application, build_scheduler
 from mainspring.workspace.automations import set_state
 
 FEW, MANY = 1_000, 100_000

@@ -24,10 +24,10 @@ from uuid import UUID
 import uvloop
 
 from bench.stage import fresh_house, saved
-from mainspring.actions.script.sandbox.place import find_deno
-from mainspring.runs.arrivals import RunRequest
+from mainspring.actions.script.sandbox.deno_paths import find_deno
+from mainspring.app import Application, build_worker
 from mainspring.runs.rows import FINAL
-from mainspring.wiring import Application, build_worker
+from mainspring.runs.run_requests import RunRequest
 
 ONE_BY_ONE = 30
 TOGETHER, AT_A_TIME = 120, 4

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from mainspring.actions.script.workshop import ScriptRunner
+from mainspring.actions.script.runner import ScriptRunner
+from mainspring.app import Application, build_registry, open_application
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from mainspring.settings import Settings
-from mainspring.wiring import Application, build_registry, open_application
 from mainspring.workspace.automations import FIRST_MEMBER, save
 
 

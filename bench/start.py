@@ -14,8 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from mainspring.app import open_application
 from mainspring.settings import Settings
-from mainspring.wiring import open_application
 
 FIRST_BAR, WARM_BAR = 8.0, 3.0
 

@@ -30,7 +30,7 @@ from bench.floor import fill
 from bench.leaving import leave_in_order
 from bench.peers.processes import cpu_seconds
 from bench.stage import fresh_house, saved
-from mainspring.wiring import Application
+from mainspring.app import Application
 
 NAME: Final = "two workers"
 # Enough that the last few, which one worker may have to itself, are few.

@@ -77,8 +77,8 @@ def aimed(
 
 
 def database_of(server: Server) -> str:
+    from mainspring.store.data_folder import read_owner
     from mainspring.store.embedded import build_dsn
-    from mainspring.store.ownership import read_owner
 
     owner = read_owner(server.home)
     assert owner is not None

@@ -16,20 +16,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
+from mainspring.app import Application, application_services, open_application
+from mainspring.authoring.models import ProposalQuestion
 from mainspring.authoring.resources import BoardSummary
-from mainspring.authoring.shapes import ProposalQuestion
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.event import EventType
 from mainspring.definition.validate import validate
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.settings import read_settings
 from mainspring.surfaces.cli.local import local_owner
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.wiring import Application, application_services, open_application
+from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import FIRST_MEMBER, save
 from mainspring.workspace.events import declare_type
 from mainspring.workspace.pages.content import PageDraft
-from mainspring.workspace.pages.keep import PageWriter, ingest
+from mainspring.workspace.pages.writer import PageWriter, ingest
 from tests.kit.mcp_server import McpDouble, Script, mcp_server
 from tests.kit.requests import Made, Request, Tool, World, read_worlds, schema_of
 

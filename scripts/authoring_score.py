@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from mainspring.authoring.sketch.sketching import sketch
+from mainspring.authoring.sketch.sketcher import sketch
 from mainspring.contracts.errors import Problem
 from scripts.phrase_score import INDEPENDENT, PHRASES
 from scripts.phrase_score import score as read_phrases

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 
 from mainspring.contracts.errors import Invalid
-from mainspring.workspace.pages.local_model import LocalEmbedder, open_local_model
+from mainspring.workspace.pages.local_embedder import LocalEmbedder, open_local_model
 
 # A page, and a question that it answers.
 PAIRS = (

@@ -26,21 +26,21 @@ from statistics import mean
 from typing import Any, Final
 from uuid import UUID
 
+from mainspring.app import Application, build_worker, open_application
 from mainspring.authoring.forecast.amounts import CostRange
-from mainspring.authoring.forecast.answer import CostForecast
-from mainspring.authoring.forecast.forecasting import ForecastDependencies, forecast
+from mainspring.authoring.forecast.forecast import CostForecast
+from mainspring.authoring.forecast.forecaster import ForecastDependencies, forecast
 from mainspring.contracts.clock import SystemClock
 from mainspring.contracts.context import Actor
 from mainspring.contracts.model import DEFAULT_MODEL
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import ValidationReport, validate
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.runs.arrivals import RunRequest
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.runs.history import read_run
 from mainspring.runs.rows import FINAL
+from mainspring.runs.run_requests import RunRequest
 from mainspring.settings import Settings
-from mainspring.store.walls import WorkspaceDatabase
-from mainspring.wiring import Application, build_worker, open_application
+from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER, save
 
 ROOT: Final = Path(__file__).resolve().parent.parent

@@ -34,8 +34,8 @@ from typing import Any, Final
 
 import httpx2
 
-from mainspring.store.binaries import find_binaries
 from mainspring.store.embedded import EmbeddedServer
+from mainspring.store.postgres_programs import find_binaries
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 FOLDER: Final = ROOT / "tests" / "fixtures" / "levels"

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from mainspring.authoring.phrases.answers import ScheduleAnswer
-from mainspring.authoring.phrases.reading import parse_schedules
+from mainspring.authoring.phrases.schedule_answers import ScheduleAnswer
+from mainspring.authoring.phrases.schedule_parser import parse_schedules
 from tests.kit.moments import NOW, same_moments
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "tests" / "phrases"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-from mainspring.surfaces.cli.settling import tune_gc
+from mainspring.surfaces.cli.gc_tuning import tune_gc
 
 # How long an example takes depends on the machine and says nothing about the code. The examples are
 # the same in every run, so that a check fails because of a change and not by chance;

@@ -33,9 +33,9 @@ from bench.peers.installs import Unavailable
 from bench.peers.processes import WORK_SECONDS, cpu_seconds
 from bench.server import Server, family, folder, up
 from bench.stage import fresh_house, plan_of, saved
+from mainspring.app import Application
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.context import CallContext
-from mainspring.wiring import Application
 
 DURABLE: Final = "yes, each step"
 _BARE: Final = "the rows of ours"

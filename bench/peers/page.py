@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from bench.peers import table
 from bench.peers.installs import node
-from mainspring.store.binaries import find_binaries
+from mainspring.store.postgres_programs import find_binaries
 
 RESULTS: Final = Path(__file__).parent / "results.json"
 PAGE: Final = Path(__file__).parents[2] / "docs" / "explanation" / "peers.md"

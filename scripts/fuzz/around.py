@@ -21,18 +21,18 @@ from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.contracts.roles import Role
 from mainspring.gate.artifacts.links import LinkSigner, read_expiry
 from mainspring.gate.artifacts.rows import Artifact
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.telemetry import Telemetry, check_telemetry
+from mainspring.registry import build_registry
 from mainspring.runs.output import OutputPosition, format_output_position
 from mainspring.runs.progress import RunStreamPosition
 from mainspring.runs.transport.broker import broker_of
 from mainspring.settings import Settings
-from mainspring.surfaces.cli.relocating import parse_move_target
+from mainspring.surfaces.cli.move import parse_move_target
 from mainspring.surfaces.mcp.exchange import McpHttpExchange
-from mainspring.surfaces.rest.told import PageStreamPosition
-from mainspring.surfaces.rest.traced import TracingMiddleware
-from mainspring.triggers.knock import sender_key
-from mainspring.vocabulary import build_registry
+from mainspring.surfaces.rest.routes.streams import PageStreamPosition
+from mainspring.surfaces.rest.tracing import TracingMiddleware
+from mainspring.triggers.webhook_request import sender_key
 from scripts.fuzz.target import LIMITS, Target, as_bytes, as_request, as_text, as_value
 
 _NOW: Final = datetime(2026, 3, 1, 9, tzinfo=UTC)

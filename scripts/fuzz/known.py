@@ -14,10 +14,10 @@ from uuid import UUID
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
+from mainspring.app import Application
 from mainspring.definition.schema import EXAMPLES
-from mainspring.surfaces.rest.marks import get_route_capability
 from mainspring.surfaces.rest.openapi import operations
-from mainspring.wiring import Application
+from mainspring.surfaces.rest.route_access import get_route_capability
 from tests.kit.neighbours import walled_tables
 
 # How many values of a column are offered.

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import httpx2
 
+from mainspring.app import Application
 from mainspring.contracts.roles import Role
 from mainspring.runs.rows import FINAL
-from mainspring.wiring import Application
 from tests.kit.api import owner_session
 from tests.kit.neighbours import add_person
 

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
+from mainspring.app import Application
 from mainspring.contracts.context import RunRef
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.gate.run_tokens import mint
-from mainspring.runs.arrivals import NewRun, RunRequest, insert_runs
-from mainspring.wiring import Application
+from mainspring.runs.run_requests import NewRun, RunRequest, insert_runs
 from mainspring.workspace.people.sessions import build_csrf_token, start_session
 from tests.kit.neighbours import add_person
 

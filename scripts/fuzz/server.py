@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
-from mainspring.settings import Settings
-from mainspring.surfaces.mcp.mount import PATH, McpMount
-from mainspring.surfaces.rest.app import build_api
-from mainspring.surfaces.rest.serve import serve
-from mainspring.wiring import (
+from mainspring.app import (
     Application,
     application_services,
     build_worker,
     open_application,
     run_background_loops,
 )
+from mainspring.settings import Settings
+from mainspring.surfaces.mcp.mount import PATH, McpMount
+from mainspring.surfaces.rest.app import build_api
+from mainspring.surfaces.rest.serve import serve
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.tokens import ensure_owner_token
 

@@ -13,10 +13,10 @@ from starlette.requests import Request
 
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_text import read_json
 from mainspring.definition.patterns import InvalidPattern
+from mainspring.definition.strict_json import read_json
 from mainspring.settings import BadSetting
-from mainspring.workspace.oauth.refusals import OAuthError
+from mainspring.workspace.oauth.errors import OAuthError
 
 # What a parser may say instead of a value.
 SAYS: Final = (Problem, OAuthError, InvalidPattern, BadSetting, HTTPException, PydanticCustomError)

@@ -16,35 +16,34 @@ from typing import Any, Final
 from uuid import UUID
 
 from mainspring.contracts.html_text import extract_html_text
-from mainspring.contracts.mime_text import decode_header_text, read_mail
+from mainspring.contracts.mail_parser import decode_header_text, read_mail
 from mainspring.definition.cron import describe, get_smallest_interval, parse_cron
 from mainspring.definition.filters.evaluate import compile_filter
 from mainspring.definition.json_schema.check import check_schema
-from mainspring.definition.paths import parse_path
+from mainspring.definition.jsonpath import parse_path
 from mainspring.definition.patterns import compile_pattern
 from mainspring.definition.schema import ANTI_EXAMPLES, EXAMPLES
-from mainspring.definition.templates.dates import format_date
+from mainspring.definition.templates.filters import format_date
 from mainspring.definition.templates.template import parse_predicate, parse_template
 from mainspring.definition.validate import validate
 from mainspring.gate.egress.headers import read_headers
 from mainspring.gate.egress.url import parse_url, resolve_location
-from mainspring.gate.mail.server import read_smtp_url
+from mainspring.gate.mail.smtp import read_smtp_url
 from mainspring.gate.run_tokens import is_run_token
 from mainspring.integrations.ics.calendar import list_events_between
 from mainspring.integrations.rss.feed import parse_entries
-from mainspring.recipes.carrying.carried import WorkspaceContent, WorkspaceResource
-from mainspring.recipes.carrying.files import to_files
-from mainspring.recipes.carrying.reading import read_files
-from mainspring.recipes.package.antiexamples import build_good_recipe
-from mainspring.recipes.package.places import read_archive
-from mainspring.recipes.package.reading import read_package
+from mainspring.recipes.carrying.model import WorkspaceContent, WorkspaceResource
+from mainspring.recipes.carrying.workspace_files import read_files, to_files
+from mainspring.recipes.package.example_recipes import build_good_recipe
+from mainspring.recipes.package.loader import read_archive
+from mainspring.recipes.package.parser import read_package
+from mainspring.registry import build_registry
 from mainspring.settings import read_settings
 from mainspring.surfaces.mcp.addresses import check_address
-from mainspring.surfaces.rest.bodies import read_json_body
-from mainspring.surfaces.rest.oauth_forms import read_form, read_query, showing
+from mainspring.surfaces.rest.oauth import read_form, read_query, showing
 from mainspring.surfaces.rest.paging import read_cursor, write_cursor
-from mainspring.triggers.signature import WebhookSignature, is_genuine, read_secret
-from mainspring.vocabulary import build_registry
+from mainspring.surfaces.rest.request_bodies import read_json_body
+from mainspring.triggers.webhook_signature import WebhookSignature, is_genuine, read_secret
 from mainspring.workspace.boards.columns import RowValidator, find_column_problems
 from mainspring.workspace.pages.content import parse_event_time
 from scripts.fuzz.around import around

@@ -35,7 +35,9 @@ RUN = {
 
 
 def definition_schema() -> str:
-    return as_json(importlib.import_module("mainspring.definition.schema").build_definition_schema())
+    return as_json(
+        importlib.import_module("mainspring.definition.schema").build_definition_schema()
+    )
 
 
 def filter_schema() -> str:
@@ -43,13 +45,15 @@ def filter_schema() -> str:
 
 
 def recipe_schema() -> str:
-    return as_json(importlib.import_module("mainspring.recipes.package.schema").build_recipe_schema())
+    return as_json(
+        importlib.import_module("mainspring.recipes.package.schema").build_recipe_schema()
+    )
 
 
 def templates_page() -> str:
     templates = importlib.import_module("mainspring.definition.templates")
     # A name that has no sentence there stops the generator.
-    wording = importlib.import_module("mainspring.definition.templates.wording")
+    wording = importlib.import_module("mainspring.definition.templates.filter_help")
     filters = [
         (
             code(name),

@@ -100,15 +100,20 @@ def document() -> dict[str, Any]:
 
 
 async def _described() -> dict[str, Any]:
-    wiring = importlib.import_module("mainspring.wiring")
+    wiring = importlib.import_module("mainspring.app")
     limits = importlib.import_module("mainspring.contracts.limits").Limits()
     settings = importlib.import_module("mainspring.settings").Settings(home=Path("/nowhere"))
-    source = importlib.import_module("mainspring.store.source")
+    source = importlib.import_module("mainspring.store.database_source")
     database = importlib.import_module("mainspring.store.database").Database(
-        source.ExternalDatabaseSource("postgresql://nowhere"), name="reference", pool_size=1, idle_seconds=1
+        source.ExternalDatabaseSource("postgresql://nowhere"),
+        name="reference",
+        pool_size=1,
+        idle_seconds=1,
     )
     house = wiring.build_application(settings, limits, wiring.build_registry(limits), database)
-    app = importlib.import_module("mainspring.surfaces.rest.app").build_api(wiring.application_services(house))
+    app = importlib.import_module("mainspring.surfaces.rest.app").build_api(
+        wiring.application_services(house)
+    )
     try:
         described: dict[str, Any] = importlib.import_module(
             "mainspring.surfaces.rest.openapi"

@@ -18,7 +18,7 @@ from scripts.reference_pages.markdown import (
 def registry() -> Any:
     """Every word, as a server without settings of its own has them."""
     limits = importlib.import_module("mainspring.contracts.limits").Limits()
-    return importlib.import_module("mainspring.wiring").build_registry(limits)
+    return importlib.import_module("mainspring.app").build_registry(limits)
 
 
 def actions_page() -> str:

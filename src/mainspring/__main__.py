@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Registry
     from mainspring.settings import Settings
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.services import ApplicationServices
 
 
 @asynccontextmanager
 async def _open(settings: Settings) -> AsyncIterator[ApplicationServices]:
     """Attached: several commands may stand beside each other on one data folder."""
-    from mainspring.wiring import application_services, open_application
+    from mainspring.app import application_services, open_application
 
     async with open_application(settings, attach=True) as house:
         yield application_services(house)
 
 
 def _vocabulary(limits: Limits) -> Registry:
-    from mainspring.vocabulary import build_registry
+    from mainspring.registry import build_registry
 
     return build_registry(limits)
 

@@ -17,15 +17,15 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from mainspring.app import build_worker, open_application
 from mainspring.contracts.errors import Invalid, Problem
 from mainspring.runs.transport.broker import QUEUES, broker_of
+from mainspring.runs.transport.celery_listener import CeleryHintListener
 from mainspring.runs.transport.consumer import celery_state
-from mainspring.runs.transport.hearing import CeleryHintListener
 from mainspring.runs.transport.hints import RUNS_CHANNEL
 from mainspring.settings import Settings, read_settings
-from mainspring.store.wake import WakeupListener
-from mainspring.surfaces.cli.settling import tune_gc
-from mainspring.wiring import build_worker, open_application
+from mainspring.store.wakeups import WakeupListener
+from mainspring.surfaces.cli.gc_tuning import tune_gc
 
 if TYPE_CHECKING:
     from mainspring.runs.worker import Worker

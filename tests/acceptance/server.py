@@ -21,8 +21,8 @@ from typing import IO, Any
 import asyncpg
 import httpx2
 
+from mainspring.store.data_folder import read_owner
 from mainspring.store.embedded import build_dsn
-from mainspring.store.ownership import read_owner
 from tests.acceptance.commands import NO_SETTINGS, PATIENCE, Mainspring, Settings
 from tests.kit.processes import wait_until
 from tests.kit.told import Told

@@ -21,9 +21,9 @@ import asyncpg
 import pytest
 from mcp import Client
 
-from mainspring.gate.installs import install_id_of
+from mainspring.gate.installed_integrations import install_id_of
+from mainspring.store.data_folder import read_owner
 from mainspring.store.embedded import build_dsn
-from mainspring.store.ownership import read_owner
 from tests.acceptance.commands import Mainspring, open_folder
 from tests.acceptance.server import Json, Started, started
 from tests.kit.mcp import connected

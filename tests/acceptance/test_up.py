@@ -16,9 +16,9 @@ import asyncpg
 import httpx2
 import pytest
 
+from mainspring.store.application_name import hash_host_name
+from mainspring.store.data_folder import read_owner
 from mainspring.store.embedded import build_dsn
-from mainspring.store.ownership import read_owner
-from mainspring.store.sessions import hash_host_name
 from tests.acceptance.commands import (
     EXAMPLES,
     NO_SETTINGS,

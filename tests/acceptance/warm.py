@@ -209,7 +209,7 @@ def _become(order: Mapping[str, Any], files: Sequence[int]) -> list[str]:
 def _main() -> None:
     # Here alone: the tests' side needs none of it.
     import mainspring.__main__
-    import mainspring.wiring
+    import mainspring.app
 
     server = _Server(sys.argv[1])
     gc.freeze()

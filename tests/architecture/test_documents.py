@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from mainspring.app import build_registry
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_text import read_json
+from mainspring.definition.strict_json import read_json
 from mainspring.definition.validate import validate
-from mainspring.wiring import build_registry
 from tests.architecture.tree import ROOT, files_under, shown
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")

@@ -50,20 +50,20 @@ def test_every_import_contract_is_kept() -> None:
     assert "0 broken" in ended.stdout
 
 
-def test_every_room_has_its_place_on_the_street() -> None:
-    street = _contract("street")
+def test_every_package_has_a_layer() -> None:
+    layers = _contract("layers")
     listed = {
         name.strip().strip("()")
-        for line in (street["layers"] + street["exhaustive_ignores"]).splitlines()
+        for line in (layers["layers"] + layers["exhaustive_ignores"]).splitlines()
         for name in line.split("|")
     } - {""}
     rooms = {room_of(path) for path in modules("src")} - {"__init__"}
 
     assert rooms <= listed
-    assert street["exhaustive"] == "True"
+    assert layers["exhaustive"] == "True"
 
 
-def test_the_pure_rooms_are_held_to_be_pure() -> None:
+def test_pure_packages_have_a_contract() -> None:
     held = set(_contract("pure")["source_modules"].split())
     pure = {
         f"mainspring.{room}" for room in ("contracts", "definition") if (PACKAGE / room).is_dir()

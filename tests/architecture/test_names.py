@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from contextlib import suppress
 from functools import cache
@@ -9,27 +10,32 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.tree import CODE_FOLDERS, ROOT, files_under, modules, shown
+from tests.architecture.tree import ROOT, files_under, modules, shown
 
-DRAWERS = {
-    "base",
-    "bases",
-    "common",
-    "helper",
-    "helpers",
-    "lib",
-    "manager",
-    "managers",
-    "misc",
-    "model_base",
-    "models",
-    "service",
-    "services",
-    "shared",
-    "tools",
-    "types",
-    "util",
-    "utils",
+# Class names of the former private vocabulary. The field's terms have taken their place.
+RENAMED = {
+    "Desk",
+    "Door",
+    "Drawer",
+    "Entrance",
+    "Errand",
+    "Estate",
+    "House",
+    "Knock",
+    "Neighbours",
+    "Place",
+    "Posture",
+    "Postman",
+    "Promise",
+    "Purse",
+    "Reception",
+    "Rooms",
+    "Seal",
+    "Shelf",
+    "Switchboard",
+    "Told",
+    "Turnstile",
+    "Wanted",
 }
 
 # Written in pieces, or this file would break its own law.
@@ -53,11 +59,25 @@ def _texts() -> dict[Path, str]:
     return found
 
 
-def test_no_module_is_a_drawer_for_everything() -> None:
-    named = {path for path in modules(*CODE_FOLDERS) if path.stem in DRAWERS}
-    kept_in = {path for path in modules(*CODE_FOLDERS) if DRAWERS & set(path.parent.parts)}
+def _classes() -> dict[str, set[str]]:
+    """The modules that define each class at their top level."""
+    found: dict[str, set[str]] = {}
+    for path in modules("src"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, set()).add(shown(path))
+    return found
 
-    assert sorted(map(shown, named | kept_in)) == []
+
+def test_no_class_has_a_name_of_the_former_vocabulary() -> None:
+    assert {name: where for name, where in _classes().items() if name in RENAMED} == {}
+
+
+def test_no_public_class_name_is_defined_twice() -> None:
+    found = _classes()
+    assert {
+        name: where for name, where in found.items() if len(where) > 1 and not name.startswith("_")
+    } == {}
 
 
 @pytest.mark.parametrize("kind", LOOSE_ENDS)

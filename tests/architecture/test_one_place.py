@@ -25,7 +25,7 @@ WRITTEN = re.compile(
 )
 COPIERS = {"copy_records_to_table", "copy_to_table"}
 # It fills an empty database with rows that were written by their rooms elsewhere.
-CARRIERS = {"src/mainspring/store/loading.py"}
+CARRIERS = {"src/mainspring/store/restore.py"}
 # Made by the migration runner itself, before any migration has run.
 OWN_TABLE_OF_THE_STORE = "schema_migrations"
 

@@ -23,7 +23,7 @@ WHOLE = {
     "mcp/mount.py": "looks tokens up",
     "rest/oauth.py": "registers clients, and finds whose code or token one brings",
     "rest/routes/clients.py": "a client's request is in no workspace until it is answered",
-    "cli/visiting.py": "looks tokens up, and puts the wall up for whose token it is",
+    "cli/caller.py": "looks tokens up, and puts the wall up for whose token it is",
     # A person and their memberships belong to no one workspace.
     "rest/routes/account.py": "a person's own row",
     "rest/routes/push.py": "the browsers that a person gets notifications on",
@@ -35,17 +35,16 @@ WHOLE = {
     "cli/email.py": "a person's own row, and the code that waits for them",
     "email_verification.py": "a person's own row, and the code that waits for them",
     "mcp/server.py": "the workspaces that a person is in, to name the one of a link",
-    "cli/placing.py": "the workspaces that the local owner is in",
+    "cli/workspace_selection.py": "the workspaces that the local owner is in",
     # The state of the installation is the same for everybody.
     "rest/routes/health.py": "asks whether the house works",
-    "cli/presence.py": "asks whether a worker is alive",
-    "cli/doctor.py": "asks whether the database answers",
-    "cli/checks_of_parts.py": "reads the active automations of every workspace, for doctor",
-    "cli/weight.py": "asks how large the database is",
+    "cli/server_presence.py": "asks whether a worker is alive",
+    "cli/doctor.py": "asks whether the database answers, and reads the active automations of all",
+    "cli/size.py": "asks how large the database is",
     "cli/run.py": "asks who owns the server",
     # The owner of this machine's data folder looks after it.
     "cli/local.py": "puts the wall up",
-    "cli/owner.py": "keeps the owner's token",
+    "cli/owner_token.py": "keeps the owner's token",
     "cli/parts.py": "keeps the owner's token, and makes the first sign-in link",
     "cli/secrets.py": "seals every secret with a new key",
 }

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+from mainspring.app import Application, build_registry, open_application
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.limits import Limits
 from mainspring.settings import Settings
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.wiring import Application, build_registry, open_application
 from tests.kit.postgres import open_folder
 
 

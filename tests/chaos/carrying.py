@@ -10,13 +10,12 @@ from uuid import UUID
 
 from mainspring.runs.rows import FINAL
 from mainspring.settings import Settings
-from mainspring.store.archive import open_archive
-from mainspring.store.backup import make_backup, read_backup
+from mainspring.store.backup import make_backup, open_archive, read_backup
 from mainspring.store.database import Database
 from mainspring.store.downgrade import downgrade, plan_downgrade
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.store.loading import load
 from mainspring.store.migrate import migrate, read_schema_version
+from mainspring.store.restore import load
 from tests.chaos.batteries import battery
 from tests.chaos.check import Asked, Verdict, at_least, exactly, none_of, told
 from tests.crash import schedulers

@@ -13,7 +13,7 @@ from mainspring.contracts.event import EventRow
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import validate
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
 from mainspring.store.events import append_events
 from mainspring.workspace.automations import FIRST_MEMBER, save, set_state
 from mainspring.workspace.people.workspaces import add_workspace

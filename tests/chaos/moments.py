@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from mainspring.app import Application
 from mainspring.contracts.errors import Problem
 from mainspring.definition.cron import parse_cron
 from mainspring.definition.validate import validate
-from mainspring.triggers.moments import Misfire
+from mainspring.triggers.fire_times import Misfire
 from mainspring.triggers.scheduler import Scheduler
-from mainspring.wiring import Application
 from mainspring.workspace.automations import FIRST_MEMBER, save, set_state
 from tests.chaos.alone import house_alone
 from tests.chaos.batteries import battery

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from mainspring.actions.script.sandbox.caps import ProcessLimits
+from mainspring.actions.script.sandbox.isolation import IsolationMode
 from mainspring.actions.script.sandbox.pool import FLAGS, SandboxPool
 from mainspring.actions.script.sandbox.process import Frame
-from mainspring.actions.script.sandbox.walls import IsolationMode
+from mainspring.app import open_application
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import validate
 from mainspring.settings import Settings
+from mainspring.store.data_folder import read_owner
 from mainspring.store.embedded import build_dsn
-from mainspring.store.ownership import read_owner
-from mainspring.wiring import open_application
 from mainspring.workspace.automations import FIRST_MEMBER, save, set_state
 from mainspring.workspace.people.workspaces import add_workspace
 from mainspring.workspace.webhooks import rotate

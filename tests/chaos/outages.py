@@ -13,7 +13,7 @@ from uuid import UUID
 import asyncpg
 
 from mainspring.runs import queue
-from mainspring.runs.turns import ClaimFairness
+from mainspring.runs.claim_fairness import ClaimFairness
 from tests.chaos.check import (
     Asked,
     Verdict,

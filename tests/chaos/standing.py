@@ -16,8 +16,8 @@ from typing import IO, Any
 import asyncpg
 import httpx2
 
+from mainspring.store.data_folder import read_owner
 from mainspring.store.embedded import build_dsn
-from mainspring.store.ownership import read_owner
 from tests.kit.postgres import open_folder
 from tests.kit.processes import ROOT
 from tests.kit.signed_in import owner_of

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
+from mainspring.app import Application, build_worker
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Invalid, UpstreamError
 from mainspring.definition.validate import validate
-from mainspring.runs.arrivals import RunRequest
-from mainspring.runs.retry import Backoff, pause_before
+from mainspring.runs.execute import Backoff, pause_before
 from mainspring.runs.rows import FINAL
-from mainspring.wiring import Application, build_worker
+from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER, save
 from tests.chaos.alone import house_alone
 from tests.chaos.check import Asked, Figure, Verdict, exactly, none_of, told

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import anyone_known
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.openapi import describe
+from mainspring.surfaces.rest.route_access import anyone_known
+from mainspring.surfaces.rest.router import router
 from scripts.fuzz.known import Known, known_in
 from scripts.fuzz.living import live
 from scripts.fuzz.look import Plan, look

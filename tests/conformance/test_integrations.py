@@ -13,10 +13,10 @@ from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.manifest import MANIFEST_SCHEMA, TIERS
 from mainspring.definition.json_schema import compile_schema
-from mainspring.recipes.plugins.judging import validate_integration
+from mainspring.integration_loader import load_integrations
+from mainspring.recipes.plugins.validation import validate_integration
+from mainspring.registry import build_registry
 from mainspring.settings import Settings
-from mainspring.shelf import load_integrations
-from mainspring.vocabulary import build_registry
 from tests.architecture.tree import PACKAGE
 
 LIMITS = Limits()

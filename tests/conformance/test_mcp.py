@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest_asyncio
 
+from mainspring.app import Application, build_application, build_registry, prepare_database
 from mainspring.contracts.limits import Limits
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.wiring import Application, build_application, build_registry, prepare_database
 from scripts import mcp_conformance
 from tests.kit.mcp_everything import CAPABILITIES, mounted
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from mainspring.app import application_services, build_application, build_registry
 from mainspring.contracts.errors import KINDS
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.store.source import ExternalDatabaseSource
+from mainspring.store.database_source import ExternalDatabaseSource
 from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.openapi import describe, operations
-from mainspring.wiring import application_services, build_application, build_registry
 
 PROBLEM_TYPE = "application/problem+json"
 PROBLEM = {"$ref": "#/components/schemas/Problem"}

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from mainspring.app import build_registry
 from mainspring.contracts.capability import Audience, Capability, Effect
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema, compile_schema
 from mainspring.definition.templates import compile_config
-from mainspring.definition.validate.wildcards import find_config_problems
-from mainspring.gate.stub import MARK, stub_of
-from mainspring.wiring import build_registry
+from mainspring.definition.validate.steps import find_config_problems
+from mainspring.gate.pipeline import MARK, stub_of
 from tests.kit.house import Bench
 
 LIMITS = Limits()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from mainspring.app import Application, application_services
 from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.serve import serve
-from mainspring.wiring import Application, application_services
 
 
 async def answer_calls(house: Application, stop: asyncio.Event, port: int) -> None:

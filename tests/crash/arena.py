@@ -18,16 +18,16 @@ from uuid import UUID
 
 import asyncpg
 
+from mainspring.app import Application, build_registry, open_application
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
-from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.dispatch import DispatchResult
 from mainspring.runs.rows import FINAL
+from mainspring.runs.run_requests import RunRequest
 from mainspring.settings import Settings
 from mainspring.store.database import Connection, is_lost_connection
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.wiring import Application, build_registry, open_application
 from mainspring.workspace.automations import FIRST_MEMBER, save
 from tests.crash import witness
 from tests.crash.capabilities import Stunts

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from mainspring.runs.watch import Hook
+from mainspring.app import Application
+from mainspring.runs.run_events import Hook
 from mainspring.store.events import EVENTS_CHANNEL, EventTable
-from mainspring.store.wake import WakeupListener
+from mainspring.store.wakeups import WakeupListener
 from mainspring.triggers.matcher import EventMatcher
-from mainspring.wiring import Application
 
 
 async def follow_log(house: Application, hook: Hook, stop: asyncio.Event) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 
+from mainspring.app import Application
 from mainspring.contracts.context import Transaction
-from mainspring.runs.watch import Hook
+from mainspring.runs.run_events import Hook
 from mainspring.triggers.scheduler import Scheduler, Time, database_time
-from mainspring.wiring import Application
 
 POLL = 0.05
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mainspring.store.data_folder import read_owner
 from mainspring.store.embedded import EmbeddedServer, build_dsn
-from mainspring.store.ownership import read_owner
 from tests.crash.arena import FIVE_STEPS, arena_at, arena_on
 from tests.crash.nursery import Nursery
 from tests.crash.storms import strike_postgres

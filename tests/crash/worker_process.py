@@ -21,11 +21,11 @@ from typing import Literal
 
 import uvloop
 
-from mainspring.actions.script.workshop import ScriptRunner
+from mainspring.actions.script.runner import ScriptRunner
+from mainspring.app import Application, build_registry, build_worker, open_application
 from mainspring.contracts.limits import Limits
-from mainspring.runs.watch import Hook
+from mainspring.runs.run_events import Hook
 from mainspring.settings import Settings
-from mainspring.wiring import Application, build_registry, build_worker, open_application
 from tests.crash.api_process import answer_calls
 from tests.crash.capabilities import Stunts
 from tests.crash.ledger import Ledger

@@ -17,6 +17,7 @@ from uuid import UUID
 
 import httpx2
 
+from mainspring.app import Application, build_application, prepare_database
 from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext, HttpRequest
 from mainspring.contracts.errors import ReconnectRequired, UpstreamError
@@ -24,10 +25,9 @@ from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.object_schema import build_object_schema
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
+from mainspring.registry import build_registry
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.vocabulary import build_registry
-from mainspring.wiring import Application, build_application, prepare_database
 from mainspring.workspace.vault import Vault
 from tests.kit.api import Api, served
 from tests.kit.capabilities import Outside

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from mainspring.app import build_application
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest, ToolCall
 from mainspring.gate.artifacts.rows import list_artifacts, read_content
-from mainspring.runs.rescue import rescue
-from mainspring.vocabulary import build_registry
-from mainspring.wiring import build_application
+from mainspring.registry import build_registry
+from mainspring.runs.worker import rescue
 from tests.kit.dying import Dead
 from tests.kit.house import Bench, document, step
 from tests.kit.provider import FakeModels

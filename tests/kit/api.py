@@ -17,12 +17,12 @@ import pytest
 import pytest_asyncio
 from fastapi import APIRouter, FastAPI
 
+from mainspring.app import Application, application_services
 from mainspring.surfaces.mcp.mount import PATH, McpMount
 from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.browser import BrowserSessionPolicy
 from mainspring.surfaces.rest.serve import serve
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.wiring import Application, application_services
+from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.tokens import ensure_owner_token
 from tests.kit.house import Bench

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from decimal import Decimal
 
 from mainspring.actions.vocabulary import build_actions
+from mainspring.app import build_application
 from mainspring.contracts.clock import Clock, SystemClock
 from mainspring.contracts.context import (
     Account,
@@ -24,7 +25,6 @@ from mainspring.contracts.registry import Registry
 from mainspring.gate.artifacts.blobs import BlobStore
 from mainspring.gate.artifacts.links import LinkSigner
 from mainspring.gate.artifacts.save import artifacts_capability
-from mainspring.wiring import build_application
 from tests.kit.house import Bench
 
 

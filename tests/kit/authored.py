@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from mainspring.authoring.generate.desk import GenerationContext
+from mainspring.authoring.generate.context import GenerationContext
+from mainspring.authoring.models import AutomationRequest
 from mainspring.authoring.resources import BoardSummary, DatasetSummary, WorkspaceResources
-from mainspring.authoring.shapes import AutomationRequest
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest, ToolCall
 from mainspring.definition.validate import ValidationReport, validate
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 
 LIMITS = Limits()
 WORDS = build_registry(LIMITS)

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.overview import read_automation
 from tests.kit.house import Bench
 
 CRON: Final = {"kind": "cron", "cron": "0 9 * * 1-5", "tz": "America/New_York"}

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
+from mainspring.app import open_application
 from mainspring.settings import Settings
-from mainspring.wiring import open_application
 from tests.kit import slack, telegram
 from tests.kit.api import Api, served
 from tests.kit.capabilities import Outside

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mainspring.app import Application
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.wiring import Application
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER
 
 Row = dict[str, Any]

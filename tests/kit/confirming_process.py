@@ -9,13 +9,13 @@ import asyncio
 import sys
 from pathlib import Path
 
+from mainspring.app import build_application, build_registry
 from mainspring.contracts.context import Actor
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.wiring import build_application, build_registry
 from mainspring.workspace.automations import FIRST_MEMBER
 
 

@@ -16,15 +16,15 @@ from uuid import UUID
 
 import httpx2
 
-from mainspring.actions.script.workshop import ScriptRunner
+from mainspring.actions.script.runner import ScriptRunner
+from mainspring.app import build_application, prepare_database
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry, Vocabulary
+from mainspring.registry import build_registry
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.vocabulary import build_registry
-from mainspring.wiring import build_application, prepare_database
 from mainspring.workspace.automations import FIRST_WORKSPACE
 from mainspring.workspace.vault import Vault
 from tests.kit.api import Api, served

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit import slack, telegram
 from tests.kit.house import Bench, document, step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from mainspring.runs.rescue import rescue
+from mainspring.runs.worker import rescue
 from tests.kit.house import Bench
 
 LEASES_OVER = "UPDATE workers SET lease_until = now() - interval '1 second'"

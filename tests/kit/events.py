@@ -10,12 +10,12 @@ from uuid import UUID
 
 import orjson
 
+from mainspring.app import Application
 from mainspring.contracts.event import EventRow
 from mainspring.contracts.ids import generate_id
 from mainspring.store.events import EVENTS_CHANNEL, EventTable, append_events
-from mainspring.store.wake import WakeupListener
+from mainspring.store.wakeups import WakeupListener
 from mainspring.triggers.matcher import EventMatcher
-from mainspring.wiring import Application
 from mainspring.workspace.automations import set_state
 from tests.kit.house import Bench, document, step
 

@@ -24,8 +24,8 @@ from typing import Any, Final
 
 import httpx2
 
+from mainspring.app import Application, open_application
 from mainspring.settings import Settings
-from mainspring.wiring import Application, open_application
 from tests.kit.api import Api, served
 from tests.kit.capabilities import Outside
 from tests.kit.foreign import Bait, Foreign, exports, yaml_texts

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
+from mainspring.app import build_application
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext, StepContext
 from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
-from mainspring.vocabulary import build_registry
-from mainspring.wiring import build_application
+from mainspring.registry import build_registry
 from tests.kit.house import Bench
 
 ANYTHING: dict[str, Any] = {"type": "object"}

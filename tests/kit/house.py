@@ -12,24 +12,24 @@ from uuid import UUID
 
 import pytest_asyncio
 
-from mainspring.actions.script.workshop import ScriptRunner
-from mainspring.contracts.limits import Limits
-from mainspring.definition.validate import validate
-from mainspring.runs.arrivals import RunRequest
-from mainspring.runs.dispatch import DispatchResult
-from mainspring.runs.history import read_run
-from mainspring.runs.rows import FINAL
-from mainspring.runs.watch import Hook, Watcher, no_hook, nobody
-from mainspring.runs.worker import ALONE_SECONDS, Worker
-from mainspring.settings import Settings
-from mainspring.store.database import Database
-from mainspring.wiring import (
+from mainspring.actions.script.runner import ScriptRunner
+from mainspring.app import (
     Application,
     build_application,
     build_registry,
     build_worker,
     prepare_database,
 )
+from mainspring.contracts.limits import Limits
+from mainspring.definition.validate import validate
+from mainspring.runs.dispatch import DispatchResult
+from mainspring.runs.history import read_run
+from mainspring.runs.rows import FINAL
+from mainspring.runs.run_events import Hook, Watcher, no_hook, nobody
+from mainspring.runs.run_requests import RunRequest
+from mainspring.runs.worker import ALONE_SECONDS, Worker
+from mainspring.settings import Settings
+from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER, SavedAutomation, save
 from mainspring.workspace.consent_rows import ConsentChannel
 from mainspring.workspace.vault import SecretScope, Vault

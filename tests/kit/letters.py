@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
+from mainspring.app import Application, build_application
 from mainspring.contracts.capability import Annotations, Capability, DraftMetadata, Effect, Write
 from mainspring.contracts.context import Actor, CallContext
 from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.vocabulary import build_registry
-from mainspring.wiring import Application, build_application
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.registry import build_registry
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench
 from tests.kit.members import member

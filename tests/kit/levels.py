@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from mainspring.store.binaries import find_binaries
 from mainspring.store.database import INSIDE
+from mainspring.store.postgres_programs import find_binaries
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "fixtures" / "levels"
 # Roles belong to the cluster and are in no dump of one database.

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+from mainspring.app import Application, build_application
 from mainspring.contracts.limits import Limits
-from mainspring.vocabulary import build_registry
-from mainspring.wiring import Application, build_application
+from mainspring.registry import build_registry
 from tests.kit.house import Bench
 
 

@@ -21,15 +21,15 @@ import httpx2
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
+from mainspring.app import Application, build_application, build_worker, prepare_database
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.runs.rows import FINAL
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.surfaces.rest.marks import get_route_capability, is_public
 from mainspring.surfaces.rest.openapi import describe, operations
-from mainspring.wiring import Application, build_application, build_worker, prepare_database
+from mainspring.surfaces.rest.route_access import get_route_capability, is_public
 from tests.kit.api import Api, served
 from tests.kit.house import document, step
 from tests.kit.neighbours import (

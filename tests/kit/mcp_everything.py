@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from mainspring.app import Application, application_services, build_registry, open_application
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import UpstreamError
@@ -22,7 +23,6 @@ from mainspring.settings import Settings
 from mainspring.surfaces.mcp.mount import PATH, McpMount
 from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.serve import serve
-from mainspring.wiring import Application, application_services, build_registry, open_application
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.tokens import ensure_owner_token
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from mainspring.contracts.context import Actor
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.store.database import Database
 
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from mainspring.wiring import build_application, build_registry
+from mainspring.app import build_application, build_registry
 from tests.kit.house import Bench
 
 

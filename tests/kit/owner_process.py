@@ -13,9 +13,8 @@ import os
 import sys
 from pathlib import Path
 
-from mainspring.store.account import SystemUser
-from mainspring.store.binaries import copy_within_reach, find_binaries
 from mainspring.store.embedded import EmbeddedServer
+from mainspring.store.postgres_programs import SystemUser, copy_within_reach, find_binaries
 
 
 def main(home: Path, user: list[str]) -> None:

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
+from mainspring.app import Application, build_application, build_registry
 from mainspring.contracts.context import Actor
 from mainspring.contracts.embedding import Embedder
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.gate.call import Gate
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.wiring import Application, build_application, build_registry
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
 
 

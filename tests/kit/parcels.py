@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from mainspring.app import build_application, build_registry
 from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Finding, Invalid, Problem
@@ -27,7 +28,6 @@ from mainspring.contracts.integration import (
 )
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelCatalog
-from mainspring.wiring import build_application, build_registry
 from tests.kit.boards import Boards
 from tests.kit.house import Bench
 

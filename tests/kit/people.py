@@ -15,8 +15,8 @@ from argon2 import PasswordHasher
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
-from mainspring.workspace.people.links import make_link
 from mainspring.workspace.people.passwords import PasswordVerifier
+from mainspring.workspace.people.sign_in_links import make_link
 from mainspring.workspace.people.users import User, create_user, set_password
 from mainspring.workspace.people.workspaces import join_workspace
 from mainspring.workspace.tokens import TokenLimits, make_token

@@ -14,13 +14,13 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from mainspring.app import build_application
 from mainspring.contracts.action import Action
 from mainspring.contracts.context import StepContext
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import DEFAULT_MODEL, ModelReply, ModelRequest, Price
-from mainspring.vocabulary import build_registry
-from mainspring.wiring import build_application
+from mainspring.registry import build_registry
 from tests.kit.house import Bench
 
 LLM = "automation_llm_complete"

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mainspring.app import build_application
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.wiring import build_application
+from mainspring.gate.callers import CapabilityCaller
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
 from tests.kit.provider import LLM

@@ -14,13 +14,13 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
+from mainspring.authoring.models import AutomationRequest, ProposalQuestion
 from mainspring.authoring.resources import BoardSummary, DatasetSummary, WorkspaceResources
-from mainspring.authoring.shapes import AutomationRequest, ProposalQuestion
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry, Vocabulary
-from mainspring.vocabulary import WorkspaceVocabulary, build_registry
+from mainspring.registry import WorkspaceVocabulary, build_registry
 from tests.kit.moments import NOW
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "requests"

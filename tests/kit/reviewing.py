@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.authoring.review.facts import ReviewFacts
+from mainspring.authoring.models import ReviewFlag
 from mainspring.authoring.review.flags import find_flags
-from mainspring.authoring.shapes import ReviewFlag
+from mainspring.authoring.review.view import ReviewFacts
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 
 BOARD: Final = "01900000-0000-7000-8000-00000000000b"
 

@@ -8,7 +8,7 @@ import pytest
 
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 from tests.kit.capabilities import Outside
 from tests.kit.house import document, step
 

@@ -12,9 +12,9 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+from mainspring.app import build_application, build_registry
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.registry import Registry
-from mainspring.wiring import build_application, build_registry
 from tests.kit.house import Bench
 
 SENDS = {"execution": {"write_policy": "auto_confirm_safe"}}

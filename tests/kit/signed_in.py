@@ -9,8 +9,8 @@ from uuid import UUID
 import asyncpg
 
 from mainspring.contracts.context import Transaction
+from mainspring.store.data_folder import read_owner
 from mainspring.store.embedded import build_dsn
-from mainspring.store.ownership import read_owner
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from mainspring.workspace.people.sessions import build_csrf_token, start_session
 

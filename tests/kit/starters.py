@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
+from mainspring.app import Application
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.recipes.codex.starters import read_starters
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
 from mainspring.settings import Settings
 from mainspring.triggers.scheduler import Scheduler
-from mainspring.wiring import Application
+from mainspring.workspace.automation_states import activate
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.sealing import connection_scope
-from mainspring.workspace.states import activate
 from tests.kit.agents import FINAL, calls
 from tests.kit.api import served
 from tests.kit.boards import Boards, Row

@@ -11,14 +11,14 @@ from uuid import UUID
 
 import httpx2
 
+from mainspring.app import Application, build_application, prepare_database
 from mainspring.contracts.context import Actor
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelCatalog
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.wiring import Application, build_application, prepare_database
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api, served
 from tests.kit.capabilities import Outside

@@ -15,8 +15,7 @@ from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from mainspring.store.account import choose_server_user
-from mainspring.store.binaries import copy_within_reach, find_binaries
+from mainspring.store.postgres_programs import choose_server_user, copy_within_reach, find_binaries
 from tests.kit.processes import wait_until
 from tests.machines.street import Machine
 

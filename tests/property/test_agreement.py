@@ -8,12 +8,12 @@ from typing import Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mainspring.app import build_registry
 from mainspring.contracts.limits import Limits
 from mainspring.definition.authority import AutomationAuthority, find_additions, read_authority
 from mainspring.definition.grants import resolve_effective_grants
 from mainspring.definition.traits import read_traits
 from mainspring.definition.validate import read_definition
-from mainspring.wiring import build_registry
 
 WORDS: Final = build_registry(Limits())
 Document = dict[str, Any]

@@ -28,16 +28,16 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from mainspring.app import build_application, build_registry, prepare_database
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.wiring import build_application, build_registry, prepare_database
 from tests.kit.letters import LetterBox
 from tests.kit.postgres import fresh_database
 

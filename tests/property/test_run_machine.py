@@ -32,29 +32,29 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from mainspring.contracts.capability import Annotations, Capability, Effect
-from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Conflict
-from mainspring.contracts.limits import Limits
-from mainspring.definition.validate import validate
-from mainspring.runs import queue
-from mainspring.runs.arrivals import RunRequest
-from mainspring.runs.control import RunControl
-from mainspring.runs.dispatch import DispatchResult
-from mainspring.runs.record import RunRecorder
-from mainspring.runs.replay import replay
-from mainspring.runs.rescue import rescue
-from mainspring.runs.rows import FINAL, ClaimedRun, RunCommit, RunEnd, RunStatus, StepRow
-from mainspring.settings import Settings
-from mainspring.store.database import Database
-from mainspring.store.embedded import EmbeddedServer
-from mainspring.wiring import (
+from mainspring.app import (
     Application,
     build_application,
     build_registry,
     build_worker,
     prepare_database,
 )
+from mainspring.contracts.capability import Annotations, Capability, Effect
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Conflict
+from mainspring.contracts.limits import Limits
+from mainspring.definition.validate import validate
+from mainspring.runs import queue
+from mainspring.runs.control import RunControl
+from mainspring.runs.dispatch import DispatchResult
+from mainspring.runs.record import RunRecorder
+from mainspring.runs.replay import replay
+from mainspring.runs.rows import FINAL, ClaimedRun, RunCommit, RunEnd, RunStatus, StepRow
+from mainspring.runs.run_requests import RunRequest
+from mainspring.runs.worker import rescue
+from mainspring.settings import Settings
+from mainspring.store.database import Database
+from mainspring.store.embedded import EmbeddedServer
 from mainspring.workspace.automations import FIRST_MEMBER, save
 from tests.kit.house import document, step
 from tests.kit.postgres import fresh_database

@@ -30,15 +30,15 @@ from mainspring.contracts.errors import Conflict
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.runs import queue
-from mainspring.runs.arrivals import NewRun, RunRequest, insert_runs
 from mainspring.runs.control import RunControl
 from mainspring.runs.record import RunRecorder
-from mainspring.runs.rescue import rescue
 from mainspring.runs.rows import FINAL, ClaimedRun, RunCommit, RunEnd, RunStatus, StepRow
+from mainspring.runs.run_requests import NewRun, RunRequest, insert_runs
+from mainspring.runs.worker import rescue
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.store.wake import WakeupSender
+from mainspring.store.wakeups import WakeupSender
 from tests.kit.house import document, step
 from tests.kit.postgres import fresh_database
 
@@ -304,8 +304,8 @@ def test_any_order_of_events_keeps_every_run_with_one_owner_and_one_record_per_s
 
 
 async def _world(runner: asyncio.Runner, database: Database) -> World:
+    from mainspring.app import build_registry
     from mainspring.definition.validate import validate
-    from mainspring.wiring import build_registry
     from mainspring.workspace.automations import (
         FIRST_MEMBER,
         FIRST_WORKSPACE,

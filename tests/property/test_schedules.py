@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 
 from mainspring.contracts.limits import Limits
 from mainspring.definition.cron import Cron, parse_cron
-from mainspring.triggers.moments import ON_TIME, FirePlan, Misfire, plan
-from mainspring.triggers.timeline import between, count
+from mainspring.triggers.fire_times import ON_TIME, FirePlan, Misfire, between, count, plan
 from tests.property.test_cron import CHANGES, Fields, expressions
 
 LIMITS = Limits()

@@ -23,7 +23,7 @@ from mainspring.definition.templates import (
     parse_predicate,
     parse_template,
 )
-from mainspring.definition.templates.meter import RenderMeter
+from mainspring.definition.templates.render_state import RenderMeter
 from tests.kit.runaway import RUNAWAY
 
 LIMITS = Limits()

@@ -9,7 +9,7 @@ from mainspring.actions.delay import DELAY
 from mainspring.actions.for_each import build_for_each_action
 from mainspring.actions.notify import NOTIFICATION
 from mainspring.actions.script.action import build_script_action
-from mainspring.actions.script.workshop import ScriptRunner
+from mainspring.actions.script.runner import ScriptRunner
 from mainspring.actions.transform import TRANSFORM_DATA
 from mainspring.contracts.action import Action
 from mainspring.contracts.limits import Limits

@@ -12,16 +12,20 @@ from typing import Final
 from mainspring.authoring import rehearsing_schemas as rehearsing
 from mainspring.authoring import saving_schemas as saving
 from mainspring.authoring import trying_schemas as trying
-from mainspring.authoring.asking import list_handler, overlap_handler, playbook_handler
 from mainspring.authoring.editing import delete_handler, update_handler
 from mainspring.authoring.phrases.capability import read_schedule_capability
+from mainspring.authoring.playbook_capabilities import (
+    list_handler,
+    overlap_handler,
+    playbook_handler,
+)
 from mainspring.authoring.prompts import prompt_capabilities
 from mainspring.authoring.proposals.capabilities import proposal_capabilities
 from mainspring.authoring.rehearsing import get_rehearsal_handler as look_again_handler
 from mainspring.authoring.rehearsing import rehearse_handler
 from mainspring.authoring.running import get_run_handler, run_handler
 from mainspring.authoring.saving import save_handler
-from mainspring.authoring.studio import AuthoringService
+from mainspring.authoring.service import AuthoringService
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.roles import Permission
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.authoring.places import value_at
+from mainspring.authoring.json_pointers import value_at
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.pointers import join_pointer, split_pointer
 

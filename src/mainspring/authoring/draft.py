@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mainspring.authoring.grants import normalize_hosts
-from mainspring.authoring.kinds import map_trigger_pointer
+from mainspring.authoring.trigger_kinds import map_trigger_pointer
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.definition.trigger_kinds import as_entries
 

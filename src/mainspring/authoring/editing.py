@@ -14,18 +14,19 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.authoring.callers import AutomationAuthor, author_of, check_may_edit
+from mainspring.authoring.authors import AutomationAuthor, author_of, check_may_edit
 from mainspring.authoring.draft import HOSTS_NOTE, apply_changes, is_script, refuse
-from mainspring.authoring.judging import build_overlap_query, check_overlap, validate_definition
 from mainspring.authoring.overlaps import check_boards
 from mainspring.authoring.saving import doubts
-from mainspring.authoring.studio import AuthoringService
+from mainspring.authoring.service import AuthoringService
+from mainspring.authoring.validation import build_overlap_query, check_overlap, validate_definition
 from mainspring.contracts.errors import Conflict, Finding, Invalid, PermissionDenied
 from mainspring.contracts.outcome import Unchanged
 from mainspring.definition.json_values import is_same_value
 from mainspring.definition.traits import read_traits
-from mainspring.triggers.changing import record_overtaken
+from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace import schedules
+from mainspring.workspace.automation_states import activate, archive, pause
 from mainspring.workspace.automations import hold, hold_all, hold_names, read_grants, update
 from mainspring.workspace.consent_rows import AutomationConsent
 from mainspring.workspace.consents import (
@@ -34,9 +35,7 @@ from mainspring.workspace.consents import (
     load_baseline,
     summarize_consent,
 )
-from mainspring.workspace.states import activate, archive, pause
-from mainspring.workspace.stored_triggers import merge_stored_triggers
-from mainspring.workspace.triggers import list_triggers
+from mainspring.workspace.triggers import list_triggers, merge_stored_triggers
 from mainspring.workspace.versions import (
     compute_version_id,
     find_version,

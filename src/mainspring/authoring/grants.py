@@ -16,9 +16,9 @@ from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.grants import NEVER_GRANTED
 from mainspring.definition.hosts import parse_host_entry
 from mainspring.definition.pointers import join_pointer
+from mainspring.definition.suggestions import suggest_capability, suggest_nearest
 from mainspring.definition.tool_patterns import HOSTED
 from mainspring.definition.validate.permissions import list_grantable
-from mainspring.definition.words import suggest_capability, suggest_nearest
 
 FETCH = "http_fetch"
 ACKNOWLEDGED = "/acknowledged_http_fetch_hosts"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.authoring.kinds import TriggerSelector, wakes_of
 from mainspring.authoring.similarity import Measure, TextSimilarity
+from mainspring.authoring.trigger_kinds import TriggerSelector, wakes_of
 from mainspring.contracts.capability import Effect
 from mainspring.contracts.errors import Conflict, Finding, NotFound
 from mainspring.contracts.registry import Vocabulary

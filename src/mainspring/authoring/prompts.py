@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.authoring.phrases.words import LONGEST
+from mainspring.authoring.phrases.normalization import LONGEST
 from mainspring.contracts.capability import (
     Annotations,
     Audience,

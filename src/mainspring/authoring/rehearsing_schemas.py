@@ -7,7 +7,7 @@ from typing import Any, Final
 from mainspring.authoring.rehearsing import USUAL_FIRINGS
 from mainspring.authoring.running import LEAST_WAIT, MOST_WAIT
 from mainspring.authoring.saving_schemas import AUTOMATION_ID, SOME_AUTOMATION, SOME_RUN
-from mainspring.workspace.boards.shapes import (
+from mainspring.workspace.boards.schemas import (
     COUNT,
     ID,
     MOMENT,

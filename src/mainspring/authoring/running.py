@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.authoring.draft import read_time_limit
-from mainspring.authoring.studio import AuthoringService
-from mainspring.authoring.told_run import RunWait, tell_run
+from mainspring.authoring.run_report import RunWait, tell_run
+from mainspring.authoring.service import AuthoringService
 from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound
 from mainspring.gate.policy import mode_of
-from mainspring.runs.arrivals import RunRequest, release_key
 from mainspring.runs.history import read_run
 from mainspring.runs.output import read_output
 from mainspring.runs.rows import FINAL
+from mainspring.runs.run_requests import RunRequest, release_key
 from mainspring.workspace.automations import no_automation_error
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
     from mainspring.contracts.context import CallContext, ClientWait
-    from mainspring.store.walls import WorkspaceDatabase
+    from mainspring.store.workspace_database import WorkspaceDatabase
 
 _FOUND: Final = (
     "An earlier call with the same arguments has started this run, so none was started now; for "

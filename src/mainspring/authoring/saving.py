@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.authoring.callers import AUTHORED_BY, author_of
+from mainspring.authoring.authors import AUTHORED_BY, author_of
 from mainspring.authoring.draft import as_written, new_document
-from mainspring.authoring.judging import build_overlap_query, check_overlap, validate_definition
 from mainspring.authoring.overlaps import check_boards
-from mainspring.authoring.studio import AuthoringService
+from mainspring.authoring.service import AuthoringService
+from mainspring.authoring.validation import build_overlap_query, check_overlap, validate_definition
 from mainspring.contracts.errors import Conflict, Finding
-from mainspring.definition.json_text import hash_content
+from mainspring.definition.strict_json import hash_content
 from mainspring.definition.validate import ValidationReport
 from mainspring.workspace.automations import (
     SavedAutomation,
@@ -22,7 +22,7 @@ from mainspring.workspace.automations import (
 )
 from mainspring.workspace.consent_rows import AutomationConsent, load_latest_consent
 from mainspring.workspace.consents import agree_or_ask, summarize_consent
-from mainspring.workspace.save_keys import find_saved_automation, keep_save_key
+from mainspring.workspace.idempotency_keys import find_saved_automation, keep_save_key
 from mainspring.workspace.versions import compute_version_id
 
 if TYPE_CHECKING:

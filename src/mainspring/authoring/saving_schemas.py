@@ -11,8 +11,8 @@ from mainspring.authoring.draft import (
     DEFAULT_WALL,
     HOSTS_NOTE,
 )
-from mainspring.authoring.kinds import SOME_TRIGGERS, TRIGGER
-from mainspring.workspace.boards.shapes import (
+from mainspring.authoring.trigger_kinds import SOME_TRIGGERS, TRIGGER
+from mainspring.workspace.boards.schemas import (
     ID,
     SOME_BOARD,
     JsonSchema,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from mainspring.authoring.asking import MOST_LISTED
-from mainspring.authoring.kinds import KINDS
 from mainspring.authoring.overlaps import MOST_MATCHES
+from mainspring.authoring.playbook_capabilities import MOST_LISTED
+from mainspring.authoring.run_report import STATUSES, TIMEOUT_REASONS
 from mainspring.authoring.running import LEAST_WAIT, MOST_WAIT
 from mainspring.authoring.saving_schemas import (
     AUTOMATION_ID,
@@ -18,8 +18,8 @@ from mainspring.authoring.saving_schemas import (
     SOME_VERSION,
     URL,
 )
-from mainspring.authoring.told_run import STATUSES, TIMEOUT_REASONS
-from mainspring.workspace.boards.shapes import (
+from mainspring.authoring.trigger_kinds import KINDS
+from mainspring.workspace.boards.schemas import (
     COUNT,
     ID,
     MOMENT,

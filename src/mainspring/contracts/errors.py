@@ -4,23 +4,23 @@ The class says who can act and whether trying again can help; every surface show
 same object.
 
     Problem
-    ├── Invalid 422          the caller sent something that cannot be right
-    │   ├── TooLarge 413     more of it than is taken
-    │   └── Unsupported 415  in a format that is not read here
-    ├── Unauthenticated 401  the caller is unknown
-    ├── Denied 403           the caller is known and may not
-    │   ├── PersonNeeded 403     only a person can do this
-    │   └── ReconnectNeeded 403  a connection is not let in any more
-    ├── Missing 404          there is no such thing here
-    ├── Clash 409            the thing exists, in a state that does not allow this
-    │   └── ConsentNeeded 409    a person has to agree first
-    ├── Expired 410          it was possible once; the time for it has passed
-    ├── Exhausted 429        a rate or a limit is used up
-    │   └── OverBudget 429   the money set for this is spent
-    ├── Upstream 502         another system did not do its part
-    │   └── TimedOut 504     the work took longer than it was given
-    ├── StorageFull 507      there is no space left to write to
-    └── Fault 500            we made a mistake
+    ├── Invalid 422               the caller sent something that cannot be right
+    │   ├── TooLarge 413          more of it than is taken
+    │   └── Unsupported 415       in a format that is not read here
+    ├── Unauthenticated 401       the caller is unknown
+    ├── PermissionDenied 403      the caller is known and may not
+    │   ├── PersonRequired 403    only a person can do this
+    │   └── ReconnectRequired 403 a connection needs to be connected again
+    ├── NotFound 404              it does not exist
+    ├── Conflict 409              the thing exists, in a state that does not allow this
+    │   └── ConsentRequired 409   a person has to agree first
+    ├── Expired 410               it was possible once; the time for it has passed
+    ├── LimitExceeded 429         a rate or a limit is used up
+    │   └── BudgetExceeded 429    the money set for this is spent
+    ├── UpstreamError 502         another system did not do its part
+    │   └── DeadlineExceeded 504  the work took longer than it was given
+    ├── StorageFull 507           there is no space left to write to
+    └── InternalError 500         a defect of this program
 """
 
 from __future__ import annotations

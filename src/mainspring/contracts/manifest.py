@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.contracts.base_address import read_base_address
+from mainspring.contracts.addresses import read_base_address
 from mainspring.contracts.errors import Invalid
 
 TIERS: Final = ("bronze", "silver", "gold")

@@ -9,29 +9,16 @@ asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, Literal
 
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
-from mainspring.definition.authority_gates import open_gates
-from mainspring.definition.authority_models import ModelReferences, find_added_models, read_models
-from mainspring.definition.authority_pace import (
-    RepeatPolicy,
-    find_added_concurrency,
-    find_added_work,
-    read_repeat_policy,
-)
-from mainspring.definition.authority_sends import StepsWithDefaults, find_added_sends, written_of
-from mainspring.definition.authority_starts import (
-    EnabledTrigger,
-    find_added_triggers,
-    read_enabled_triggers,
-)
 from mainspring.definition.authority_steps import FlattenedStep, flatten_steps
-from mainspring.definition.authority_words import (
+from mainspring.definition.authority_text import (
     describe_secret_use,
     grant_words,
     is_memory,
@@ -39,15 +26,352 @@ from mainspring.definition.authority_words import (
     quote_name,
     reach,
 )
+from mainspring.definition.authority_triggers import (
+    EnabledTrigger,
+    find_added_triggers,
+    read_enabled_triggers,
+)
 from mainspring.definition.authority_writes import (
     AutomaticWrite,
+    StepsWithDefaults,
+    find_added_sends,
     find_added_writes,
     list_automatic_writes,
+    written_of,
 )
 from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.secret_use import SecretUsage, find_secret_uses
 from mainspring.definition.upgrade import upgrade
 from mainspring.definition.write_words import granted_write
+
+# Where an automation asks a person before it goes on, and what would be done without them.
+
+_ASKS: Final = "approval"
+# The approval modes of a write, and a run that waits for the answer to it.
+_ASK, _AUTOMATIC, _WAIT = "ask", "automatic", "wait"
+# The words of the language itself that change nothing. They are all that is known of a step where
+# no vocabulary was at hand to say which steps are pure.
+_LANGUAGE: Final = frozenset({_ASKS, "for_each", "transform_data", "delay"})
+# What a person reads before they answer.
+_QUESTION: Final = ("title", "message", "form")
+_DAY: Final = 86_400
+_SHORTEST: Final = 60
+
+
+def open_gates(
+    before: Sequence[FlattenedStep],
+    after: Sequence[FlattenedStep],
+    pure: frozenset[str] | None = None,
+) -> Iterator[tuple[str, str]]:
+    """What goes without a person that did not: the place, and a sentence.
+
+    ``pure`` are the pointers of the steps of ``after`` that change nothing: nobody is asked
+    about those, wherever they stand.
+    """
+    kept = {one.id: one for one in after if one.action == _ASKS}
+    for was in before:
+        if was.action != _ASKS:
+            continue
+        gate = kept.get(was.id)
+        freed = [
+            one for one in _list_ungated_steps(was, before, gate, after) if not _is_pure(one, pure)
+        ]
+        if gate is None:
+            if freed:
+                says = f"It does not ask a person at the step {quote_name(was.id)} any more."
+                yield freed[0].pointer, says
+            continue
+        yield from ((f"{gate.pointer}{at}", says) for at, says in _find_weakened_gate(was, gate))
+        for one in freed:
+            doing = f"{quote_name(one.id)} ({quote_name(one.action)})"
+            says = f"It now does {doing} without the answer at the step {quote_name(was.id)}."
+            yield one.pointer, says
+    yield from _unheld(before, after, pure)
+
+
+def _unheld(
+    before: Sequence[FlattenedStep], after: Sequence[FlattenedStep], pure: frozenset[str] | None
+) -> Iterator[tuple[str, str]]:
+    """What is done without the answer to a held write for which the run waited."""
+    kept = {one.id: one for one in after if _waits(one)}
+    for was in filter(_waits, before):
+        gate = kept.get(was.id)
+        for one in _list_ungated_steps(was, before, gate, after):
+            if one.id == was.id or one.approval == _ASK or _is_pure(one, pure):
+                continue
+            doing = f"{quote_name(one.id)} ({quote_name(one.action)})"
+            says = f"It now does {doing} without the answer to the write of {quote_name(was.id)}."
+            yield one.pointer, says
+
+
+def _waits(step: FlattenedStep) -> bool:
+    """Whether the run waits until a person has answered a write of this step."""
+    return bool(step.on_hold == _WAIT and step.approval != _AUTOMATIC)
+
+
+def _find_weakened_gate(was: FlattenedStep, gate: FlattenedStep) -> Iterator[tuple[str, str]]:
+    name = f"the step {quote_name(was.id)}"
+    if gate.when is not None and gate.when != was.when:
+        yield "/when", f"It asks a person at {name} only under another condition now."
+    if gate.around != was.around:
+        yield "", f"It asks a person at {name} only where the steps around it lead there now."
+    if any(was.config.get(key) != gate.config.get(key) for key in _QUESTION):
+        yield "/config", f"It asks a person another question at {name} now."
+    if _answers_itself(was, gate):
+        says = f"Without an answer at {name} it now goes on by itself after {_time(gate)} seconds."
+        yield "/config/default", says
+    if was.config.get("roles") is not None:
+        roles = gate.config.get("roles")
+        if not isinstance(roles, list) or any(one not in was.config["roles"] for one in roles):
+            yield "/config/roles", f"More people may answer at {name} now: {_who(roles)}."
+    if gate.config.get("on_decline") == "continue" != was.config.get("on_decline"):
+        yield "/config/on_decline", f"After a no at {name} it now goes on."
+
+
+def _answers_itself(was: FlattenedStep, gate: FlattenedStep) -> bool:
+    if "default" not in gate.config:
+        return False
+    missing = object()
+    other = was.config.get("default", missing) != gate.config["default"]
+    return other or _time(gate) < _time(was)
+
+
+def _time(gate: FlattenedStep) -> int:
+    wanted = gate.config.get("timeout_seconds", _DAY)
+    return wanted if isinstance(wanted, int) else _SHORTEST
+
+
+def _who(roles: Any) -> str:
+    if not isinstance(roles, list):
+        return "everybody who may decide here"
+    return ", ".join(quote_name(str(one)) for one in roles)
+
+
+def _list_ungated_steps(
+    was: FlattenedStep,
+    before: Sequence[FlattenedStep],
+    gate: FlattenedStep | None,
+    after: Sequence[FlattenedStep],
+) -> list[FlattenedStep]:
+    """What is done without this answer, and was not."""
+    guards = _guards(was, before)
+    known = _free(was, before, guards)
+    now = list(after)
+    if gate is not None:
+        # Where it goes on after a no, that has been said; the rest is measured as it was.
+        patient = gate.config.get("on_decline") == was.config.get("on_decline")
+        now = _free(gate, after, guards if patient else None)
+    return [one for one in now if not any(one.does_as(other) for other in known)]
+
+
+def _guards(gate: FlattenedStep, steps: Sequence[FlattenedStep]) -> frozenset[str] | None:
+    """The conditions that ask for the answer; None: whoever says no ends the run."""
+    if gate.config.get("on_decline") != "continue":
+        return None
+    return frozenset(
+        one.when
+        for one in steps
+        if one.when is not None and (gate.output in one.when or f"steps.{gate.id}" in one.when)
+    )
+
+
+def _free(
+    gate: FlattenedStep, steps: Sequence[FlattenedStep], guards: frozenset[str] | None
+) -> list[FlattenedStep]:
+    """What is done whatever a person answers: in front of the question, and after a failure."""
+    place = steps.index(gate)
+    return [
+        one
+        for at, one in enumerate(steps)
+        if one is not gate
+        and (
+            at < place
+            or (one.after_failure and not gate.after_failure)
+            or (guards is not None and one.when not in guards)
+        )
+    ]
+
+
+def _is_pure(step: FlattenedStep, pure: frozenset[str] | None) -> bool:
+    return step.action in _LANGUAGE if pure is None else step.pointer in pure
+
+
+# The models that an automation asks: those that it names, and where it leaves that open.
+
+_USUAL: Final = "/execution/model"
+# The whole automation, where an action is looked for.
+_WHOLE: Final = ""
+_OPEN: Final = ("{{", "{%")
+_INPUT: Final = re.compile(r"\{\{\s*inputs\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReferences:
+    """Whom it asks."""
+
+    # Each name with its place.
+    named: Mapping[str, str] = field(default_factory=dict)
+    # Each place where the run decides.
+    decided: tuple[str, ...] = ()
+    # The actions that name one, and those that leave it to the installation.
+    naming: frozenset[str] = frozenset()
+    left_open: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_models(document: Mapping[str, Any], steps: Sequence[FlattenedStep]) -> ModelReferences:
+    usual = (document.get("execution") or {}).get("model")
+    found = [
+        (one.action, one.config["model"], f"{one.pointer}/config/model")
+        for one in steps
+        if isinstance(one.config.get("model"), str)
+    ]
+    if isinstance(usual, str):
+        found.append((_WHOLE, usual, _USUAL))
+    silent = {one.action: one.pointer for one in steps if "model" not in one.config}
+    return ModelReferences(
+        {name: at for _, text, at in reversed(found) for name in _names(text, document)},
+        tuple(at for _, text, at in found if _is_open(text)),
+        frozenset(action for action, _, _ in found),
+        {} if isinstance(usual, str) or not silent else {_WHOLE: _USUAL, **silent},
+    )
+
+
+def find_added_models(
+    before: ModelReferences, after: ModelReferences, now: str
+) -> Iterator[tuple[str, str]]:
+    """Models that it could not ask before: the place, and a sentence."""
+    for name, at in reversed(list(after.named.items())):
+        if name not in before.named:
+            yield at, f"It{now} asks the model {quote_name(name)}."
+    if after.decided and not before.decided:
+        yield after.decided[0], f"It{now} asks any model that a run decides on."
+    lost = (before.naming & after.left_open.keys()) - before.left_open.keys()
+    if lost:
+        yield after.left_open[min(lost)], "It now asks whatever model the installation uses."
+
+
+def _is_open(text: str) -> bool:
+    return any(mark in text for mark in _OPEN)
+
+
+def _names(text: str, document: Mapping[str, Any]) -> Iterator[str]:
+    if not _is_open(text):
+        yield text
+        return
+    found = _INPUT.fullmatch(text.strip())
+    if found is None:
+        return
+    shape = (document.get("inputs") or {}).get("schema") or {}
+    entry = (shape.get("properties") or {}).get(found[1])
+    given = [
+        one.get("inputs") for one in document.get("triggers") or () if isinstance(one, Mapping)
+    ]
+    chosen = [one.get(found[1]) for one in given if isinstance(one, Mapping)]
+    usual = entry.get("default") if isinstance(entry, Mapping) else None
+    yield from (one for one in (usual, *chosen) if isinstance(one, str))
+
+
+# How often and how long the same is done again: attempts, scripts, runs beside each other.
+
+_SCRIPT: Final = "script"
+_USUAL_RETRIES: Final = 2
+_USUAL_WALL: Final = 60
+_LONGEST_WALL: Final = 86_400
+_TOGETHER: Final = ("drop_if_running", "queue", "allow_parallel")
+_TOGETHER_WORDS: Final = {
+    "queue": "What starts it while it works waits{now}, and is not left out.",
+    "allow_parallel": "Its runs go on beside each other{now}.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatPolicy:
+    """What multiplies the work of an automation."""
+
+    retries: int = _USUAL_RETRIES
+    together: str = "queue"
+    # Only runs with the same key wait for each other.
+    key: str | None = None
+
+
+def read_repeat_policy(execution: Mapping[str, Any]) -> RepeatPolicy:
+    retries = execution.get("max_retries")
+    return RepeatPolicy(
+        _USUAL_RETRIES if retries is None else int(retries),
+        str(execution.get("concurrency") or "queue"),
+        execution.get("concurrency_key"),
+    )
+
+
+def find_added_work(
+    before: tuple[RepeatPolicy, Sequence[FlattenedStep]],
+    after: tuple[RepeatPolicy, Sequence[FlattenedStep]],
+    now: str,
+) -> Iterator[tuple[str, str]]:
+    """What is done again, longer or side by side: the place, and a sentence."""
+    (was, known), (pace, steps) = before, after
+    if pace.retries > was.retries:
+        says = f"It may{now} try a failed step again {pace.retries} times"
+        yield "/execution/max_retries", f"{says} instead of {was.retries}."
+    yield from _retries(was, known, pace, steps, now)
+    yield from _walls(known, steps, now)
+
+
+def find_added_concurrency(
+    was: RepeatPolicy, pace: RepeatPolicy, now: str
+) -> Iterator[tuple[str, str]]:
+    """Runs that were left out or waited, and do not any more."""
+    if _rank_concurrency(pace.together) > _rank_concurrency(was.together):
+        words = _TOGETHER_WORDS.get(pace.together, "What starts it goes on in another way{now}.")
+        yield "/execution/concurrency", words.format(now=now)
+    elif pace.key not in (None, was.key) and was.together != _TOGETHER[-1]:
+        says = f"Its runs go on beside each other{now} unless they agree in {quote_name(str(pace.key))}."  # noqa: E501
+        yield "/execution/concurrency_key", says
+
+
+def _retries(
+    was: RepeatPolicy,
+    known: Sequence[FlattenedStep],
+    pace: RepeatPolicy,
+    steps: Sequence[FlattenedStep],
+    now: str,
+) -> Iterator[tuple[str, str]]:
+    """Of steps that say it themselves, or did."""
+    own = {one.id: one.retries for one in known}
+    for one in steps:
+        if one.retries is None and own.get(one.id) is None:
+            continue
+        then, may = _first(own.get(one.id), was.retries), _first(one.retries, pace.retries)
+        if may > then:
+            says = f"It may{now} try the step {quote_name(one.id)} again {may} times instead of {then}."  # noqa: E501
+            yield f"{one.pointer}/max_retries", says
+
+
+def _walls(
+    known: Sequence[FlattenedStep], steps: Sequence[FlattenedStep], now: str
+) -> Iterator[tuple[str, str]]:
+    walls = {one.id: _wall(one) for one in known if one.action == _SCRIPT}
+    usual = max(walls.values(), default=_USUAL_WALL)
+    for one in steps:
+        then = walls.get(one.id, usual)
+        if one.action == _SCRIPT and _wall(one) > then:
+            says = f"Its script may{now} work {_wall(one):g} seconds at a time instead of {then:g}."
+            yield f"{one.pointer}/config/wall_seconds", says
+
+
+def _wall(step: FlattenedStep) -> float:
+    wanted = step.config.get("wall_seconds", _USUAL_WALL)
+    # What is only known in the run may be anything.
+    return wanted if isinstance(wanted, int | float) else _LONGEST_WALL
+
+
+def _first(own: int | None, usual: int) -> int:
+    return usual if own is None else own
+
+
+def _rank_concurrency(together: str) -> int:
+    return _TOGETHER.index(together) if together in _TOGETHER else len(_TOGETHER)
+
 
 AdditionKind = Literal[
     "grant",

@@ -6,11 +6,15 @@ are: another of these is another write, and one more of the same is one more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from mainspring.contracts.agent import AGENT_RUN, AGENT_TASK
+from mainspring.contracts.errors import Problem
 from mainspring.contracts.grant import Grant
+from mainspring.contracts.limits import Limits
 from mainspring.definition.approval import (
     AGENTS,
     ASK,
@@ -21,8 +25,12 @@ from mainspring.definition.approval import (
     read_written_grants,
 )
 from mainspring.definition.authority_steps import FlattenedStep, flatten_steps
-from mainspring.definition.authority_words import quote_name
+from mainspring.definition.authority_text import quote_name
+from mainspring.definition.authority_triggers import EnabledTrigger, read_enabled_triggers
 from mainspring.definition.grants import find_missing_grants
+from mainspring.definition.json_schema.keywords import iterate_subschemas
+from mainspring.definition.json_values import encode_canonical
+from mainspring.definition.templates import has_syntax, parse_predicate, parse_template
 from mainspring.definition.write_words import (
     any_write_words,
     fixed_places,
@@ -31,6 +39,215 @@ from mainspring.definition.write_words import (
     owner_account,
     write_words,
 )
+
+# What an automation sends, as it is written: to whom, and with which template.
+
+_SCRIPT: Final = "script"
+_LOOP: Final = "for_each"
+# The steps whose output the definition itself decides.
+_COMPUTES: Final = frozenset({"transform_data", _SCRIPT, _LOOP})
+# Settings that say nothing about what is sent.
+_QUIET: Final = frozenset({"timeout_seconds", "max_bytes", "follow_redirects"})
+# What a model may call is compared as its bounds.
+_TOOLS: Final = dict.fromkeys((AGENT_RUN, AGENT_TASK), frozenset({"tools", "grants"}))
+_LIMITS: Final = Limits()
+
+# The path of a value that a template reads, as far as it is constant.
+Path = tuple[str | int, ...]
+# A template that cannot be read may refer to anything.
+_ANYTHING: Final[frozenset[Path]] = frozenset({("inputs",), ("steps",), ("run",)})
+
+
+@dataclass(frozen=True, slots=True)
+class StepsWithDefaults:
+    """The steps of a definition, and what their templates find besides what a run reads."""
+
+    steps: Sequence[FlattenedStep] = ()
+    # Each default and each reference of the input schema, by its pointer.
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    starts: Sequence[EnabledTrigger] = ()
+    name: str = ""
+
+
+def read_input_defaults(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides the inputs that a run is not given, by its pointer in the input schema."""
+    schema = (document.get("inputs") or {}).get("schema") or {}
+    return {
+        f"{pointer}/{word}": node[word]
+        for pointer, node in iterate_subschemas(schema)
+        if isinstance(node, Mapping)
+        for word in ("default", "$ref", "$dynamicRef")
+        if word in node
+    }
+
+
+def hash_outgoing(step: FlattenedStep, written: StepsWithDefaults) -> frozenset[bytes]:
+    """What a step sends and where to, as it is written, for each way in which a run starts."""
+    quiet = _QUIET | _TOOLS.get(step.action, frozenset())
+    said = {key: value for key, value in step.config.items() if key not in quiet}
+    if step.action == _SCRIPT:
+        said = _of_script(said)
+    loops = [config for _, config in _around(step)]
+    filled = _fill_settings(_paths_in(said) | _paths_around(step), written)
+    return frozenset(encode_canonical([step.action, said, loops, *one]) for one in filled)
+
+
+def _condition(step: FlattenedStep, written: StepsWithDefaults) -> frozenset[bytes]:
+    """What the definition itself decides about whether a step is reached."""
+    found = _fill_settings(_paths_of_condition(step.when), written)
+    return frozenset(encode_canonical(list(one)) for one in found)
+
+
+def _of_script(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: config[key] for key in ("source", "input") if key in config}
+
+
+def _fill_settings(read: frozenset[Path], written: StepsWithDefaults) -> list[tuple[Any, ...]]:
+    """What the definition fills in where these paths are read, over any number of steps."""
+    steps, waiting = dict[str, Any](), [read]
+    while waiting:
+        paths = waiting.pop()
+        for one in written.steps:
+            if one.action in _COMPUTES and one.pointer not in steps and _gives(one, paths, written):
+                config = _of_script(one.config) if one.action == _SCRIPT else one.config
+                steps[one.pointer] = [one.id, one.output, config, one.when, [*_around(one)]]
+                more = _paths_in(config) | _paths_of_condition(one.when) | _paths_around(one)
+                read |= more
+                waiting.append(more)
+    computed = sorted(steps.values(), key=encode_canonical)
+    names = {path[1] if len(path) > 1 else None for path in read if path[0] == "inputs"}
+    usual = {at: value for at, value in written.defaults.items() if _decides(at, names)}
+    name = written.name if {("run",), ("run", "automation_name")} & read else None
+    given = [_given(one, names) for one in written.starts]
+    return [(computed, usual, name, one) for one in ({}, *(one for one in given if one))]
+
+
+def _gives(step: FlattenedStep, paths: Iterable[Path], written: StepsWithDefaults) -> bool:
+    """Whether one of these paths reads the output of a step, or of the loop around it."""
+    names = {step.output, step.id}
+    for one in written.steps:
+        if one.action == _LOOP and step.pointer.startswith(f"{one.pointer}/"):
+            names |= {one.output, one.id}
+    return any(
+        (len(path) == 1 or path[1] in names) if path[0] == "steps" else path[0] in names
+        for path in paths
+    )
+
+
+def _decides(pointer: str, names: set[Any]) -> bool:
+    """Whether a part of the input schema may decide one of these inputs."""
+    root, _, rest = pointer.removeprefix("/").partition("/")
+    if not names or root != "properties" or None in names:
+        return bool(names)
+    return rest.partition("/")[0].replace("~1", "/").replace("~0", "~") in names
+
+
+def _given(start: EnabledTrigger, names: set[Any]) -> dict[str, Any]:
+    """The inputs that a trigger sets, and those that it takes out of what came in."""
+    mapping = start.config.get("input_mapping")
+    taken = mapping if isinstance(mapping, Mapping) else {}
+    return {
+        name: [start.inputs.get(name), taken.get(name)]
+        for name in sorted({*start.inputs, *taken})
+        if name in names or None in names
+    }
+
+
+def _paths_in(value: Any) -> frozenset[Path]:
+    """All that the templates of a value read."""
+    found, waiting = set[Path](), [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            waiting.extend(one.values())
+        elif isinstance(one, list | tuple):
+            waiting.extend(one)
+        elif isinstance(one, str) and has_syntax(one):
+            try:
+                read = parse_template(one, _LIMITS, secrets=True).references
+            except Problem:
+                return _ANYTHING
+            found |= {reference.path for reference in read}
+    return frozenset(found)
+
+
+def _paths_of_condition(when: Any) -> frozenset[Path]:
+    if not isinstance(when, str):
+        return frozenset()
+    try:
+        return frozenset(one.path for one in parse_predicate(when, _LIMITS).references)
+    except Problem:
+        return _ANYTHING
+
+
+def _paths_around(step: FlattenedStep) -> frozenset[Path]:
+    """What decides the items of the loops around a step."""
+    found = frozenset[Path]()
+    for when, config in _around(step):
+        found |= _paths_in(config) | _paths_of_condition(when)
+    return found
+
+
+def _around(step: FlattenedStep) -> Iterator[list[Any]]:
+    """The condition and the settings of each loop around a step."""
+    return (json.loads(frame)[1:] for frame in step.around)
+
+
+def find_added_sends(
+    before: StepsWithDefaults, after: StepsWithDefaults, sends: frozenset[str]
+) -> Iterator[tuple[str, str]]:
+    """What is sent that was not: the place, and a sentence. ``sends`` are the steps that send."""
+    names = {(one.id, one.action) for one in before.steps}
+    for one in after.steps:
+        if one.pointer not in sends or _was_sent(one, before, after):
+            continue
+        name = f"the step {quote_name(one.id)} ({quote_name(one.action)})"
+        if one.action == _SCRIPT:
+            yield one.pointer, f"The script at {name}, which may write outside, is another one now."
+        elif (one.id, one.action) in names:
+            yield one.pointer, f"It now sends another text, or to somebody else, at {name}."
+        else:
+            yield one.pointer, f"It now also sends something at {name}."
+
+
+def _was_sent(step: FlattenedStep, before: StepsWithDefaults, after: StepsWithDefaults) -> bool:
+    """Whether the steps of before sent all of this, under the same condition or under none."""
+    left = hash_outgoing(step, after)
+    for one in before.steps:
+        if one.action != step.action:
+            continue
+        # Another condition is compared where it counts: for what is sent without asking.
+        same = one.when == step.when and one.when is not None
+        if not same or _condition(step, after) <= _condition(one, before):
+            left -= hash_outgoing(one, before)
+    return not left
+
+
+def list_outgoing_by(document: Mapping[str, Any], capability: str) -> frozenset[bytes]:
+    """All that a definition sends with one capability, as it is written."""
+    written = written_of(document)
+    found = (hash_outgoing(one, written) for one in written.steps if _calls(one, capability))
+    return frozenset[bytes]().union(*found)
+
+
+def written_of(document: Mapping[str, Any]) -> StepsWithDefaults:
+    """What a definition sends and fills in."""
+    return StepsWithDefaults(
+        flatten_steps(document),
+        read_input_defaults(document),
+        read_enabled_triggers(document.get("triggers") or ()),
+        str(document.get("name") or ""),
+    )
+
+
+def _calls(step: FlattenedStep, capability: str) -> bool:
+    if step.action == capability:
+        return True
+    granted = step.config.get("grants") if step.action == _SCRIPT else None
+    return isinstance(granted, list) and any(
+        isinstance(one, Mapping) and one.get("tool") == capability for one in granted
+    )
+
 
 # Mail to the owner goes at once where its step says nothing else.
 _TO_OWNER: Final = "email.notify_owner"

@@ -32,7 +32,7 @@ from cronsim.cronsim import SYMBOLIC_DAYS, SYMBOLIC_MONTHS
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.definition.json_values import invalid_value_error
-from mainspring.definition.words import suggest_nearest
+from mainspring.definition.suggestions import suggest_nearest
 
 LONGEST = 256
 ALIASES = {

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 
-from mainspring.contracts.agency import AGENT_RUN
+from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.hosts import (
@@ -28,8 +28,8 @@ from mainspring.definition.hosts import (
     parse_host_entry,
     parse_url_host,
 )
-from mainspring.definition.json_text import encode_canonical
 from mainspring.definition.model import Definition
+from mainspring.definition.strict_json import encode_canonical
 from mainspring.definition.tool_patterns import HOSTED, is_pattern, match_pattern, read_agent_grants
 
 NEVER_GRANTED: Final = "admin_"

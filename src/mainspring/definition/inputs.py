@@ -31,10 +31,9 @@ from mainspring.definition.json_schema.keywords import (
     SchemaReferences,
     iterate_subschemas,
 )
-from mainspring.definition.path_walk import PathMeter
-from mainspring.definition.paths import MOST_STEPS, parse_path
+from mainspring.definition.jsonpath import MOST_STEPS, PathMeter, parse_path
 from mainspring.definition.pointers import join_pointer
-from mainspring.definition.words import suggest_nearest
+from mainspring.definition.suggestions import suggest_nearest
 
 LAST_FIRED_AT = "$last_fired_at"
 TOKENS = (LAST_FIRED_AT, "$creator", "$space_default")

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_text import read_json
+from mainspring.definition.strict_json import read_json
 
 _FENCED: Final = re.compile(
     r"```[ \t]*(?:json|JSON)?[ \t]*\r?\n(?P<inside>.*)\n[ \t]*```", re.DOTALL

@@ -16,9 +16,9 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretLocation
 from mainspring.definition.hosts import parse_template_host
 from mainspring.definition.pointers import join_pointer
-from mainspring.definition.script.reading import SecretPlaceholder, read_script
+from mainspring.definition.script.parser import SecretPlaceholder, read_script
 from mainspring.definition.templates import parse_template
-from mainspring.definition.templates.tokens import has_syntax
+from mainspring.definition.templates.parser import has_syntax
 
 _SPELT: Final = re.compile(
     r"\bsecrets\s*\.\s*([a-z0-9_]{1,64})|\b(publisher\.[A-Z][A-Z0-9_]{0,63})"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.agency import AGENT_RUN
+from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.definition.authority_steps import flatten_steps
 from mainspring.definition.grants import list_lent_capabilities, list_needed_grants

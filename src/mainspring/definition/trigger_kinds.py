@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import Finding
 from mainspring.definition.pointers import join_pointer
-from mainspring.definition.words import suggest_nearest
+from mainspring.definition.suggestions import suggest_nearest
 
 _FILTERS: Final = {"filters": "filters"}
 # For each kind: its type, its settings by the names of both sides, and those it cannot do without.

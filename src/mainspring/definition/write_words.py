@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.contracts.agency import AGENT_RUN, AGENT_TASK
+from mainspring.contracts.agent import AGENT_RUN, AGENT_TASK
 from mainspring.contracts.grant import Grant
 from mainspring.definition.authority_steps import FlattenedStep
-from mainspring.definition.authority_words import bounds_words, quote_name
+from mainspring.definition.authority_text import bounds_words, quote_name
 from mainspring.definition.hosts import parse_template_host
 from mainspring.definition.json_values import encode_canonical
-from mainspring.definition.script.grants import read_script_grants
+from mainspring.definition.script.findings import read_script_grants
 from mainspring.definition.tool_patterns import is_pattern, read_agent_grants
 
 _AGENTS: Final = frozenset({AGENT_RUN, AGENT_TASK})

@@ -19,7 +19,7 @@ from uuid import UUID
 
 import orjson
 
-from mainspring.contracts.agency import AGENT_RUN, AgentTool, AgentTurn, ToolCallResult
+from mainspring.contracts.agent import AGENT_RUN, AgentTool, AgentTurn, ToolCallResult
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.errors import (
@@ -33,17 +33,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelCatalog, ModelReply, ModelRequest
 from mainspring.contracts.registry import WorkspaceVocabularies
 from mainspring.definition.tool_patterns import is_pattern, match_pattern
-from mainspring.gate.artifacts.blobs import BlobStore
-from mainspring.gate.ask import CapabilityCall, CapabilityResult, mask_result
-from mainspring.gate.fence import LEASE_LOST, check_fence
-from mainspring.gate.keeping import CallRecorder
-from mainspring.gate.money import run_to_completion
-from mainspring.gate.passage import NOT_GRANTED, CallState, unknown
-from mainspring.gate.pinned import restrict_to_grants
-from mainspring.gate.policy import may_wait
-from mainspring.gate.run_tokens import ENDED, FIRST_NUMBER, hold_pass
-from mainspring.gate.transcripts import keep_transcript
-from mainspring.gate.turns import (
+from mainspring.gate.agent_turns import (
     AgentRecord,
     RecordedTurn,
     begin,
@@ -55,8 +45,18 @@ from mainspring.gate.turns import (
     unkept,
     write_turn,
 )
+from mainspring.gate.artifacts.blobs import BlobStore
+from mainspring.gate.budget_reservations import run_to_completion
+from mainspring.gate.call_state import NOT_GRANTED, CallState, unknown
+from mainspring.gate.capability_call import CapabilityCall, CapabilityResult, mask_result
+from mainspring.gate.capability_offers import restrict_to_grants
+from mainspring.gate.fence import LEASE_LOST, check_fence
+from mainspring.gate.keeping import CallRecorder
+from mainspring.gate.policy import may_wait
+from mainspring.gate.run_tokens import ENDED, FIRST_NUMBER, hold_pass
+from mainspring.gate.transcripts import keep_transcript
 from mainspring.gate.usage_meter import MeteredRequest, ModelMeter, book, reads_usually
-from mainspring.store.walls import WorkspaceDatabase
+from mainspring.store.workspace_database import WorkspaceDatabase
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

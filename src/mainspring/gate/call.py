@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from mainspring.contracts.agency import AGENT_RUN
+from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Mailer, RunRef, StepStart
@@ -26,7 +26,10 @@ from mainspring.contracts.preflight import NoPreflight, Preflight
 from mainspring.contracts.registry import WorkspaceVocabularies
 from mainspring.contracts.secret import ScriptSecrets
 from mainspring.gate.artifacts.blobs import BlobStore, NullBlobStore
-from mainspring.gate.ask import (
+from mainspring.gate.call_records import Journal, read_calls
+from mainspring.gate.call_state import unknown
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.gate.capability_call import (
     CapabilityCall,
     CapabilityResult,
     canonical_json,
@@ -35,28 +38,25 @@ from mainspring.gate.ask import (
     mask_result,
     show_secret_names,
 )
-from mainspring.gate.awaited import DraftResolution, resolve_draft
-from mainspring.gate.budget import ENDLESS, RunBudget
-from mainspring.gate.connected.lines import AccountConnections
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.gate.drafting.waking import NullResumer, Resumer, withdraw_drafts
+from mainspring.gate.capability_offers import CapabilityOffer, offers_to, restrict_to_connections
+from mainspring.gate.connected.account_connections import AccountConnections
+from mainspring.gate.draft_resolution import DraftResolution, resolve_draft
+from mainspring.gate.drafting.resume import NullResumer, Resumer, withdraw_drafts
 from mainspring.gate.drafts import DraftLifetimes
 from mainspring.gate.egress import Egress
 from mainspring.gate.keeping import CallRecorder
-from mainspring.gate.known import RunSecretMasker
-from mainspring.gate.lost_asks import settle_open_reservations
-from mainspring.gate.memory import RehearsalRecording, load_rehearsal_recording
-from mainspring.gate.passage import unknown
-from mainspring.gate.pinned import CapabilityOffer, offers_to, restrict_to_connections
 from mainspring.gate.pipeline import Pipeline
 from mainspring.gate.policy import RunPolicy
-from mainspring.gate.rates import RateLimiter
-from mainspring.gate.record import Journal, read_calls
+from mainspring.gate.rate_limit import RateLimiter
+from mainspring.gate.rehearsal_recording import RehearsalRecording, load_rehearsal_recording
+from mainspring.gate.run_budget import ENDLESS, RunBudget
 from mainspring.gate.run_tokens import RunTokenScope, end_token, list_token_calls, mint, next_number
-from mainspring.gate.spelt import mark_secrets
+from mainspring.gate.secret_masking import RunSecretMasker
+from mainspring.gate.secret_placeholders import mark_secrets
+from mainspring.gate.unanswered_requests import settle_open_reservations
 from mainspring.gate.usage_report import UsageReporter, day_spent, load_run_budget, report_usage
 from mainspring.store.database import Database
-from mainspring.store.walls import WorkspaceDatabase
+from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.sealing import SecretScope
 from mainspring.workspace.vault import Vault
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Protocol, runtime_checkable
 from uuid import UUID
 
-from mainspring.contracts.agency import AgentSession
+from mainspring.contracts.agent import AgentSession
 from mainspring.contracts.capability import ConnectionRoute
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import (

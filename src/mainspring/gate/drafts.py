@@ -17,12 +17,12 @@ from mainspring.contracts.errors import Conflict, Expired, InternalError, NotFou
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.outcome import HeldForApproval
 from mainspring.contracts.registry import Vocabulary
-from mainspring.gate.ask import CapabilityCall, canonical_json, digest, mask_arguments
-from mainspring.gate.bound import compute_binding_hash, find_secret_markers
-from mainspring.gate.drafting.approving import can_read_draft, check_can_discard
+from mainspring.gate.capability_call import CapabilityCall, canonical_json, digest, mask_arguments
+from mainspring.gate.draft_binding import compute_binding_hash, find_secret_markers
+from mainspring.gate.drafting.approvals import can_read_draft, check_can_discard
 from mainspring.gate.drafting.attachments import extract_files, store_files
 from mainspring.gate.drafting.envelopes import envelope_of
-from mainspring.gate.drafting.waking import LOST_AFTER, Resumer, lock_runs, wake_run
+from mainspring.gate.drafting.resume import LOST_AFTER, Resumer, lock_runs, wake_run
 from mainspring.gate.standing.rules import unlearn
 
 DraftStatus = Literal["pending", "expired", "sending", "confirmed", "failed", "discarded"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from mainspring.contracts.errors import Conflict
-from mainspring.gate.ask import CapabilityCall
+from mainspring.gate.capability_call import CapabilityCall
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

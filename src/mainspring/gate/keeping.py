@@ -13,18 +13,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from mainspring.contracts.limits import Limits
-from mainspring.gate.ask import CapabilityCall
-from mainspring.gate.direct import (
+from mainspring.gate.call_records import CallRecord, RecordedCall, read_call, write_calls
+from mainspring.gate.callers import (
     DirectCall,
     read_direct_call,
     write_audited_call,
     write_direct_calls,
 )
+from mainspring.gate.capability_call import CapabilityCall
 from mainspring.gate.fence import check_fence
-from mainspring.gate.record import CallRecord, RecordedCall, read_call, write_calls
 from mainspring.store.audit import build_audit_record
-from mainspring.store.batch import ConnectionLossPolicy, GroupWriter
-from mainspring.store.walls import WorkspaceDatabase
+from mainspring.store.group_commit import ConnectionLossPolicy, GroupWriter
+from mainspring.store.workspace_database import WorkspaceDatabase
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -11,14 +11,15 @@ writes it together with the step.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from mainspring.contracts.agency import AGENT_RUN
+from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Mailer, Transaction
@@ -33,11 +34,27 @@ from mainspring.contracts.outcome import (
     Unchanged,
 )
 from mainspring.contracts.registry import WorkspaceVocabularies
-from mainspring.definition.json_text import check_value
+from mainspring.definition.json_schema import Validator, compile_schema
+from mainspring.definition.strict_json import check_value
 from mainspring.definition.tool_patterns import HOSTED
 from mainspring.gate.agency import AgentServices, GateAgentSession
 from mainspring.gate.artifacts.blobs import BlobStore
-from mainspring.gate.ask import (
+from mainspring.gate.budget_reservations import (
+    build_reservation,
+    reserve_budget,
+    run_to_completion,
+    settle_run_budget,
+    validate_price,
+)
+from mainspring.gate.call_records import CallRecord
+from mainspring.gate.call_state import (
+    CallState,
+    outcome_of,
+    replay_recorded_result,
+    resolve_granted_hosts,
+    unknown,
+)
+from mainspring.gate.capability_call import (
     CapabilityCall,
     CapabilityResult,
     canonical_json,
@@ -48,46 +65,138 @@ from mainspring.gate.ask import (
     mask_result,
     show_secret_names,
 )
-from mainspring.gate.by_rule import claim_preapproved
-from mainspring.gate.connected.lines import AccountConnections
-from mainspring.gate.connected.visit import CallConnections, connection_binding
+from mainspring.gate.connected.account_connections import AccountConnections
+from mainspring.gate.connected.call_connections import CallConnections, connection_binding
 from mainspring.gate.context import DraftConfirmer, GateContext
+from mainspring.gate.draft_sending import ANSWERING, DraftSender, confirming_came_to
 from mainspring.gate.drafting.envelopes import route_of
-from mainspring.gate.drafting.waking import NullResumer, Resumer
+from mainspring.gate.drafting.resume import NullResumer, Resumer
 from mainspring.gate.drafts import DraftLifetimes, hold_call
 from mainspring.gate.egress import Egress
 from mainspring.gate.fence import check_fence
 from mainspring.gate.keeping import CallRecorder
-from mainspring.gate.memory import RECORDED, ReplayedAnswer, replay_answer
-from mainspring.gate.money import (
-    build_reservation,
-    reserve_budget,
-    run_to_completion,
-    settle_run_budget,
-    validate_price,
-)
-from mainspring.gate.passage import (
-    CallState,
-    outcome_of,
-    replay_recorded_result,
-    resolve_granted_hosts,
-    unknown,
-)
 from mainspring.gate.policy import Verdict, decide, effect_of
-from mainspring.gate.rates import count_egress, count_send
-from mainspring.gate.record import CallRecord
+from mainspring.gate.preapproval import claim_preapproved
+from mainspring.gate.rate_limit import count_egress, count_send
+from mainspring.gate.rehearsal_recording import RECORDED, ReplayedAnswer, replay_answer
 from mainspring.gate.run_tokens import hold_pass
-from mainspring.gate.sending import ANSWERING, DraftSender, confirming_came_to
-from mainspring.gate.spelt import with_secrets
-from mainspring.gate.stub import stub_of
-from mainspring.gate.subject import subject_of
+from mainspring.gate.secret_placeholders import with_secrets
 from mainspring.gate.usage_meter import ModelMeter, book
-from mainspring.gate.validators import CapabilityValidators
 from mainspring.store.database import Connection, Database, is_lost_connection
-from mainspring.store.outage import log_and_convert_error
-from mainspring.store.walls import WorkspaceDatabase
-from mainspring.workspace.people.addresses import find_member_address
+from mainspring.store.database_errors import log_and_convert_error
+from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.workspace.people.email_addresses import find_member_address
 from mainspring.workspace.vault import Vault
+
+# What a call answers that was only pretended.
+
+MARK: Final[Mapping[str, str]] = {"kind": "suppressed"}
+
+
+def stub_of(capability: Capability, arguments: Mapping[str, Any]) -> Any:
+    """The answer of a call that was not made; an object carries the mark."""
+    own, declared = capability.annotations.stub, capability.output_schema
+    samples = declared.get("examples", ())
+    value = own(arguments) if own is not None else next(iter(samples), {})
+    if not isinstance(value, Mapping) or MARK.keys() & declared.get("properties", {}).keys():
+        return value
+    return {**value, **MARK}
+
+
+# What a call was done to, in the words of the audit log.
+
+# The first of these that is there; a thing's own name comes after whose part it is.
+_NAMES: Final = (
+    "board_id",
+    "page_id",
+    "user_id",
+    "automation_id",
+    "run_id",
+    "event_id",
+    "artifact_id",
+    "draft_id",
+    "slug",
+    "id",
+    "name",
+    "key",
+    "email",
+    "message_id",
+)
+_ANY_NAME: Final = frozenset(_NAMES)
+_LONGEST: Final = 200
+
+
+def subject_of(capability: Capability, arguments: Mapping[str, Any], result: Any) -> str | None:
+    """The thing that a call touched; None where neither side names one."""
+    given, answered = mask_arguments(arguments, capability), mask_result(result, capability)
+    own = capability.annotations.subject
+    found = _usual(capability, given, answered) if own is None else own(given, answered)
+    # What was refused may be of any shape.
+    return found[:_LONGEST] if isinstance(found, str) else None
+
+
+def _usual(capability: Capability, given: Mapping[str, Any], answered: Any) -> str | None:
+    annotations = capability.annotations
+    hidden = annotations.hidden_arguments | annotations.hidden_results
+    # Most sides name nothing of the kind, which one look at all their names tells.
+    places = [
+        side
+        for side in (given, answered)
+        if isinstance(side, Mapping) and not _ANY_NAME.isdisjoint(side)
+    ]
+    for name in _NAMES if places else ():
+        for side in places:
+            value = side.get(name)
+            if name not in hidden and isinstance(value, str) and value:
+                return value
+    return None
+
+
+# The schemas of capabilities, compiled once and kept at hand.
+
+MOST_OUTSIDE: Final = 128
+
+
+class CapabilityChecks(NamedTuple):
+    """A capability, and what checks its arguments and its answers."""
+
+    capability: Capability
+    arguments: Validator
+    answers: Validator
+
+
+class CapabilityValidators:
+    """Checks by capability; a name alone may mean another tool in another workspace."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._ours: dict[str, CapabilityChecks] = {}
+        self._outside: OrderedDict[tuple[str, str], CapabilityChecks] = OrderedDict()
+
+    def of(self, capability: Capability) -> CapabilityChecks:
+        """The checks of just this capability, compiled now if they are not at hand."""
+        mark = capability.annotations.pin
+        if not mark:
+            found = self._ours.get(capability.id)
+            if found is None or found.capability is not capability:
+                found = self._ours[capability.id] = self._compiled(capability)
+            return found
+        key = (capability.id, mark)
+        found = self._outside.pop(key, None)
+        if found is None or found.capability is not capability:
+            found = self._compiled(capability)
+        self._outside[key] = found
+        if len(self._outside) > MOST_OUTSIDE:
+            self._outside.popitem(last=False)
+        return found
+
+    def _compiled(self, capability: Capability) -> CapabilityChecks:
+        return CapabilityChecks(
+            capability,
+            compile_schema(capability.input_schema, self._limits),
+            compile_schema(capability.output_schema, self._limits),
+        )
+
 
 _OUTCOME: Final = {Effect.READ: "read", Effect.KEEP: "kept", Effect.SEND: "sent"}
 

@@ -19,13 +19,13 @@ from mainspring.contracts.preflight import REFUSED, DefinitionOwner
 from mainspring.definition.hosts import parse_host_entry, parse_template_host
 from mainspring.definition.pointers import join_pointer
 from mainspring.definition.tool_patterns import read_fixed_params, read_tool_name
-from mainspring.gate.connected.token_answers import missing_scopes
+from mainspring.gate.connected.tokens import missing_scopes
 from mainspring.gate.egress.dial import check_literal_address, not_public_error
 from mainspring.gate.egress.url import parse_url
 from mainspring.gate.ingestion.sources import route_to
-from mainspring.store.walls import WorkspaceDatabase
+from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.accounts import rows
-from mainspring.workspace.people.addresses import MailAddressState, reach_maker, reach_member
+from mainspring.workspace.people.email_addresses import MailAddressState, reach_maker, reach_member
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.contracts.integration import Integration
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.gate.connected.lines import AccountConnections
+    from mainspring.gate.connected.account_connections import AccountConnections
     from mainspring.store.database import Database
 
 _TO_OWNER: Final = "email.notify_owner"

@@ -11,8 +11,8 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Final
 
-from mainspring.gate.drafting.waking import withdraw_drafts_of_ended_runs
-from mainspring.store.outage import log_and_convert_error
+from mainspring.gate.drafting.resume import withdraw_drafts_of_ended_runs
+from mainspring.store.database_errors import log_and_convert_error
 from mainspring.workspace.inbox import leave_message
 
 if TYPE_CHECKING:

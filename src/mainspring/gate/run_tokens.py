@@ -25,15 +25,14 @@ from mainspring.contracts.secret import ScriptSecrets
 from mainspring.definition.approval import read_approvals
 from mainspring.definition.model import Execution
 from mainspring.definition.secret_use import has_script
-from mainspring.gate.ask import CapabilityCall
-from mainspring.gate.budget import RunBudget
+from mainspring.gate.agent_turns import FIRST_OF_AGENTS
+from mainspring.gate.budget_reservations import read_step_spending
+from mainspring.gate.capability_call import CapabilityCall
 from mainspring.gate.fence import lost_run_error
-from mainspring.gate.known import secrets_named_in
-from mainspring.gate.memory import limit_to_day_cap, read_active_day_cap
-from mainspring.gate.money import read_step_spending
 from mainspring.gate.policy import RunPolicy
-from mainspring.gate.step_bounds import find_step_budgets
-from mainspring.gate.turns import FIRST_OF_AGENTS
+from mainspring.gate.rehearsal_recording import limit_to_day_cap, read_active_day_cap
+from mainspring.gate.run_budget import RunBudget, find_step_budgets
+from mainspring.gate.secret_masking import secrets_named_in
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

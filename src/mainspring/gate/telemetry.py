@@ -26,7 +26,7 @@ from uuid import UUID
 
 from mainspring import __version__
 from mainspring.contracts.errors import Invalid
-from mainspring.contracts.extras import format_install_hint
+from mainspring.contracts.optional_extras import format_install_hint
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Meter

@@ -17,7 +17,7 @@ from typing import Any, Final
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import Usage
-from mainspring.definition.json_text import read_json
+from mainspring.definition.strict_json import read_json
 
 OPEN: Final = "[[llm_usage]]"
 CLOSE: Final = "[[/llm_usage]]"

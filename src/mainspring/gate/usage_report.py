@@ -18,15 +18,15 @@ from uuid import UUID
 from mainspring.contracts.context import RunRef
 from mainspring.contracts.errors import InternalError, Problem
 from mainspring.contracts.model import Usage
-from mainspring.gate.budget import ENDLESS, RunBudget
-from mainspring.gate.money import (
+from mainspring.gate.budget_reservations import (
     BudgetReservation,
     read_step_spending,
     read_tokens_used,
     refresh_workspace_budget,
     settle_run_budget,
 )
-from mainspring.gate.usage import UsageRow, read_run_usage, write_usage
+from mainspring.gate.run_budget import ENDLESS, RunBudget
+from mainspring.gate.usage_meter import UsageRow, read_run_usage, write_usage
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

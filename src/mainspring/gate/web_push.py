@@ -43,7 +43,7 @@ from mainspring.contracts.errors import (
     UpstreamError,
 )
 from mainspring.gate.egress import parse_url
-from mainspring.store.outage import log_and_convert_error
+from mainspring.store.database_errors import log_and_convert_error
 from mainspring.workspace import push_subscriptions as rows
 from mainspring.workspace.automations import FIRST_WORKSPACE
 from mainspring.workspace.push_subscriptions import PushMessage, Target, new_target

@@ -19,16 +19,16 @@ from mainspring.contracts.capability import (
 from mainspring.contracts.limits import Limits
 from mainspring.recipes import schemas as shapes
 from mainspring.recipes import schemas_installs as here
-from mainspring.recipes.codex.applying import apply_handler, build_dependencies_handler
-from mainspring.recipes.codex.desk import CodexServices, WorkspaceJudge, build_codex_services
-from mainspring.recipes.codex.publishing import publish_handler
-from mainspring.recipes.codex.removing import (
+from mainspring.recipes.codex.install import apply_handler, build_dependencies_handler
+from mainspring.recipes.codex.presentation import build_installs_handler, get_handler, list_handler
+from mainspring.recipes.codex.publish import publish_handler
+from mainspring.recipes.codex.services import CodexServices, WorkspaceJudge, build_codex_services
+from mainspring.recipes.codex.uninstall import (
     list_gone_handler,
     recover_handler,
     uninstall_handler,
 )
-from mainspring.recipes.codex.telling import build_installs_handler, get_handler, list_handler
-from mainspring.recipes.codex.upgrading import check_handler, upgrade_handler
+from mainspring.recipes.codex.upgrade import check_handler, upgrade_handler
 from mainspring.recipes.kinds import EntityHandler
 
 _READS: Final = Annotations(effect=Effect.READ, transactional=True, seconds=0.2)

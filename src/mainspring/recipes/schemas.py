@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mainspring.recipes.codex.telling import DEFAULT_RECIPES, MOST_RECIPES
+from mainspring.recipes.codex.presentation import DEFAULT_RECIPES, MOST_RECIPES
 from mainspring.recipes.package.template_schemas import SLUG as SLUG_SHAPE
-from mainspring.workspace.boards.shapes import (
+from mainspring.workspace.boards.schemas import (
     ID,
     MOMENT,
     NAME,

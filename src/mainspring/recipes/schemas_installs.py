@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mainspring.recipes.codex.removing import DEFAULT_GONE, MOST_GONE
-from mainspring.recipes.codex.telling import DEFAULT_INSTALLS, MOST_INSTALLS
+from mainspring.recipes.codex.presentation import DEFAULT_INSTALLS, MOST_INSTALLS
+from mainspring.recipes.codex.uninstall import DEFAULT_GONE, MOST_GONE
 from mainspring.recipes.schemas import (
     BRAIN,
     ENTITY_KINDS,
@@ -19,7 +19,7 @@ from mainspring.recipes.schemas import (
     SOME_TIME,
     TEXT,
 )
-from mainspring.workspace.boards.shapes import (
+from mainspring.workspace.boards.schemas import (
     ID,
     MOMENT,
     JsonSchema,

@@ -15,7 +15,7 @@ from mainspring.contracts.errors import BudgetExceeded, Conflict, LimitExceeded,
 from mainspring.contracts.limits import Limits
 from mainspring.definition.model import Execution
 from mainspring.gate.policy import Mode
-from mainspring.workspace.leavers import OWNER_LEFT
+from mainspring.workspace.departed_members import OWNER_LEFT
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, NotFound
-from mainspring.gate.drafting.waking import withdraw_drafts
+from mainspring.gate.drafting.resume import withdraw_drafts
 from mainspring.runs.events import run_event
 from mainspring.runs.lanes import Lane, find_occupied_lanes, lock_lanes, release_lanes
 from mainspring.runs.rows import FINAL, RunEnd
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.runs.transport.hints import HintSender
     from mainspring.store.database import Database
-    from mainspring.store.wake import WakeupSender
+    from mainspring.store.wakeups import WakeupSender
 
 _LOOK = "SELECT status, lane FROM runs WHERE workspace_id = $1 AND id = $2"
 _LOCKED = """

@@ -8,18 +8,29 @@ after the commit and is only a hint.
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, ConsentRequired, Invalid, NotFound, Problem
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
-from mainspring.gate.memory import limit_to_day_cap, read_active_day_cap
+from mainspring.definition.inputs import (
+    LAST_FIRED_AT,
+    RuntimeTokens,
+    check_declared,
+    resolve_inputs,
+)
+from mainspring.definition.strict_json import check_value, encode_canonical
+from mainspring.definition.templates import parse_template
 from mainspring.gate.policy import narrower_mode
+from mainspring.gate.rehearsal_recording import limit_to_day_cap, read_active_day_cap
 from mainspring.runs.admission import (
     DROPPED,
     LEFT,
@@ -29,23 +40,248 @@ from mainspring.runs.admission import (
     RunChain,
     read_chains,
 )
-from mainspring.runs.arrivals import NewRun, RunRequest, insert_runs, one_per_key, take_keys
 from mainspring.runs.engine import LoadedVersion
 from mainspring.runs.events import run_event
-from mainspring.runs.express import insert_unchanged, is_plain
-from mainspring.runs.filling import ActiveVersionCache, fill, is_heavy
-from mainspring.runs.lanes import Lane, find_occupied_lanes, lock_lanes
+from mainspring.runs.lanes import Lane, find_occupied_lanes, lane_of, lock_lanes
 from mainspring.runs.rows import RunEnd
+from mainspring.runs.run_requests import (
+    KEY_LIFE,
+    NewRun,
+    PreparedRun,
+    RunRequest,
+    insert_runs,
+    one_per_key,
+    serialize_inputs,
+    take_keys,
+)
 from mainspring.runs.transport.hints import HintSender
 from mainspring.runs.versions import VersionCache
 from mainspring.store.database import Database, is_lost_connection
 from mainspring.store.events import EventRow, append_events
 from mainspring.workspace.consent_rows import PAUSED_REASON as CONSENT
 from mainspring.workspace.consents import check_consent
-from mainspring.workspace.leavers import OWNER_LEFT
+from mainspring.workspace.departed_members import OWNER_LEFT
+from mainspring.workspace.webhooks import MARK, NOTE_FIRED, OWNER_HERE
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+
+
+# What a run is given: inputs filled in and judged, and the lane that follows from them.
+
+# A schema of more than this may take long to judge by; its inputs are judged on a thread.
+_HEAVY_BYTES: Final = 4_096
+# How old a fact about an automation may be: what is taken is checked against the row anyway, and
+# one that proves wrong is forgotten.
+_FACT_SECONDS: Final = 60.0
+_MOST_FACTS: Final = 5_000
+
+_FACTS: Final = "SELECT version, created_at FROM automations WHERE workspace_id = $1 AND id = $2"
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveVersion:
+    """The version in force a moment ago, and when the automation was made."""
+
+    version: int
+    created_at: datetime
+
+
+class ActiveVersionCache:
+    """Facts about automations, each read at most once in a while."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._kept: OrderedDict[tuple[UUID, UUID], tuple[float, ActiveVersion]] = OrderedDict()
+
+    async def of(self, workspace_id: UUID, automation_id: UUID) -> ActiveVersion:
+        key = (workspace_id, automation_id)
+        now = time.monotonic()
+        found = self._kept.get(key)
+        if found is not None and now - found[0] < _FACT_SECONDS:
+            return found[1]
+        row = await self._database.fetchrow(_FACTS, *key)
+        if row is None:
+            raise NotFound("There is no such automation.", code="no_automation")
+        fact = ActiveVersion(row["version"], row["created_at"])
+        self._kept[key] = (now, fact)
+        self._kept.move_to_end(key)
+        if len(self._kept) > _MOST_FACTS:
+            self._kept.popitem(last=False)
+        return fact
+
+    def forget(self, workspace_id: UUID, automation_id: UUID) -> None:
+        """For whoever found that it is not so any more."""
+        self._kept.pop((workspace_id, automation_id), None)
+
+
+def is_heavy(loaded: LoadedVersion) -> bool:
+    """Whether judging inputs may take long."""
+    return loaded.inputs_bytes > _HEAVY_BYTES
+
+
+def fill(
+    request: RunRequest, loaded: LoadedVersion, version: int, created_at: datetime, limits: Limits
+) -> PreparedRun:
+    """Inputs and lane; what is wrong with a trigger's payload becomes a failed run."""
+    try:
+        if request.problem is not None:
+            raise request.problem
+        _check_size(request, limits)
+        # A trigger's inputs were judged with the definition, a replay's with their first run.
+        earlier = request.replay_of or request.rehearses
+        if request.trigger_type == "manual" and earlier is None:
+            check_declared(request.inputs, loaded.program.definition.inputs.shape)
+        inputs, timed = _inputs(request, loaded, created_at)
+        return PreparedRun(version, inputs, _lane(request, inputs, loaded, limits), timed=timed)
+    except Problem as problem:
+        if request.by_hand and request.rehearses is None:
+            raise
+        return PreparedRun(
+            version, {}, None, AdmissionRefusal("failed", "invalid_inputs", "failed", problem)
+        )
+
+
+def _check_size(request: RunRequest, limits: Limits) -> None:
+    payload = None if request.measured else request.payload
+    for name, value in (("payload", payload), ("inputs", request.inputs)):
+        if not value:
+            continue
+        check_value(value, limits)
+        if len(encode_canonical(value)) > limits.payload_bytes:
+            raise Invalid(
+                f"The {name} must not be larger than {limits.payload_bytes} bytes.",
+                code="payload_too_large",
+            )
+
+
+def _inputs(
+    request: RunRequest, loaded: LoadedVersion, created_at: datetime
+) -> tuple[Mapping[str, Any], bool]:
+    """The inputs, and whether the moment of the last firing is among them."""
+    tokens = RuntimeTokens(
+        last_fired_at=request.last_fired_at,
+        created_at=created_at,
+        creator=str(loaded.created_by),
+        space=str(request.workspace_id),
+    )
+    shape = loaded.program.definition.inputs.shape
+    inputs = resolve_inputs(shape, request.static, request.inputs, tokens)
+    return inputs, LAST_FIRED_AT in tokens.asked
+
+
+def _lane(
+    request: RunRequest, inputs: Mapping[str, Any], loaded: LoadedVersion, limits: Limits
+) -> int | None:
+    execution = loaded.program.execution
+    if execution.concurrency == "allow_parallel" or request.rehearsal_id is not None:
+        return None
+    key = None
+    if execution.concurrency_key is not None:
+        template = parse_template(execution.concurrency_key, limits)
+        names = {"inputs": inputs, "trigger": request.payload}
+        key = str(template.render(names))
+    return lane_of(request.automation_id, key)
+
+
+# Express: what was prepared a moment ago is written by one statement, if nothing has changed.
+
+# The triggers are held, as on the long way: whoever pauses them, or changes a token, waits, and
+# nothing starts after that. A trigger's mark is another one once it is not what the run was
+# prepared for; and where we had to wait for a change of it, what was read beside it is too old.
+# Keys that are known, or were and have expired, are for the long way. A run that is there already
+# was written by the same call, when its group was sent for the first time.
+# When a trigger fired last is noted on the way, to the second, unless somebody else holds it.
+_EXPRESS = f"""
+    WITH held AS MATERIALIZED (
+        SELECT t.workspace_id, t.id, t.automation_id, t.config ? 'signature' AS signed, w.mark
+        FROM (SELECT DISTINCT * FROM unnest($1::uuid[], $2::uuid[], $3::text[])) AS w
+            (workspace_id, id, mark)
+        JOIN triggers t ON t.workspace_id = w.workspace_id AND t.id = w.id
+        WHERE t.armed_at IS NOT NULL AND t.suspended_at IS NULL AND {MARK} = w.mark AND t.xmin = (
+            SELECT u.xmin FROM triggers u WHERE u.workspace_id = t.workspace_id AND u.id = t.id)
+        ORDER BY t.id FOR SHARE OF t
+    ), sound AS MATERIALIZED (
+        SELECT h.workspace_id, h.id, h.mark, a.version, a.id AS automation_id
+        FROM held h JOIN automations a ON a.workspace_id = h.workspace_id
+            AND a.id = h.automation_id AND a.state NOT IN ('paused', 'archived')
+            AND (NOT h.signed OR {OWNER_HERE})
+        JOIN workspaces w ON w.workspace_id = a.workspace_id AND w.cost_cap_daily_usd IS NULL
+        WHERE NOT EXISTS (SELECT FROM spend d
+            WHERE d.workspace_id = a.workspace_id AND d.automation_id = a.id)
+    ), asked AS MATERIALIZED (
+        SELECT n.*, s.automation_id FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[],
+            $5::int4[], $6::text[], $7::text[], $8::text[], $9::text[], $11::bytea[])
+            AS n(workspace_id, trigger_id, mark, id, version, queue, payload, inputs, key,
+                body_hash)
+        JOIN sound s ON s.workspace_id = n.workspace_id AND s.id = n.trigger_id
+            AND s.mark = n.mark AND s.version = n.version
+    ), keyed AS (
+        INSERT INTO firings (workspace_id, source_id, key, expires_at, run_id, body_hash)
+        SELECT workspace_id, trigger_id, key, now() + $10::interval, id, body_hash FROM asked
+        WHERE key IS NOT NULL ORDER BY 1, 2, 3
+        ON CONFLICT (workspace_id, source_id, key) DO NOTHING RETURNING run_id
+    ), made AS (
+        INSERT INTO runs (workspace_id, id, automation_id, version, trigger_id, trigger_type,
+            queue, status, payload, inputs, depth, mode, due_at)
+        SELECT n.workspace_id, n.id, n.automation_id, n.version, n.trigger_id, 'webhook', n.queue,
+            'pending', n.payload::json, n.inputs::json, 0, 'live', clock_timestamp()
+        FROM asked n WHERE n.key IS NULL OR n.id IN (SELECT run_id FROM keyed)
+        ON CONFLICT (workspace_id, id) DO NOTHING RETURNING id, workspace_id, trigger_id
+    ), noted AS (
+        {NOTE_FIRED.format(names="workspace_id, trigger_id FROM made", more="")}
+    )
+    SELECT id, 'pending' AS status, NULL AS reason FROM made
+    UNION ALL
+    SELECT r.id, r.status, r.reason
+    FROM unnest($1::uuid[], $4::uuid[]) AS n(workspace_id, id) JOIN runs r USING (workspace_id, id)
+"""
+
+
+def is_plain(request: RunRequest) -> bool:
+    """Whether a request needs no more than its row: nothing to wait for, nothing to weigh."""
+    given = request.prepared
+    return (
+        given is not None
+        and given.lane is None
+        and given.refusal is None
+        and not given.timed
+        and request.trigger_type == "webhook"
+        and request.trigger_id is not None
+        and request.run_id is not None
+        and request.parent_id is None
+        and request.mode == "live"
+    )
+
+
+async def insert_unchanged(
+    tx: Transaction, runs: Sequence[tuple[NewRun, str]]
+) -> dict[UUID, tuple[str, str | None]]:
+    """Writes the runs whose triggers still bear the marks that are given with them.
+
+    Answers status and reason of each that is there now.
+    """
+    asked = [_columns(run, mark) for run, mark in runs]
+    *columns, hashes = [list(column) for column in zip(*asked, strict=True)]
+    rows = await tx.fetch(_EXPRESS, *columns, KEY_LIFE, hashes)
+    return {row["id"]: (row["status"], row["reason"]) for row in rows}
+
+
+def _columns(run: NewRun, mark: str) -> tuple[Any, ...]:
+    request, (payload, inputs) = run.request, serialize_inputs(run)
+    return (
+        request.workspace_id,
+        request.trigger_id,
+        mark,
+        run.id,
+        run.version,
+        run.queue,
+        payload,
+        inputs,
+        request.key,
+        request.body_hash,
+    )
+
 
 # One question for everything that is known about a batch. The triggers that are armed are
 # held: whoever pauses them waits, and nothing starts after that. What an automation spent is

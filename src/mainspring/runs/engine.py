@@ -14,8 +14,8 @@ from mainspring.definition.program import CompiledDefinition
 from mainspring.gate.call import Gate
 from mainspring.runs.questions import Answers
 from mainspring.runs.rows import RunCommit
-from mainspring.runs.watch import Hook, Watcher
-from mainspring.store.batch import GroupWriter
+from mainspring.runs.run_events import Hook, Watcher
+from mainspring.store.group_commit import GroupWriter
 
 
 @dataclass(frozen=True, slots=True)

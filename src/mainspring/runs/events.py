@@ -13,8 +13,8 @@ from uuid import UUID
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.event import EventRow, EventType
 from mainspring.contracts.ids import generate_id
+from mainspring.gate.call_records import dumps
 from mainspring.gate.policy import Mode
-from mainspring.gate.record import dumps
 from mainspring.runs.rows import RunEnd
 
 if TYPE_CHECKING:

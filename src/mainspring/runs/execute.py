@@ -18,40 +18,97 @@ from uuid import UUID
 
 from mainspring.contracts.context import Actor, RunRef
 from mainspring.contracts.errors import DeadlineExceeded, LimitExceeded, Problem, problem_from_dict
+from mainspring.contracts.log_context import STEP
 from mainspring.contracts.outcome import WaitUntil
-from mainspring.contracts.whereabouts import STEP
 from mainspring.definition.program import CompiledStep
-from mainspring.definition.templates import RunFailure, TemplateScope, build_run_context
-from mainspring.gate.awaited import DraftResolution, is_draft
-from mainspring.gate.budget import RunBudget, StepBudget
-from mainspring.gate.known import RunSecretMasker
-from mainspring.gate.memory import RehearsalRecording, RehearsedStep, limit_to_day_cap
+from mainspring.definition.templates import RunFacts, RunFailure, TemplateScope, build_run_context
+from mainspring.gate.draft_resolution import DraftResolution, is_draft
 from mainspring.gate.policy import RunPolicy
+from mainspring.gate.rehearsal_recording import RehearsalRecording, RehearsedStep, limit_to_day_cap
+from mainspring.gate.run_budget import RunBudget, StepBudget
+from mainspring.gate.secret_masking import RunSecretMasker
 from mainspring.runs.admission import CostAllowance
 from mainspring.runs.engine import Engine, LoadedVersion
-from mainspring.runs.interruptions import (
+from mainspring.runs.journal import RecordedStep, RunJournal
+from mainspring.runs.outcome import ITEMS_FAILED, EffectTally, broke_off, outcome_of_finished_run
+from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd, RunStatus, StepRow, StepStatus
+from mainspring.runs.run_events import Kind, RunEvent, nobody
+from mainspring.runs.step import (
     DraftWait,
     HeldCallInterrupt,
+    LeaseLost,
     ReturnToQueue,
     RunTooLarge,
     Sleep,
-    StepFailed,
-)
-from mainspring.runs.journal import RecordedStep, RunJournal
-from mainspring.runs.outcome import ITEMS_FAILED, EffectTally, broke_off, outcome_of_finished_run
-from mainspring.runs.retry import may_retry, pause_before
-from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd, RunStatus, StepRow, StepStatus
-from mainspring.runs.scope import run_facts
-from mainspring.runs.step import (
-    LeaseLost,
     StepAttempt,
+    StepFailed,
     check_output,
     is_condition_met,
     perform_step,
     render_config,
 )
-from mainspring.runs.watch import Kind, RunEvent, nobody
-from mainspring.store.outage import log_and_convert_error
+from mainspring.store.database_errors import log_and_convert_error
+
+# What the templates of a run see.
+
+
+def run_facts(
+    run: ClaimedRun, version: LoadedVersion, memory: RehearsalRecording | None = None
+) -> RunFacts:
+    """The fixed namespace ``run.*`` of a claimed run.
+
+    One that rehearses another is told what that one was told: which run it is, when it began
+    and what started it, so that whatever a plan makes of these is the same again.
+    """
+    facts = RunFacts(
+        id=run.id,
+        started_at=run.started_at,
+        automation_id=run.automation_id,
+        automation_name=version.name,
+        automation_version=run.version,
+        trigger_type=run.trigger_type,
+        trigger_id=run.trigger_id,
+        workspace_id=run.workspace_id,
+        creator_id=version.created_by,
+        attempt=run.attempt,
+    )
+    then = None if memory is None else memory.then
+    if then is None:
+        return facts
+    return replace(
+        facts,
+        id=then.run_id,
+        started_at=then.started_at or run.started_at,
+        trigger_type=then.trigger_type,
+        trigger_id=then.trigger_id,
+    )
+
+
+# Whether and when to try again: a pure function of the problem and the attempt.
+
+Backoff = Literal["none", "linear", "exponential"]
+FIRST_PAUSE = 1.0
+SPREAD = 0.2
+
+
+def may_retry(problem: Problem, attempt: int, max_retries: int) -> bool:
+    """True while attempts are left and another one could end differently."""
+    return problem.retryable and attempt <= max_retries
+
+
+def pause_before(
+    attempt: int, backoff: Backoff, *, retry_after: float | None, chance: float, most: float
+) -> float:
+    """Seconds to wait after failed attempt number ``attempt``; ``chance`` is in [0, 1)."""
+    if backoff == "none":
+        growing = 0.0
+    elif backoff == "linear":
+        growing = FIRST_PAUSE * attempt
+    else:
+        growing = FIRST_PAUSE * float(2 ** (attempt - 1))
+    spread = growing * (1 - SPREAD + 2 * SPREAD * chance)
+    return min(max(spread, retry_after or 0.0), most)
+
 
 Interrupt = Literal["cancel", "hand_back", "lost"]
 # A pause longer than this frees the worker: the run waits in the table instead.

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from mainspring.gate.awaited import is_draft
-from mainspring.gate.record import Journal as Calls
-from mainspring.gate.record import read_calls
-from mainspring.gate.usage import RunModelUsage, read_run_usage
+from mainspring.gate.call_records import Journal as Calls
+from mainspring.gate.call_records import read_calls
+from mainspring.gate.draft_resolution import is_draft
+from mainspring.gate.usage_meter import RunModelUsage, read_run_usage
 from mainspring.runs.rows import ClaimedRun
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, Expired, InternalError, NotFound, PermissionDenied
-from mainspring.runs.resuming import RunResumer
+from mainspring.runs.resume import RunResumer
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction

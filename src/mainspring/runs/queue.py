@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.limits import Limits
+from mainspring.runs.claim_fairness import ClaimQuery, everything
 from mainspring.runs.rows import ClaimedRun
-from mainspring.runs.turns import ClaimQuery, everything
-from mainspring.store.sessions import HOST_LETTERS
+from mainspring.store.application_name import HOST_LETTERS
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

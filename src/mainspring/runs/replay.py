@@ -19,11 +19,11 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.inputs import map_payload
 from mainspring.gate.policy import Mode
-from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.dispatch import Dispatcher, DispatchResult
+from mainspring.runs.run_requests import RunRequest
+from mainspring.workspace.automation_resources import check_not_widened
 from mainspring.workspace.automations import read_grants
 from mainspring.workspace.consents import check_may_repeat
-from mainspring.workspace.secret_use import check_not_widened
 from mainspring.workspace.versions import read_version
 
 if TYPE_CHECKING:

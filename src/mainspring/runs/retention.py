@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mainspring.contracts.ids import get_lowest_id_at
-from mainspring.gate.forget import forget_calls
+from mainspring.gate.retention import forget_calls
 from mainspring.runs.rows import FINAL
+from mainspring.store.batch_delete import delete_in_batches
 from mainspring.store.partitions import (
     ExpiredPartition,
     drop_cut,
     list_ended_partitions,
     lock_month_exclusive,
 )
-from mainspring.store.turns import delete_in_batches
-from mainspring.workspace.unused_definitions import forget_unused
+from mainspring.workspace.versions import forget_unused
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -9,8 +9,8 @@ from decimal import Decimal
 from typing import Any, Literal
 from uuid import UUID
 
+from mainspring.gate.call_records import CallRecord
 from mainspring.gate.policy import Mode
-from mainspring.gate.record import CallRecord
 from mainspring.runs.output import StepOutputChunk
 
 RunStatus = Literal[

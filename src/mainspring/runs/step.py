@@ -7,14 +7,18 @@ The functions here decide and compute; what they do to the run goes through the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import contextlib
+import hashlib
+import types
+from collections import Counter, defaultdict, deque
+from collections.abc import Coroutine, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from mainspring.actions.call import call_directly
-from mainspring.contracts.agency import AGENT_RUN
+from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Actor, CallResult, OutputStream, RunRef, StepStart
 from mainspring.contracts.errors import (
@@ -31,29 +35,205 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.model import Usage
 from mainspring.contracts.outcome import Done, NothingToDo, WaitUntil
 from mainspring.contracts.secret import ScriptSecrets
-from mainspring.definition.json_text import check_value
 from mainspring.definition.program import CompiledStep
+from mainspring.definition.strict_json import check_value
 from mainspring.definition.templates import TemplateScope
-from mainspring.definition.validate.holding import SENT
-from mainspring.gate.ask import CapabilityCall, CapabilityResult, HoldTerms, show_secret_names
-from mainspring.gate.awaited import DraftResolution
-from mainspring.gate.budget import RunBudget
+from mainspring.definition.validate.approval_modes import SENT
+from mainspring.gate.call_records import Journal, RecordedCall, dumps
+from mainspring.gate.capability_call import (
+    CapabilityCall,
+    CapabilityResult,
+    HoldTerms,
+    show_secret_names,
+)
+from mainspring.gate.draft_resolution import DraftResolution
 from mainspring.gate.fence import LEASE_LOST
-from mainspring.gate.known import RunSecretMasker
-from mainspring.gate.memory import RehearsalRecording
 from mainspring.gate.policy import RunPolicy
-from mainspring.gate.record import dumps
+from mainspring.gate.rehearsal_recording import RehearsalRecording
+from mainspring.gate.run_budget import RunBudget
 from mainspring.gate.run_tokens import FIRST_NUMBER
+from mainspring.gate.secret_masking import RunSecretMasker
 from mainspring.gate.usage_report import UsageReporter
 from mainspring.runs.engine import Engine
-from mainspring.runs.in_time import in_time
-from mainspring.runs.interruptions import DraftWait, HeldCallInterrupt
 from mainspring.runs.journal import RunJournal
 from mainspring.runs.outcome import EffectTally
 from mainspring.runs.output import StepOutputChunk
-from mainspring.runs.recall import StepReplay, recall
 from mainspring.runs.rows import ClaimedRun, RunCommit
-from mainspring.store.outage import log_and_convert_error
+from mainspring.store.database_errors import log_and_convert_error
+
+# A limit of time that costs nothing where nobody waits.
+
+Found = TypeVar("Found")
+
+
+async def in_time(work: Coroutine[Any, Any, Found], seconds: float | None) -> Found:
+    """What the work comes to; ``TimeoutError`` when it is still waiting then."""
+    loop = asyncio.get_running_loop()
+    ends = None if seconds is None else loop.time() + seconds
+    try:
+        waits_for = work.send(None)
+    except StopIteration as done:
+        found: Found = done.value
+        return found
+    async with asyncio.timeout_at(ends):
+        return await _continue_coroutine(work, waits_for)
+
+
+@types.coroutine
+def _continue_coroutine(
+    work: Coroutine[Any, Any, Found], waits_for: Any
+) -> Generator[Any, Any, Found]:
+    """The rest of work that was begun: it waits where it is, for what it has asked for."""
+    try:
+        while True:
+            try:
+                heard = yield waits_for
+            except GeneratorExit:
+                work.close()
+                raise
+            except BaseException as error:
+                waits_for = work.throw(error)
+            else:
+                waits_for = work.send(heard)
+    except StopIteration as done:
+        found: Found = done.value
+        return found
+
+
+# What earlier tries at a step have on record, each answer to be given once more.
+
+_CHANGED = frozenset({"kept", "sent", "held", "confirmed"})
+
+
+@dataclass(slots=True)
+class StepReplay:
+    """The record of one step, from which each answer is taken once."""
+
+    answers: defaultdict[tuple[str, bytes], deque[RecordedCall]] = field(
+        default_factory=lambda: defaultdict(deque)
+    )
+    # Numbers of this try that are taken.
+    numbers: set[int] = field(default_factory=set)
+    # How many recorded calls that changed something have not been asked for again.
+    changes: int = 0
+    # How often each question has been asked in this try.
+    asked: Counter[tuple[str, bytes]] = field(default_factory=Counter)
+    # A program that runs again comes to its next question at once.
+    patience: float = 2.0
+    _caught_up: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def name(self, capability: str, digest: bytes) -> str:
+        """The name of a call: the same in every try, in whatever order calls come."""
+        self.asked[capability, digest] += 1
+        words = hashlib.blake2b(capability.encode() + b"\0" + digest, digest_size=8).hexdigest()
+        return f"{words}-{self.asked[capability, digest]}"
+
+    def take(self, capability: str, digest: bytes) -> RecordedCall | None:
+        """What this very call answered before, if it did."""
+        left = self.answers.get((capability, digest))
+        if not left:
+            return None
+        found = left.popleft()
+        self.changes -= found.outcome in _CHANGED
+        if self.changes <= 0:
+            self._caught_up.set()
+        return found
+
+    def number(self, wanted: int) -> int:
+        """A number for a new call: the one it would have by its turn, unless that is taken."""
+        while wanted in self.numbers:
+            wanted += 1
+        self.numbers.add(wanted)
+        return wanted
+
+    async def check_same(self, capability: str) -> None:
+        """Refuses a change by a program that does not ask what it asked before.
+
+        It has changed something in an earlier try and has not come to that place again: what
+        it wants now may be the same thing said in another way, and would be done twice. What
+        was asked side by side is asked so again, so the others are given a moment to come.
+        """
+        if self.changes > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self.patience):
+                    await self._caught_up.wait()
+        if self.changes > 0:
+            raise InternalError(
+                f"After an interruption the script asks for {capability} with other arguments "
+                "than before, so it cannot be told whether this was done already.",
+                code="call_mismatch",
+                retryable=False,
+                suggestion="Let what the script does depend only on its input and on what its "
+                "calls answer.",
+            )
+
+
+def recall(calls: Journal, run: RunRef, last: int) -> StepReplay:
+    """The record of the step of one try; what failed in an earlier one is tried again."""
+    made = StepReplay()
+    places = sorted(place for place in calls if _is_of(place, run) and place[3] <= last)
+    for place in places:
+        call = calls[place]
+        if place[2] == run.attempt:
+            made.numbers.add(place[3])
+        elif call.error is not None:
+            continue
+        made.answers[call.capability, call.arguments_hash].append(call)
+        made.changes += call.outcome in _CHANGED
+    return made
+
+
+def _is_of(place: tuple[str, str, int, int], run: RunRef) -> bool:
+    return place[0] == run.step and place[1] == run.item and place[2] <= run.attempt
+
+
+# What takes a run off its worker, or ends it, from inside a step.
+
+
+class Sleep(BaseException):
+    """The run has nothing to do until a moment."""
+
+    def __init__(self, until: datetime) -> None:
+        super().__init__(until)
+        self.until = until
+
+
+class ReturnToQueue(BaseException):
+    """The worker is stopping: the run goes back to the queue between two steps."""
+
+
+class RunTooLarge(BaseException):
+    """The run has grown beyond what may be kept; no step can catch this."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.detail)
+        self.problem = problem
+
+
+class StepFailed(Exception):
+    """A step has failed for good."""
+
+    def __init__(self, step: str, problem: Problem) -> None:
+        super().__init__(step)
+        self.step = step
+        self.problem = problem
+
+
+class DraftWait(BaseException):
+    """A write of a step is held, and the run waits for the answer."""
+
+    def __init__(self, until: datetime) -> None:
+        super().__init__(until)
+        self.until = until
+
+
+class HeldCallInterrupt(BaseException):
+    """The call of a step that waits was held: the step goes on once the draft is answered."""
+
+    def __init__(self, draft: Mapping[str, Any]) -> None:
+        super().__init__(draft["draft_id"])
+        self.draft = draft
+
 
 # Calls with the run's token are numbered from there on.
 MOST_CALLS: Final = FIRST_NUMBER - 1

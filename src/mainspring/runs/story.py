@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from mainspring.contracts.agency import AGENT_RUN
-from mainspring.gate.awaited import is_draft
+from mainspring.contracts.agent import AGENT_RUN
+from mainspring.gate.draft_resolution import is_draft
 from mainspring.runs.outcome import ITEMS_FAILED, sentence
 from mainspring.runs.rows import FINAL
 

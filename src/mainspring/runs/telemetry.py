@@ -21,9 +21,9 @@ from mainspring.contracts.errors import Problem, describe_for_log
 from mainspring.gate.telemetry import first_span, run_context
 from mainspring.runs.fleet import read_signals
 from mainspring.runs.health import read_vitals
-from mainspring.runs.numbers import read_installation_metrics
+from mainspring.runs.metrics import read_installation_metrics
 from mainspring.runs.rows import FINAL, ClaimedRun, RunEnd
-from mainspring.runs.watch import RunEvent, Watcher
+from mainspring.runs.run_events import RunEvent, Watcher
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context

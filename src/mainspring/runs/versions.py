@@ -20,13 +20,13 @@ from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary, WorkspaceVocabularies
-from mainspring.definition.json_text import encode_canonical
 from mainspring.definition.program import CompiledDefinition, CompiledStep, compile_program
+from mainspring.definition.strict_json import encode_canonical
 from mainspring.definition.validate import read_definition
-from mainspring.gate.known import secrets_named_in
+from mainspring.gate.secret_masking import secrets_named_in
 from mainspring.runs.engine import LoadedVersion
 from mainspring.runs.rows import ClaimedRun
-from mainspring.store.outage import is_lost_connection
+from mainspring.store.database_errors import is_lost_connection
 
 if TYPE_CHECKING:
     from mainspring.store.database import Database

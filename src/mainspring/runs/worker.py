@@ -15,31 +15,118 @@ import os
 import platform
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 from uuid import UUID
 
-from mainspring.contracts.errors import Problem, describe_for_log
-from mainspring.contracts.whereabouts import enter_run
-from mainspring.gate.known import RunSecretMasker
+from mainspring.contracts.errors import InternalError, Problem, describe_for_log
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.log_context import enter_run
+from mainspring.gate.secret_masking import RunSecretMasker
 from mainspring.runs import queue
+from mainspring.runs.claim_fairness import ClaimFairness
 from mainspring.runs.engine import Engine, LoadedVersion
+from mainspring.runs.events import run_event
 from mainspring.runs.execute import Interrupt, RunExecution
+from mainspring.runs.halts import finish_releases
 from mainspring.runs.journal import RunJournal, read_journal
-from mainspring.runs.rescue import rescue, return_strays, undecodable
-from mainspring.runs.rows import ClaimedRun
+from mainspring.runs.lanes import STUCK, lock_lanes, release_lanes
+from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd
 from mainspring.runs.transport.hints import HintListener
-from mainspring.runs.turns import ClaimFairness
 from mainspring.runs.versions import VersionCache
 from mainspring.settings import Settings
+from mainspring.store.application_name import get_parent_process_id, get_process_id
 from mainspring.store.clock import DatabaseClock
 from mainspring.store.database import Connection, Database, is_lost_connection
-from mainspring.store.outage import is_storage_full, log_and_convert_error
+from mainspring.store.database_errors import is_storage_full, log_and_convert_error
+from mainspring.store.events import append_events
 from mainspring.store.partitions import ensure_partitions
-from mainspring.store.sessions import get_parent_process_id, get_process_id
 from mainspring.workspace.sealing import SecretScope
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+
+# Rescue: runs of lost workers go back to the queue; poison ends as dead with evidence.
+
+# Seconds between two heartbeats, for processes that run no worker.
+_HEARTBEAT: Final = Settings().heartbeat_seconds
+
+
+async def rescue(database: Database, limits: Limits, *, heartbeat: float = _HEARTBEAT) -> int:
+    """One round: lost workers, then lanes that wait for nobody, then what halts let go."""
+    async with database.acquire() as connection:
+        await queue.end_sessions(connection)
+    async with database.transaction() as tx:
+        lost = await queue.lock_lost_workers(tx)
+        gone = {number for number, _ in lost} | set(await queue.find_orphaned_workers(tx))
+        names = [name for _, name in lost]
+        moved = await _requeue_lost_runs(tx, sorted(gone), names, limits, heartbeat)
+        await queue.forget_workers(tx, [number for number, _ in lost])
+    # In a transaction of its own: whoever holds a lane's lock may want a run's row next,
+    # so a lane is never asked for while rows are held.
+    async with database.transaction() as tx:
+        await _unstick(tx)
+    await finish_releases(database)
+    return moved
+
+
+async def return_strays(
+    database: Database, limits: Limits, worker: int, claims: Collection[tuple[UUID, int]]
+) -> None:
+    """Puts back runs that a worker claimed and could not start."""
+    async with database.transaction() as tx:
+        why = ["this one, which could not start it"]
+        # The worker is alive, so that it does not matter when it gave signs of life.
+        await _requeue_lost_runs(tx, [worker], why, limits, 0.0, claims)
+
+
+async def _requeue_lost_runs(
+    tx: Transaction,
+    workers: Sequence[int],
+    names: Sequence[str],
+    limits: Limits,
+    heartbeat: float,
+    only: Collection[tuple[UUID, int]] | None = None,
+) -> int:
+    if not workers:
+        return 0
+    evidence = InternalError(
+        f"The run's worker died {limits.takeovers} times in the middle of a step, the last time "
+        f"with no other run in hand, or was lost {limits.losses} times in all, without finishing a "
+        f"step; "
+        f"the last worker was {names[-1] if names else 'unknown'}.",
+        code="poison",
+        suggestion="Look at the step after the last recorded one; retry the run once mended.",
+    ).as_dict()
+    rows = await queue.requeue_runs(tx, workers, limits, evidence, only, heartbeat=heartbeat)
+    dead = RunEnd("dead", "poison", "failed")
+    events = [
+        run_event(
+            row["workspace_id"], row["id"], row["automation_id"], row["name"], dead, row["mode"]
+        )
+        for row in rows
+        if row["status"] == "dead"
+    ]
+    await append_events(tx, [event for event in events if event is not None])
+    return len(rows)
+
+
+async def _unstick(tx: Transaction) -> None:
+    """Lets go the front of every lane whose earlier runs are all gone."""
+    rows = await tx.fetch(STUCK, ["fast", "medium", "long"])
+    lanes = sorted({(row["workspace_id"], row["lane"]) for row in rows})
+    await lock_lanes(tx, lanes)
+    await release_lanes(tx, lanes)
+
+
+def undecodable(run: ClaimedRun, problem: Problem) -> RunCommit:
+    """The end of a run whose definition cannot be read or no longer fits."""
+    end = RunEnd("failed", "definition_unusable", "failed", error=problem.as_dict())
+    return RunCommit(run, end=end)
+
 
 log = logging.getLogger(__name__)
 

@@ -26,21 +26,25 @@ from asyncpg.pool import PoolConnectionProxy
 
 from mainspring.contracts.errors import Problem
 from mainspring.settings import Settings
-from mainspring.store.asking import Connection, DedicatedConnection, QueryExecutor
+from mainspring.store.application_name import build_application_name
 from mainspring.store.codecs import set_codecs
-from mainspring.store.embedded import EmbeddedServer
-from mainspring.store.known_types import TypeCachingConnection
-from mainspring.store.outage import (
+from mainspring.store.database_errors import (
     convert_driver_error,
     database_unavailable_error,
     is_collision,
     is_lost_connection,
     is_storage_full,
 )
-from mainspring.store.sessions import build_application_name
-from mainspring.store.source import DatabaseSource, EmbeddedDatabaseSource, ExternalDatabaseSource
-from mainspring.store.storage import DiskSpaceMonitor
-from mainspring.store.whereabouts import add_database_location
+from mainspring.store.database_source import (
+    DatabaseSource,
+    EmbeddedDatabaseSource,
+    ExternalDatabaseSource,
+    add_database_location,
+)
+from mainspring.store.disk_space import DiskSpaceMonitor
+from mainspring.store.embedded import EmbeddedServer
+from mainspring.store.known_types import TypeCachingConnection
+from mainspring.store.query_executor import Connection, DedicatedConnection, QueryExecutor
 
 __all__ = [
     "Connection",

@@ -10,34 +10,199 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import subprocess
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from pathlib import Path
 from signal import SIGINT, SIGKILL, SIGQUIT
 from types import MappingProxyType
 from urllib.parse import quote
 
 from mainspring.contracts.errors import Conflict, DeadlineExceeded, InternalError, Problem
-from mainspring.store.account import SystemUser, choose_server_user
-from mainspring.store.binaries import PostgresBinaries, copy_within_reach, find_binaries
 from mainspring.store.cluster import (
     DATABASE,
     SOCKET_NAME,
     USER,
     ClusterLayout,
     clear_unfinished,
+    describe_folder_error,
+    is_lingering,
     locate_cluster,
     make_cluster,
     make_folders,
     make_home,
+    start_problem,
 )
-from mainspring.store.diagnosis import describe_folder_error, is_lingering, start_problem
-from mainspring.store.leftovers import clear_pid_files, end_orphans
-from mainspring.store.ownership import FolderLock
+from mainspring.store.data_folder import FolderLock, is_process_alive, refuse_unfinished
+from mainspring.store.postgres_programs import (
+    PostgresBinaries,
+    SystemUser,
+    choose_server_user,
+    copy_within_reach,
+    find_binaries,
+)
 from mainspring.store.programs import spawn_program, wait_for_exit
-from mainspring.store.setting_aside import refuse_unfinished
-from mainspring.store.tuning import build_server_settings
+
+# What a server that was killed may leave behind, and how the next start gets past it.
+
+_LEFTOVER_POLL_SECONDS = 0.02
+_STOP_SECONDS = 20.0
+_PROCESSES = Path("/proc")
+
+
+async def clear_pid_files(data: Path, socket: Path) -> None:
+    """Deals with the files in which an earlier server wrote its number.
+
+    A server whose owner died is asked to stop, and waited for. A number that now belongs
+    to a stranger (or to what is left of the dead in the process table) would make
+    Postgres refuse to start for ever, so such a file is removed; shared memory still in
+    use is found by Postgres without it.
+    """
+    for file in (data / "postmaster.pid", socket / (SOCKET_NAME + ".lock")):
+        pid = _read_pid(file)
+        if pid is None or not is_process_alive(pid):
+            continue
+        if _is_server_process(pid, data):
+            await _stop(pid, data)
+        else:
+            file.unlink(missing_ok=True)
+
+
+async def _stop(pid: int, data: Path) -> None:
+    for how in (signal.SIGINT, signal.SIGQUIT):
+        _send_signal(pid, how)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_STOP_SECONDS):
+                while _is_server_process(pid, data):
+                    await asyncio.sleep(_LEFTOVER_POLL_SECONDS)
+                return
+
+
+def end_orphans(data: Path) -> None:
+    """Ends the children of a killed server that have not noticed that it is gone.
+
+    One that is busy computing may take long to look up; its work cannot be committed any
+    more, because the server it belongs to does not exist.
+    """
+    for pid in _iterate_processes():
+        if pid != os.getpid() and _is_server_process(pid, data):
+            _send_signal(pid, signal.SIGKILL)
+
+
+def _read_pid(file: Path) -> int | None:
+    try:
+        return int(file.read_text().split("\n", 1)[0])
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _iterate_processes() -> Iterator[int]:
+    if _PROCESSES.is_dir():
+        yield from (int(entry.name) for entry in _PROCESSES.iterdir() if entry.name.isdecimal())
+
+
+def _is_server_process(pid: int, data: Path) -> bool:
+    """Every process of a server is called postgres and has its files as working folder."""
+    if not (_PROCESSES / "self").exists():
+        return _is_started_with(pid, data)
+    about = _PROCESSES / str(pid)
+    try:
+        named = (about / "comm").read_bytes().strip() == b"postgres"
+        return named and (about / "cwd").readlink() == data.resolve()
+    except OSError:
+        return False
+
+
+def _is_started_with(pid: int, data: Path) -> bool:
+    with contextlib.suppress(OSError):
+        shown = subprocess.run(  # noqa: S603  (where there is no /proc)
+            ["/bin/ps", "-o", "command=", "-p", str(pid)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return f"-D {data}" in shown.stdout
+    return False
+
+
+def _send_signal(pid: int, how: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, how)
+
+
+# The embedded server's settings: many small durable commits on a small machine.
+
+_LZ4_SINCE = 15
+_IO_METHODS_SINCE = 18
+
+_SETTINGS = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "max_connections": "100",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "shared_buffers": "128MB",
+    # Compiling a statement costs more than any of ours takes to run.
+    "jit": "off",
+    # A run's small statements gain nothing from helpers, and two cores are soon taken.
+    "max_parallel_workers_per_gather": "0",
+    "max_logical_replication_workers": "0",
+    "random_page_cost": "1.1",
+    # What was answered as committed is on disk.
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "full_page_writes": "on",
+    # Bounds how much is replayed after a crash, and so how long the next start takes.
+    "checkpoint_timeout": "5min",
+    "max_wal_size": "1GB",
+    "checkpoint_completion_target": "0.9",
+    # Queue tables die young: clean up and count again early.
+    "autovacuum_naptime": "15s",
+    "autovacuum_vacuum_scale_factor": "0.05",
+    "autovacuum_analyze_scale_factor": "0.05",
+    "autovacuum_vacuum_insert_scale_factor": "0.1",
+    "autovacuum_max_workers": "2",
+    # The log is for the server's own life. Statements and the values in their errors
+    # belong to whoever sent them and must not be kept in a file.
+    "log_min_messages": "log",
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+    "log_checkpoints": "off",
+    "cluster_name": "mainspring",
+}
+
+
+def build_server_settings(binaries: PostgresBinaries, data: Path, socket: Path) -> dict[str, str]:
+    """What the server is started with, as far as these programs know it."""
+    chosen = {**_SETTINGS, "unix_socket_directories": _quote_path(socket)}
+    if binaries.major >= _IO_METHODS_SINCE:
+        # The default keeps three processes for reads that our small tables do not need.
+        chosen["io_method"] = "sync"
+    if binaries.major >= _LZ4_SINCE and _is_setting_supported(
+        binaries, data, "wal_compression", "lz4"
+    ):
+        chosen["wal_compression"] = "lz4"
+    return chosen
+
+
+def _quote_path(folder: Path) -> str:
+    return '"' + str(folder).replace('"', '""') + '"'
+
+
+def _is_setting_supported(binaries: PostgresBinaries, data: Path, name: str, value: str) -> bool:
+    """Whether these programs were built with what the value needs."""
+    try:
+        asked = subprocess.run(  # noqa: S603  (asks the program about a setting)
+            [binaries.program("postgres"), "-C", name, "-D", data, "-c", f"{name}={value}"],
+            capture_output=True,
+            check=False,
+            cwd="/",
+        )
+    except OSError:
+        return False
+    return asked.returncode == 0
+
 
 # Replaying what a crash left over takes seconds; a machine in trouble may take minutes.
 _READY_SECONDS = 300.0

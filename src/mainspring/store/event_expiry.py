@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mainspring.contracts.ids import get_lowest_id_at
+from mainspring.store.batch_delete import delete_in_batches
 from mainspring.store.partitions import ExpiredPartition, drop_cut, list_ended_partitions
-from mainspring.store.turns import delete_in_batches
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -17,11 +17,11 @@ import orjson
 from mainspring.contracts.errors import NotFound
 from mainspring.contracts.event import Event, EventLogEntry, EventPosition, EventQuery, EventRow
 from mainspring.contracts.limits import Limits
-from mainspring.store.parts import StatementPart
+from mainspring.store.statement_parts import StatementPart
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.store.wake import WakeupSender
+    from mainspring.store.wakeups import WakeupSender
 
 __all__ = [
     "EVENTS_CHANNEL",

@@ -18,7 +18,7 @@ import asyncpg
 
 from mainspring.contracts.context import Transaction
 from mainspring.contracts.ids import get_id_time, get_lowest_id_at
-from mainspring.store.outage import convert_driver_error
+from mainspring.store.database_errors import convert_driver_error
 
 if TYPE_CHECKING:
     from mainspring.store.database import Connection, Database

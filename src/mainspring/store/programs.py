@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import IO
 
 from mainspring.contracts.errors import InternalError
-from mainspring.store import leash
-from mainspring.store.account import SystemUser
+from mainspring.store import parent_watch
+from mainspring.store.postgres_programs import SystemUser
 
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 _POLL_SECONDS = 0.005
@@ -49,7 +49,15 @@ def spawn_program(
         stdin.write(feed)
         stdin.seek(0)
         return subprocess.Popen(  # noqa: S603  (our own interpreter and a program we found)
-            [sys.executable, "-I", "-S", leash.__file__, str(os.getpid()), str(uid), str(gid)]
+            [
+                sys.executable,
+                "-I",
+                "-S",
+                parent_watch.__file__,
+                str(os.getpid()),
+                str(uid),
+                str(gid),
+            ]
             + [str(word) for word in command],
             cwd=cwd,
             env=_ENVIRONMENT,

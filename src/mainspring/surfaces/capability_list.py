@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.capability import Audience
-from mainspring.gate.pinned import CapabilityOffer, schema_for
+from mainspring.gate.capability_offers import CapabilityOffer, schema_for
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import Capability
-    from mainspring.gate.direct import CapabilityCaller
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.gate.callers import CapabilityCaller
+    from mainspring.surfaces.services import ApplicationServices
 
 
 async def list_offers(

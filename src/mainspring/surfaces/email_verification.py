@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mainspring.contracts.errors import Conflict
-from mainspring.workspace.people.users import User, read_user
-from mainspring.workspace.people.verification import (
+from mainspring.workspace.people.email_addresses import (
     VerificationCode,
     VerifiedUser,
     count_code,
@@ -18,11 +17,12 @@ from mainspring.workspace.people.verification import (
     request_code,
     verify,
 )
+from mainspring.workspace.people.users import User, read_user
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Mailer
     from mainspring.store.database import Connection
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.services import ApplicationServices
 
 # Writes the entry of the audit log in the transaction of the change.
 Note = Callable[["Connection"], Awaitable[None]]

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mainspring.authoring.forecast.forecasting import ForecastDependencies, forecast
+from mainspring.authoring.forecast.forecaster import ForecastDependencies, forecast
 from mainspring.workspace.automations import read_grants
-from mainspring.workspace.judging_here import load_vocabulary
+from mainspring.workspace.workspace_validation import load_vocabulary
 
 if TYPE_CHECKING:
-    from mainspring.authoring.forecast.answer import CostForecast
-    from mainspring.store.walls import WorkspaceDatabase
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.authoring.forecast.forecast import CostForecast
+    from mainspring.store.workspace_database import WorkspaceDatabase
+    from mainspring.surfaces.services import ApplicationServices
 
 
 async def price_of(

@@ -16,26 +16,26 @@ from mainspring.contracts.errors import Finding, NotFound, Problem
 from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.runs.replay import replay
 from mainspring.store.database import is_lost_connection
-from mainspring.triggers.changing import change
 from mainspring.triggers.missed_runs import runs_to_make_up_for
+from mainspring.triggers.trigger_changes import change
+from mainspring.workspace.automation_list import read_automation
+from mainspring.workspace.automation_states import activate
 from mainspring.workspace.automations import read_grants
-from mainspring.workspace.judging_here import find_missing_dependencies, load_vocabulary
-from mainspring.workspace.leavers import list_leavers
-from mainspring.workspace.overview import read_automation
-from mainspring.workspace.states import activate
-from mainspring.workspace.takeover import (
+from mainspring.workspace.departed_members import (
     UnownedAutomation,
     UnownedResources,
+    list_leavers,
     load_unowned_resources,
     take_over,
 )
+from mainspring.workspace.workspace_validation import find_missing_dependencies, load_vocabulary
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor
     from mainspring.contracts.registry import Vocabulary
     from mainspring.store.access import DatabaseAccess
     from mainspring.store.database import Connection
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.services import ApplicationServices
 
 # Without these a run fails, so it is not activated.
 _NEEDED: Final = frozenset({"not_connected"})

@@ -29,7 +29,7 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.runs.events import EVENTS, FAILED
 from mainspring.runs.story import next_moves
-from mainspring.triggers.changing import record_overtaken
+from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace.alerts import (
     MOST_COUNTED,
     Alert,
@@ -47,7 +47,7 @@ from mainspring.workspace.alerts import (
     take_mail,
 )
 from mainspring.workspace.automations import set_state
-from mainspring.workspace.people.addresses import find_author_address
+from mainspring.workspace.people.email_addresses import find_author_address
 from mainspring.workspace.push_subscriptions import queue_failure
 from mainspring.workspace.schedules import list_waiting_schedules
 from mainspring.workspace.triggers import hold_triggers

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 
 from mainspring.contracts.errors import describe_for_log
 from mainspring.gate.artifacts.expiry import expire_artifacts, sweep_orphans
-from mainspring.gate.forget import expire_direct_calls, expire_leftovers, expire_usage
+from mainspring.gate.retention import expire_direct_calls, expire_leftovers, expire_usage
 from mainspring.runs.retention import expire_firings, expire_runs
 from mainspring.store.event_expiry import expire_events
 from mainspring.workspace.accounts.sign_ins import expire_account_sign_ins
 from mainspring.workspace.connections.sign_ins import expire_sign_ins
-from mainspring.workspace.inbox_expiry import expire_notifications
+from mainspring.workspace.inbox import expire_notifications
 from mainspring.workspace.proposals import expire_proposals
 from mainspring.workspace.push_subscriptions import expire_push_messages
 

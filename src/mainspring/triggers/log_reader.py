@@ -17,7 +17,8 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import takewhile
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -25,15 +26,149 @@ from uuid import UUID
 from mainspring.contracts.errors import InternalError, Problem
 from mainspring.contracts.event import Event, EventLog, EventLogEntry, EventPosition
 from mainspring.contracts.limits import Limits
-from mainspring.store.database import Database, convert_driver_error
+from mainspring.store.database import Database, convert_driver_error, is_lost_connection
+from mainspring.store.database_errors import log_and_convert_error
 from mainspring.store.events import EventTable
-from mainspring.store.outage import log_and_convert_error
-from mainspring.store.wake import WakeupListener
-from mainspring.triggers.event_cursor import EventCursor
-from mainspring.triggers.portions import EventBatch, EventBatchSizer
+from mainspring.store.wakeups import WakeupListener
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+
+
+# How much of the event log is handled at once.
+
+# How often one event alone may lose the connection to a server that is still there.
+_MOST_LOST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class EventBatch:
+    """The next entries, where the cursor stood when they were read, and in which server."""
+
+    place: EventPosition
+    server: datetime
+    entries: Sequence[EventLogEntry]
+
+    @property
+    def events(self) -> list[Event]:
+        return [entry.event for entry in self.entries if entry.event is not None]
+
+
+class EventBatchSizer:
+    """The size of the next batch, from what became of the ones before."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.size = most
+        # The batch that is being handled, the one that could not be, and how often the
+        # connection was lost over one event.
+        self._under_way: EventBatch | None = None
+        self._lost: EventBatch | None = None
+        self._lost_alone = 0
+
+    def begin(self, batch: EventBatch | None) -> None:
+        """Lost from here on, the connection may have been lost because of this batch."""
+        self._under_way = batch
+
+    def passed(self) -> None:
+        self.size = min(self.size * 2, self._most)
+
+    def halve(self) -> None:
+        self.size = max(self.size // 2, 1)
+
+    def lighter(self, batch: EventBatch) -> EventBatch:
+        """Half of what could not be handled before, if the same server is still there."""
+        lost, self._lost = self._lost, None
+        if lost is None or (lost.place, lost.server) != (batch.place, batch.server):
+            self._lost_alone = 0
+            return batch
+        self.size = max(len(lost.entries) // 2, 1)
+        return replace(batch, entries=batch.entries[: self.size])
+
+    def note_lost(self, error: Exception) -> None:
+        """Remembers what was being handled; a full disk or a collision is never its fault."""
+        self._lost = self._under_way
+        alone = self._lost is not None and len(self._lost.entries) == 1
+        if alone and is_lost_connection(convert_driver_error(error)):
+            self._lost_alone += 1
+
+    def takes_blame(self) -> bool:
+        """Whether the event that stands alone has lost the connection often enough."""
+        if self._lost_alone < _MOST_LOST:
+            return False
+        self._lost_alone = 0
+        return True
+
+
+# Where one consumer stands in the event log.
+
+_ZERO = UUID(int=0)
+_BEGINNING: EventPosition = ("0", _ZERO)
+
+_NOW = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid"
+_BEGIN = """
+    INSERT INTO event_cursors (consumer, xid, id) VALUES ($1, $2::text::xid8, $3)
+    ON CONFLICT (consumer) DO NOTHING
+"""
+# A database that was copied into another server counts its transactions anew; a cursor
+# from before would never see an event again.
+_BEGIN_ANEW = """
+    UPDATE event_cursors SET xid = $2::text::xid8, id = $3, moved_at = now()
+    WHERE consumer = $1 AND xid > $2::text::xid8
+"""
+_PLACE = "SELECT xid::text AS xid, id FROM event_cursors WHERE consumer = $1"
+_HOLD = _PLACE + " FOR UPDATE SKIP LOCKED"
+_WHERE = """
+    SELECT xid::text AS xid, id, pg_postmaster_start_time() AS server
+    FROM event_cursors WHERE consumer = $1
+"""
+_MOVE = """
+    UPDATE event_cursors SET xid = $2::text::xid8, id = $3, moved_at = now() WHERE consumer = $1
+"""
+
+
+class EventCursor:
+    """One consumer's cursor, as one of its readers knows it."""
+
+    def __init__(self, database: Database, consumer: str, *, from_beginning: bool) -> None:
+        self._database = database
+        self._consumer = consumer
+        self._from_beginning = from_beginning
+        # Where it was when last seen; another reader may have moved it on.
+        self.place: EventPosition | None = None
+
+    async def begin(self) -> EventPosition:
+        """Makes sure that there is a cursor: what happens from here on will be read."""
+        async with self._database.transaction() as tx:
+            now = str(await tx.fetchval(_NOW))
+            start = _BEGINNING if self._from_beginning else (now, _ZERO)
+            await tx.execute(_BEGIN, self._consumer, *start)
+            await tx.execute(_BEGIN_ANEW, self._consumer, now, _ZERO)
+            row = await tx.fetchrow(_PLACE, self._consumer)
+            assert row is not None
+        self.place = place = (row["xid"], row["id"])
+        return place
+
+    async def look(self, tx: Transaction) -> tuple[EventPosition, datetime] | None:
+        """Where it is and since when the server has been up; nothing is held."""
+        row = await tx.fetchrow(_WHERE, self._consumer)
+        if row is None:
+            return None
+        self.place = place = (row["xid"], row["id"])
+        return place, row["server"]
+
+    async def hold(self, tx: Transaction) -> EventPosition | None:
+        """Where it is, kept there until the transaction ends; None if another holds it."""
+        row = await tx.fetchrow(_HOLD, self._consumer)
+        if row is None:
+            return None
+        self.place = (row["xid"], row["id"])
+        return self.place
+
+    async def move(self, tx: Transaction, place: EventPosition) -> None:
+        """To where it is once the transaction is committed."""
+        await tx.execute(_MOVE, self._consumer, *place)
+
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.triggers.schedule import CATCH_UP_SECONDS
-from mainspring.workspace.leavers import OWNER_LEFT
-from mainspring.workspace.takeover import MOST_COUNTED
+from mainspring.workspace.departed_members import MOST_COUNTED, OWNER_LEFT
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -18,10 +18,9 @@ from uuid import UUID
 from mainspring.contracts.errors import Conflict, NotFound, Problem, problem_from_dict
 from mainspring.definition.json_values import is_same_value
 from mainspring.runs.admission import LEFT
-from mainspring.runs.arrivals import KEY_LIFE, RunRequest
 from mainspring.runs.dispatch import Dispatcher, DispatchResult
-from mainspring.triggers.callers import Source, find_all
-from mainspring.triggers.knock import WebhookRequest, unknown_webhook
+from mainspring.runs.run_requests import KEY_LIFE, RunRequest
+from mainspring.triggers.webhook_request import Source, WebhookRequest, find_all, unknown_webhook
 from mainspring.workspace.webhooks import FIRED_SECONDS, WebhookTrigger, note_fired
 
 if TYPE_CHECKING:

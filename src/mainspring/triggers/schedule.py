@@ -16,7 +16,7 @@ from typing import Any, Final, get_args
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.trigger import TriggerKind
 from mainspring.definition.cron import Cron, parse_cron
-from mainspring.triggers.moments import Misfire
+from mainspring.triggers.fire_times import Misfire
 
 CATCH_UP_SECONDS: Final = 3_600
 LONGEST_CATCH_UP_SECONDS: Final = 2_592_000

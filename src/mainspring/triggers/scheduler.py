@@ -17,7 +17,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -25,20 +25,53 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Invalid, Problem, describe_for_log
 from mainspring.contracts.limits import Limits
-from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.dispatch import Dispatcher, DispatchResult
-from mainspring.runs.missed import KEPT, MissedFireTime, record_missed
-from mainspring.runs.watch import Hook, no_hook
+from mainspring.runs.missed_fire_times import KEPT, MissedFireTime, record_missed
+from mainspring.runs.run_events import Hook, no_hook
+from mainspring.runs.run_requests import RunRequest
+from mainspring.runs.versions import VersionCache
 from mainspring.store.database import Database, is_lost_connection
-from mainspring.store.outage import is_collision, is_storage_full
-from mainspring.triggers.foresight import VersionPrefetcher
-from mainspring.triggers.moments import FirePlan, plan
+from mainspring.store.database_errors import is_collision, is_storage_full
+from mainspring.triggers.fire_times import FirePlan, plan
 from mainspring.triggers.schedule import key_of, payload_of, read_schedule
 from mainspring.workspace import schedules
-from mainspring.workspace.schedules import DueSchedule, ScheduleAdvance
+from mainspring.workspace.schedules import DueSchedule, ScheduleAdvance, list_coming_schedules
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+
+
+# Foresight: while nothing is due, what will be due soon is made ready.
+
+AHEAD = timedelta(seconds=30)
+# As many as are kept ready in memory.
+MOST = 5_000
+# Nothing is begun this close to a moment: punctuality comes first.
+_QUIET_SECONDS = 0.1
+
+
+class VersionPrefetcher:
+    """Makes ready the versions that schedules are about to run."""
+
+    def __init__(self, database: Database, versions: VersionCache) -> None:
+        self._database = database
+        self._versions = versions
+
+    async def look(self, now: datetime, seconds: float) -> None:
+        """Uses the time until the next moment, which is so many seconds ahead."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds - _QUIET_SECONDS
+        if loop.time() >= end:
+            return
+        async with self._database.acquire() as connection:
+            found = await list_coming_schedules(connection, now, now + AHEAD, MOST)
+        for workspace_id, automation_id, version in found:
+            if loop.time() >= end:
+                return
+            # What cannot be read is told when its moment comes.
+            with contextlib.suppress(Problem):
+                await self._versions.get(workspace_id, automation_id, version)
+
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from mainspring.contracts.errors import Problem
 from mainspring.store.database import is_lost_connection
-from mainspring.triggers.signature import read_secret
+from mainspring.triggers.webhook_signature import read_secret
 from mainspring.workspace.vault import SecretScope, Vault
 
 SECONDS: Final = 5.0

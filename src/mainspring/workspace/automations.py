@@ -13,20 +13,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
+from mainspring.contracts.display_text import check_plain_name, name_findings, refuse_names
 from mainspring.contracts.errors import Conflict, Finding, NotFound
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.ids import generate_id
-from mainspring.contracts.plain_names import check_plain_name, name_findings, refuse_names
 from mainspring.definition.grants import find_missing_grants
-from mainspring.definition.json_text import hash_content
 from mainspring.definition.model import Definition
+from mainspring.definition.strict_json import hash_content
 from mainspring.definition.traits import UNDECLARED, DefinitionTraits
-from mainspring.workspace.account_use import check_accounts
+from mainspring.workspace.automation_resources import (
+    check_accounts,
+    check_not_widened,
+    find_missing_boards,
+    find_missing_secrets,
+)
 from mainspring.workspace.consent_rows import ConsentChannel, keep_agreed, renew_consent
-from mainspring.workspace.secret_use import check_not_widened, find_missing_secrets
-from mainspring.workspace.stored_triggers import agree
-from mainspring.workspace.triggers import arm, hold_triggers, keep_triggers, list_triggers
-from mainspring.workspace.watched_boards import find_missing_boards
+from mainspring.workspace.triggers import agree, arm, hold_triggers, keep_triggers, list_triggers
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -27,6 +27,7 @@ from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.registry import Vocabulary
 from mainspring.contracts.roles import Permission
 from mainspring.workspace import consent_schemas as schemas
+from mainspring.workspace.automation_states import activate
 from mainspring.workspace.automations import hold, read_grants
 from mainspring.workspace.consent_rows import (
     AutomationConsent,
@@ -36,7 +37,6 @@ from mainspring.workspace.consent_rows import (
 )
 from mainspring.workspace.consents import answer, format_consent, get_consent_channel, may_agree
 from mainspring.workspace.proposals import is_from_words
-from mainspring.workspace.states import activate
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext

@@ -24,7 +24,6 @@ from mainspring.definition.authority import (
 )
 from mainspring.definition.traits import UNDECLARED, DefinitionTraits
 from mainspring.workspace.automations import hold, read_grants, set_state
-from mainspring.workspace.consent_names import with_names
 from mainspring.workspace.consent_rows import (
     LOOKED_AT_ONCE,
     NOTHING_NEW,
@@ -45,10 +44,10 @@ from mainspring.workspace.consent_rows import (
     mark,
     read_authority_in_thread,
     renew_consent,
+    with_names,
 )
 from mainspring.workspace.inbox import leave_message
-from mainspring.workspace.stored_triggers import merge_stored_triggers
-from mainspring.workspace.triggers import list_triggers
+from mainspring.workspace.triggers import list_triggers, merge_stored_triggers
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction

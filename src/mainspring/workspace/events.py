@@ -32,7 +32,7 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Permission
 from mainspring.definition.json_schema import check_schema, compile_schema
-from mainspring.definition.json_text import check_value
+from mainspring.definition.strict_json import check_value
 from mainspring.store.events import append_events
 
 if TYPE_CHECKING:

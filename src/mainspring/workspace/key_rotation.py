@@ -17,9 +17,10 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, InternalError, Invalid, NotFound
 from mainspring.store.database import Database
-from mainspring.workspace.keyring import Keyring, MasterKeys
-from mainspring.workspace.master_key import (
+from mainspring.workspace.keyring import (
+    Keyring,
     MasterKey,
+    MasterKeys,
     create_key,
     forget_key,
     keep_key,

@@ -19,7 +19,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, NotFound
 from mainspring.contracts.ids import generate_id
-from mainspring.store.turns import delete_in_batches
+from mainspring.store.batch_delete import delete_in_batches
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -13,7 +13,7 @@ from uuid import UUID
 from cryptography.exceptions import InvalidTag
 
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.master_key import MasterKey
+from mainspring.workspace.keyring import MasterKey
 
 SecretKind = Literal["automation", "publisher", "connection"]
 

@@ -7,17 +7,53 @@ it changes that row, so nothing starts once a pause has been answered.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from mainspring.contracts.errors import NotFound
 from mainspring.contracts.ids import generate_id
 from mainspring.definition.cron import parse_cron
+from mainspring.definition.json_values import is_same_value
 from mainspring.definition.model import Definition
+from mainspring.definition.upgrade import upgrade
+from mainspring.workspace.consent_rows import remove_trigger_from_consent
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+
+
+# A stored definition together with the truth of the trigger table.
+
+
+def merge_stored_triggers(
+    document: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The definition with each trigger as its row has it; nothing that belongs to one place
+    alone (an id, a token, a moment) goes along.
+    """
+    # A definition that was stored by an older release says what it does in today's format.
+    document, _ = upgrade(document)
+    found = {row["slug"]: row for row in rows}
+    entries = document.get("triggers", [])
+    triggers = [_merge_trigger(entry, found.get(entry.get("id"))) for entry in entries]
+    return {**document, "triggers": triggers} if "triggers" in document else dict(document)
+
+
+def agree(document: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether the rows say what the definition says."""
+    return is_same_value(
+        document.get("triggers", []), merge_stored_triggers(document, rows).get("triggers", [])
+    )
+
+
+def _merge_trigger(entry: Mapping[str, Any], row: Mapping[str, Any] | None) -> dict[str, Any]:
+    if row is None:
+        return dict(entry)
+    shown = {name: row[name] for name in ("type", "config", "inputs", "enabled")}
+    return {**entry, **shown}
+
 
 # A schedule that was changed begins anew; an unchanged one keeps the moment it waits for.
 _KEEP = """
@@ -128,3 +164,52 @@ async def list_triggers(
 ) -> list[dict[str, Any]]:
     """The triggers of an automation; never the hash of a token."""
     return [dict(row) for row in await tx.fetch(_LIST, workspace_id, automation_id)]
+
+
+# One trigger: looked at, turned on, turned off.
+
+_EXISTS = "SELECT 1 AS one FROM automations WHERE workspace_id = $1 AND id = $2"
+_STATE = "SELECT state FROM automations WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE"
+_SWITCH = """
+    UPDATE triggers SET enabled = $4
+    WHERE workspace_id = $1 AND automation_id = $2 AND slug = $3 RETURNING id
+"""
+
+
+async def read_triggers(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID
+) -> list[dict[str, Any]]:
+    """The triggers of an automation that is there."""
+    if await tx.fetchrow(_EXISTS, workspace_id, automation_id) is None:
+        raise NotFound("There is no such automation.", code="no_automation")
+    return await list_triggers(tx, workspace_id, automation_id)
+
+
+async def read_trigger(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str
+) -> dict[str, Any]:
+    """One trigger by its slug."""
+    found = await read_triggers(tx, workspace_id, automation_id)
+    for trigger in found:
+        if trigger["slug"] == slug:
+            return trigger
+    raise _no_trigger_error()
+
+
+async def switch(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str, *, enabled: bool
+) -> None:
+    """Turns a trigger on or off; it is armed or at rest when this commits."""
+    row = await tx.fetchrow(_STATE, workspace_id, automation_id)
+    if row is None:
+        raise NotFound("There is no such automation.", code="no_automation")
+    await hold_triggers(tx, [(workspace_id, automation_id)])
+    if await tx.fetchrow(_SWITCH, workspace_id, automation_id, slug, enabled) is None:
+        raise _no_trigger_error()
+    if not enabled:
+        await remove_trigger_from_consent(tx, workspace_id, automation_id, slug)
+    await arm(tx, workspace_id, automation_id, active=row["state"] == "active")
+
+
+def _no_trigger_error() -> NotFound:
+    return NotFound("This automation has no such trigger.", code="no_trigger")

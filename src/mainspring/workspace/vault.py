@@ -24,8 +24,8 @@ from mainspring.contracts.errors import Conflict, Finding, InternalError, Invali
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.store.database import Database
-from mainspring.workspace.keyring import Keyring, MasterKeys
-from mainspring.workspace.master_key import MasterKey
+from mainspring.workspace.automation_resources import check_owner_here
+from mainspring.workspace.keyring import Keyring, MasterKey, MasterKeys
 from mainspring.workspace.publisher_secrets import (
     PREFIX,
     check_may_publish,
@@ -41,7 +41,6 @@ from mainspring.workspace.sealing import (
     decrypt_secret,
     publisher_scope,
 )
-from mainspring.workspace.secret_use import check_owner_here
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

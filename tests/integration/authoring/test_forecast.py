@@ -11,7 +11,7 @@ from uuid import UUID
 
 import orjson
 
-from mainspring.authoring.forecast.forecasting import ForecastDependencies, forecast
+from mainspring.authoring.forecast.forecaster import ForecastDependencies, forecast
 from mainspring.authoring.forecast.schemas import FORECAST_SCHEMA
 from mainspring.contracts.clock import SystemClock
 from mainspring.contracts.ids import generate_id, get_lowest_id_at
@@ -24,8 +24,8 @@ from mainspring.contracts.model import (
     ToolCall,
 )
 from mainspring.definition.json_schema import compile_schema
-from mainspring.runs.arrivals import RunRequest
-from mainspring.store.walls import WorkspaceDatabase
+from mainspring.runs.run_requests import RunRequest
+from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.automations import set_state
 from tests.kit.agents import FINAL, agents_bench, thinking
 from tests.kit.house import Bench, document, step

@@ -11,13 +11,13 @@ from uuid import UUID
 
 import pytest_asyncio
 
-from mainspring.authoring.asking import list_handler
 from mainspring.authoring.overlaps import ExistingAutomation, _read, living
+from mainspring.authoring.playbook_capabilities import list_handler
 from mainspring.contracts.context import Actor
 from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Database
-from mainspring.store.walls import WorkspaceDatabase
-from mainspring.workspace.overview import list_automations
+from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.workspace.automation_list import list_automations
 from tests.kit.definitions import WORDS, document
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation, add_run

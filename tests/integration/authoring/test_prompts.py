@@ -6,15 +6,15 @@ from datetime import UTC, datetime
 
 import pytest
 
+from mainspring.authoring.models import AutomationRequest
 from mainspring.authoring.prompts import STARTERS
 from mainspring.authoring.resources import WorkspaceResources
-from mainspring.authoring.shapes import AutomationRequest
-from mainspring.authoring.sketch.sketching import sketch
+from mainspring.authoring.sketch.sketcher import sketch
 from mainspring.contracts.errors import Invalid, NotFound, PermissionDenied
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 from tests.kit.authoring import Desk
 from tests.kit.house import Bench
 from tests.kit.members import member

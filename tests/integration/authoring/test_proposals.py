@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mainspring.app import build_application
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import (
     Conflict,
@@ -21,10 +22,9 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import validate
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.registry import build_registry
 from mainspring.triggers.housekeeping import Housekeeper
-from mainspring.vocabulary import build_registry
-from mainspring.wiring import build_application
 from mainspring.workspace.automations import ensure_workspace
 from tests.kit.authoring import Desk
 from tests.kit.house import Bench, document, step

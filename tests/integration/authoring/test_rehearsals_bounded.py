@@ -15,12 +15,12 @@ from mainspring.contracts.errors import Invalid, PermissionDenied
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import read_definition
-from mainspring.gate.memory import is_external_read
+from mainspring.gate.rehearsal_recording import is_external_read
 from mainspring.gate.run_tokens import find_pass
-from mainspring.runs.rehearsal.keeping import RehearsalCandidate, keep_rehearsal
+from mainspring.runs.rehearsal.records import RehearsalCandidate, keep_rehearsal
 from mainspring.runs.retention import expire_runs
 from mainspring.workspace.automations import FIRST_MEMBER, keep_content
-from mainspring.workspace.pages.vectors import PageEmbeddingJob
+from mainspring.workspace.pages.embedding_job import PageEmbeddingJob
 from tests.integration.workspace.test_consents import bring_in, client
 from tests.kit.agents import agents_bench, capability
 from tests.kit.authoring import Desk

@@ -14,18 +14,18 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
+from mainspring.app import build_application
 from mainspring.contracts.context import Actor, CallContext, StepContext
 from mainspring.contracts.errors import Invalid, NotFound, PermissionDenied
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.run_tokens import find_pass
-from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.history import list_runs
 from mainspring.runs.retention import expire_runs
-from mainspring.wiring import build_application
+from mainspring.runs.run_requests import RunRequest
+from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.overview import read_automation
 from tests.kit.agents import ALONE, Loss, Minds, agents_bench, calls, capability, ends, thinking
 from tests.kit.authoring import Desk
 from tests.kit.house import Bench, document, step

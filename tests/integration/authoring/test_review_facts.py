@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from mainspring.authoring.review.facts import read_review_facts
+from mainspring.authoring.review.view import read_review_facts
 from tests.kit.authoring import Desk
 from tests.kit.house import Bench
 

@@ -13,8 +13,8 @@ from mainspring.authoring.running import wait_for_end
 from mainspring.contracts.context import ClientWait
 from mainspring.contracts.errors import Invalid, NotFound, PermissionDenied
 from mainspring.contracts.roles import Role
-from mainspring.runs.arrivals import RunRequest
-from mainspring.store.walls import WorkspaceDatabase
+from mainspring.runs.run_requests import RunRequest
+from mainspring.store.workspace_database import WorkspaceDatabase
 from tests.kit.api import Api, api
 from tests.kit.authoring import Desk
 from tests.kit.house import Bench

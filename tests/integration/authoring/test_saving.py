@@ -12,7 +12,7 @@ import pytest
 
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied, Problem
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.versions import compute_version_id
 from tests.kit.authoring import CRON, Desk, draft
 from tests.kit.house import Bench

@@ -13,11 +13,11 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import validate
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.gate.installs import InstalledIntegrations, install_id_of
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.gate.installed_integrations import InstalledIntegrations, install_id_of
+from mainspring.integration_loader import load_integrations
+from mainspring.registry import build_registry
 from mainspring.settings import Settings
-from mainspring.shelf import load_integrations
-from mainspring.vocabulary import build_registry
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.boards import Boards
 from tests.kit.house import Bench, document, step

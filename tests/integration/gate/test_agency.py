@@ -11,8 +11,8 @@ import pytest
 from mainspring.contracts.context import StepContext
 from mainspring.contracts.errors import Unauthenticated
 from mainspring.contracts.model import ModelReply, ToolCall
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.gate.forget import expire_leftovers
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.gate.retention import expire_leftovers
 from mainspring.gate.run_tokens import find_pass
 from mainspring.gate.usage_meter import reads_at_most
 from tests.kit.agents import NUMBER, Minds, agents_bench, calls, ends, ledger, thinking

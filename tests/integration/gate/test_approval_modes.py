@@ -11,8 +11,8 @@ import pytest_asyncio
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.runs.arrivals import RunRequest
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member

@@ -20,9 +20,9 @@ from mainspring.contracts.context import RunRef
 from mainspring.contracts.errors import InternalError, Invalid, Problem, TooLarge, UpstreamError
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
+from mainspring.gate.artifacts.blob_stores import FolderStore
 from mainspring.gate.artifacts.blobs import BlobKey, blob_key
 from mainspring.gate.artifacts.expiry import sweep_orphans
-from mainspring.gate.artifacts.folder import FolderStore
 from mainspring.gate.artifacts.rows import (
     delete_artifact,
     list_artifacts,

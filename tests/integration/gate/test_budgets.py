@@ -12,9 +12,9 @@ import pytest
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import BudgetExceeded, LimitExceeded
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.gate.forget import expire_leftovers
-from mainspring.gate.rates import count_egress
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.gate.rate_limit import count_egress
+from mainspring.gate.retention import expire_leftovers
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.gate import Market, gate_bench
 from tests.kit.house import Bench, document, step

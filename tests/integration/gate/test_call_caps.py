@@ -17,8 +17,8 @@ from mainspring.contracts.model import (
     Price,
     interrupted_reply_error,
 )
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.gate.pinned import schema_for
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.gate.capability_offers import schema_for
 from mainspring.gate.run_tokens import find_pass
 from mainspring.gate.usage_meter import reads_at_most
 from tests.kit.house import Bench, document, step

@@ -24,9 +24,9 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.gate.installs import install_id_of
-from mainspring.runs.waiting import waiting_for
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.gate.installed_integrations import install_id_of
+from mainspring.runs.inbox_counts import waiting_for
 from tests.kit import slack, telegram
 from tests.kit.drafts import Office, office
 from tests.kit.house import Bench

@@ -12,11 +12,11 @@ import pytest
 from mainspring.contracts.context import Actor, Transaction
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import DirectCall, write_audited_call
-from mainspring.gate.record import CallRecord
+from mainspring.gate.call_records import CallRecord
+from mainspring.gate.callers import DirectCall, write_audited_call
 from mainspring.store.audit import AuditRecord, build_audit_record
 from mainspring.store.database import Database
-from mainspring.store.walls import WorkspaceDatabase
+from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.house import Bench
 

@@ -22,7 +22,7 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.runs.waiting import waiting_for
+from mainspring.runs.inbox_counts import waiting_for
 from tests.kit.house import Bench
 from tests.kit.letters import LetterBox, letter_box
 from tests.kit.members import member

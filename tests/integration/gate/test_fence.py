@@ -10,10 +10,10 @@ import pytest
 from mainspring.contracts.context import Actor, RunRef
 from mainspring.contracts.errors import Conflict
 from mainspring.contracts.ids import generate_id
-from mainspring.gate.ask import CapabilityCall
-from mainspring.gate.budget import RunBudget
+from mainspring.gate.capability_call import CapabilityCall
 from mainspring.gate.fence import LEASE_LOST, check_fence
 from mainspring.gate.policy import RunPolicy
+from mainspring.gate.run_budget import RunBudget
 from mainspring.store.database import Database
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation, add_run

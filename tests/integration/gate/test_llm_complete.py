@@ -16,8 +16,8 @@ from mainspring.contracts.errors import NotFound, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import DEFAULT_MODEL, ModelReply, Price, interrupted_reply_error
 from mainspring.contracts.roles import Role
-from mainspring.gate.forget import expire_usage
-from mainspring.gate.usage import read_usage
+from mainspring.gate.retention import expire_usage
+from mainspring.gate.usage_meter import read_usage
 from tests.kit.api import served
 from tests.kit.house import Bench, document, step
 from tests.kit.mcp import Wire

@@ -11,7 +11,7 @@ from mainspring.contracts.context import Mail, MailReceipt
 from mainspring.contracts.errors import DeadlineExceeded, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.gate.mail import SmtpMailer, SmtpServer, read_smtp_url
-from mainspring.gate.mail.server import Tls
+from mainspring.gate.mail.smtp import Tls
 from mainspring.store.clock import DatabaseClock
 from tests.kit.certificates import client_side, self_signed, server_side
 from tests.kit.mail import PASSWORD, USER, Post, mail_server, scripted_server

@@ -15,13 +15,12 @@ from mainspring.contracts.errors import Expired
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
+from mainspring.gate.artifacts.blob_stores import FolderStore
 from mainspring.gate.artifacts.blobs import BlobKey
 from mainspring.gate.artifacts.expiry import expire_artifacts
-from mainspring.gate.artifacts.folder import FolderStore
 from mainspring.gate.artifacts.rows import delete_artifact, read_artifact, read_content
 from mainspring.gate.artifacts.save import artifacts_capability
-from mainspring.gate.standing.patterns import ENOUGH
-from mainspring.gate.standing.rules import end_rule
+from mainspring.gate.standing.rules import ENOUGH, end_rule
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.integration.gate.test_standing_rules import World, world
 from tests.kit.artifacts import Call

@@ -8,7 +8,7 @@ import pytest
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.policy import Mode, mode_of
 from mainspring.runs.story import tell
 from mainspring.store.events import EventTable

@@ -18,10 +18,10 @@ import pytest_asyncio
 from mainspring.contracts.context import Actor, RunRef
 from mainspring.contracts.errors import BudgetExceeded, InternalError
 from mainspring.contracts.ids import generate_id
-from mainspring.gate import money
-from mainspring.gate.ask import CapabilityCall
-from mainspring.gate.budget import ENDLESS, RunBudget, StepBudget
+from mainspring.gate import budget_reservations
+from mainspring.gate.capability_call import CapabilityCall
 from mainspring.gate.policy import RunPolicy
+from mainspring.gate.run_budget import ENDLESS, RunBudget, StepBudget
 from mainspring.store.database import Connection, Database
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation, add_run
@@ -109,9 +109,9 @@ class Ledger:
 
     async def promise(
         self, ask: CapabilityCall, usd: Decimal = CENT, **rest: Any
-    ) -> money.BudgetReservation:
-        promise = money.build_reservation(ask, generate_id(), usd)
-        await money.reserve_budget(self.tx, promise, ask, HOUR, **rest)
+    ) -> budget_reservations.BudgetReservation:
+        promise = budget_reservations.build_reservation(ask, generate_id(), usd)
+        await budget_reservations.reserve_budget(self.tx, promise, ask, HOUR, **rest)
         return promise
 
     async def refused(self, ask: CapabilityCall, usd: Decimal = CENT) -> tuple[str, str]:
@@ -223,21 +223,23 @@ async def test_the_last_cent_of_every_cap_can_be_spent(ledger: Ledger) -> None:
 async def test_what_a_call_cost_is_booked_once_and_the_rest_given_back(ledger: Ledger) -> None:
     ask = ledger.ask()
     promise = await ledger.promise(ask, Decimal(5))
-    assert await money.settle_reservation(ledger.tx, promise, Decimal(2)) == Decimal(2)
-    assert await money.settle_reservation(ledger.tx, promise, Decimal(3)) is None
+    assert await budget_reservations.settle_reservation(ledger.tx, promise, Decimal(2)) == Decimal(
+        2
+    )
+    assert await budget_reservations.settle_reservation(ledger.tx, promise, Decimal(3)) is None
     assert await ledger.kept() == [(Decimal(5), Decimal(2))]
     second = await ledger.promise(ask, Decimal(6))
     # A call may come to less than a dollar, and to more than it was promised.
-    assert await money.settle_reservation(ledger.tx, second, Decimal(1)) == Decimal(3)
+    assert await budget_reservations.settle_reservation(ledger.tx, second, Decimal(1)) == Decimal(3)
     third = await ledger.promise(ask, Decimal(7))
-    assert await money.settle_reservation(ledger.tx, third, Decimal(9)) == Decimal(12)
+    assert await budget_reservations.settle_reservation(ledger.tx, third, Decimal(9)) == Decimal(12)
     assert await ledger.refused(ledger.ask(day_cap=Decimal(0))) == ("day_budget", "12")
 
 
 async def test_what_a_person_calls_is_booked_without_an_automation(ledger: Ledger) -> None:
     ask = ledger.ask(in_run=False)
     promise = await ledger.promise(ask, Decimal(5))
-    assert await money.settle_reservation(ledger.tx, promise, Decimal(2)) is None
+    assert await budget_reservations.settle_reservation(ledger.tx, promise, Decimal(2)) is None
     assert await ledger.kept() == [(Decimal(5), Decimal(2))]
     assert await ledger.tx.fetchval("SELECT count(*) FROM spend") == 0
 
@@ -248,10 +250,10 @@ async def test_a_call_that_cost_nothing_gives_back_its_own_promise_alone(ledger:
     paid = await ledger.promise(ask, Decimal(2))
     await ledger.promise(ask, Decimal(3))
     await ledger.reserve(4, workspace_id=THERE, id=free.id)
-    await money.settle_reservation(ledger.tx, paid, Decimal(2))
-    assert await money.settle_reservation(ledger.tx, free, Decimal(0)) is None
+    await budget_reservations.settle_reservation(ledger.tx, paid, Decimal(2))
+    assert await budget_reservations.settle_reservation(ledger.tx, free, Decimal(0)) is None
     # What was booked stays booked.
-    assert await money.settle_reservation(ledger.tx, paid, Decimal(0)) is None
+    assert await budget_reservations.settle_reservation(ledger.tx, paid, Decimal(0)) is None
     rest = [(Decimal(2), Decimal(2)), (Decimal(3), None), (Decimal(4), None)]
     assert await ledger.kept() == rest
 
@@ -260,30 +262,33 @@ async def test_a_purse_learns_how_far_the_day_and_the_workspace_have_gone(full: 
     await full.cap(7)
     await full.cap(8, THERE)
     ask = full.ask(in_run=True, day_spent=Decimal(1))
-    promise = money.build_reservation(ask, generate_id(), CENT)
-    await money.settle_run_budget(full.tx, ask.purse, promise, Decimal(2))
+    promise = budget_reservations.build_reservation(ask, generate_id(), CENT)
+    await budget_reservations.settle_run_budget(full.tx, ask.purse, promise, Decimal(2))
     assert ask.purse.day_spent == Decimal(50_000_000_000_002)
     assert ask.purse.space_cap == 7
     assert ask.purse.space_spent == Decimal(650_000_900_000_002)
 
     late = full.ask(day_spent=Decimal(10**17))
-    await money.settle_run_budget(
-        full.tx, late.purse, money.build_reservation(late, generate_id(), CENT), CENT
+    await budget_reservations.settle_run_budget(
+        full.tx, late.purse, budget_reservations.build_reservation(late, generate_id(), CENT), CENT
     )
     assert late.purse.day_spent == 10**17
 
     free, own = full.ask(), full.ask(in_run=False)
-    await money.settle_run_budget(
-        full.tx, free.purse, money.build_reservation(free, generate_id(), CENT), Decimal(0)
+    await budget_reservations.settle_run_budget(
+        full.tx,
+        free.purse,
+        budget_reservations.build_reservation(free, generate_id(), CENT),
+        Decimal(0),
     )
-    await money.settle_run_budget(
-        full.tx, own.purse, money.build_reservation(own, generate_id(), CENT), CENT
+    await budget_reservations.settle_run_budget(
+        full.tx, own.purse, budget_reservations.build_reservation(own, generate_id(), CENT), CENT
     )
     assert free.purse.space_cap == own.purse.space_cap == ENDLESS
 
     await full.cap(None)
     purse = RunBudget(ENDLESS)
-    await money.refresh_workspace_budget(full.tx, purse, HERE)
+    await budget_reservations.refresh_workspace_budget(full.tx, purse, HERE)
     assert (purse.space_cap, purse.space_spent) == (ENDLESS, Decimal(0))
 
 
@@ -294,7 +299,7 @@ async def test_what_a_step_has_spent_is_known_from_promises_and_from_records(
     bound = StepBudget("a", Decimal(1), ("a", "inner"))
     await full.reserve(9, 3_000, step="inner")
     await full.reserve(9, 10**20, step="other")
-    assert await money.read_step_spending(full.tx, space, run, bound) == 3_020
+    assert await budget_reservations.read_step_spending(full.tx, space, run, bound) == 3_020
 
     async def call(usd: int, step: str, run: UUID, space: UUID = HERE) -> None:
         await full.tx.execute(
@@ -317,7 +322,7 @@ async def test_what_a_step_has_spent_is_known_from_promises_and_from_records(
     await full.use(run, cost_usd=Decimal(10**21), reported=False)
     await full.use(full.runs[1], cost_usd=Decimal(10**22))
     await full.use(run, THERE, cost_usd=Decimal(10**23))
-    assert await money.read_step_spending(full.tx, space, run, bound) == 7_654_000
+    assert await budget_reservations.read_step_spending(full.tx, space, run, bound) == 7_654_000
 
 
 async def _with_tokens(ledger: Ledger) -> None:
@@ -334,8 +339,8 @@ async def _with_tokens(ledger: Ledger) -> None:
 
 async def test_tokens_of_one_run_are_counted(ledger: Ledger) -> None:
     await _with_tokens(ledger)
-    assert await money.read_tokens_used(ledger.tx, HERE, ledger.runs[0]) == (30, 4)
-    assert await money.read_tokens_used(ledger.tx, HERE, ledger.runs[2]) == (0, 0)
+    assert await budget_reservations.read_tokens_used(ledger.tx, HERE, ledger.runs[0]) == (30, 4)
+    assert await budget_reservations.read_tokens_used(ledger.tx, HERE, ledger.runs[2]) == (0, 0)
 
 
 async def test_a_model_may_write_as_much_as_there_is_room_for(ledger: Ledger) -> None:
@@ -343,7 +348,7 @@ async def test_a_model_may_write_as_much_as_there_is_room_for(ledger: Ledger) ->
 
     async def room(cap: int | None, writes: int = 10, **purse: Any) -> int:
         ask = ledger.ask(token_cap=cap, **purse)
-        return await money.find_available_tokens(ledger.tx, ask, 6, writes)
+        return await budget_reservations.find_available_tokens(ledger.tx, ask, 6, writes)
 
     assert await room(50) == 10
     assert await room(50, 9) == 9
@@ -354,18 +359,18 @@ async def test_a_model_may_write_as_much_as_there_is_room_for(ledger: Ledger) ->
     # The purse of the run may know of more than the records do, and learns from them.
     assert await room(50, tokens=33) == 7
     ask = ledger.ask(token_cap=50)
-    await money.find_available_tokens(ledger.tx, ask, 6, 10)
+    await budget_reservations.find_available_tokens(ledger.tx, ask, 6, 10)
     assert ask.purse.tokens == 30
     assert await room(None) == 10
     free = ledger.ask(in_run=False, token_cap=1)
-    assert await money.find_available_tokens(ledger.tx, free, 6, 10) == 10
+    assert await budget_reservations.find_available_tokens(ledger.tx, free, 6, 10) == 10
 
 
 @pytest.mark.parametrize("what", ["tokens", "money"])
 async def test_a_workspace_is_held_while_its_room_is_measured(ledger: Ledger, what: str) -> None:
     ask = ledger.ask(token_cap=50)
     if what == "tokens":
-        await money.find_available_tokens(ledger.tx, ask, 6, 10)
+        await budget_reservations.find_available_tokens(ledger.tx, ask, 6, 10)
     else:
         await ledger.promise(ask)
     query = "SELECT 1 FROM workspaces WHERE workspace_id = $1 FOR NO KEY UPDATE NOWAIT"
@@ -377,17 +382,22 @@ async def test_a_workspace_is_held_while_its_room_is_measured(ledger: Ledger, wh
 def test_a_promise_belongs_to_its_run_or_to_nobody() -> None:
     run, promise_id = RunRef(generate_id(), generate_id(), "a"), generate_id()
     for given, expected in (
-        (run, money.BudgetReservation(HERE, promise_id, run.automation_id, run.id, "a", CENT, 0)),
-        (None, money.BudgetReservation(HERE, promise_id, None, None, "", CENT, 0)),
+        (
+            run,
+            budget_reservations.BudgetReservation(
+                HERE, promise_id, run.automation_id, run.id, "a", CENT, 0
+            ),
+        ),
+        (None, budget_reservations.BudgetReservation(HERE, promise_id, None, None, "", CENT, 0)),
     ):
         actor = Actor(HERE, "run", generate_id())
         ask = CapabilityCall("x.y", {}, actor, given, 1, RunPolicy(()), RunBudget(ENDLESS))
-        assert money.build_reservation(ask, promise_id, CENT) == expected
+        assert budget_reservations.build_reservation(ask, promise_id, CENT) == expected
 
 
 @pytest.mark.parametrize("price", [Decimal(0), CENT, Decimal("0.5"), Decimal(7)])
 def test_a_sum_of_money_is_a_price(price: Decimal) -> None:
-    assert money.validate_price("x.y", price) == price
+    assert budget_reservations.validate_price("x.y", price) == price
 
 
 @pytest.mark.parametrize(
@@ -395,7 +405,7 @@ def test_a_sum_of_money_is_a_price(price: Decimal) -> None:
 )
 def test_what_is_no_sum_of_money_is_no_price(price: Any) -> None:
     with pytest.raises(InternalError) as refused:
-        money.validate_price("x.y", price)
+        budget_reservations.validate_price("x.y", price)
     assert not refused.value.retryable
 
 
@@ -408,7 +418,7 @@ async def test_booking_ends_before_a_cancelled_caller_goes_on() -> None:
         await go.wait()
         booked.append("once")
 
-    caller = asyncio.create_task(money.run_to_completion(work()))
+    caller = asyncio.create_task(budget_reservations.run_to_completion(work()))
     await began.wait()
     caller.cancel()
     # Enough turns for a caller that does not wait to end.
@@ -426,7 +436,7 @@ async def test_a_failure_to_book_reaches_a_caller_that_was_not_cancelled() -> No
         raise ValueError("the books are closed")
 
     with pytest.raises(ValueError, match="the books are closed"):
-        await money.run_to_completion(work())
+        await budget_reservations.run_to_completion(work())
 
 
 async def test_a_cancelled_caller_is_cancelled_whatever_became_of_the_books() -> None:
@@ -439,7 +449,7 @@ async def test_a_cancelled_caller_is_cancelled_whatever_became_of_the_books() ->
         await go.wait()
         raise ValueError("the books are closed")
 
-    caller = asyncio.create_task(money.run_to_completion(work()))
+    caller = asyncio.create_task(budget_reservations.run_to_completion(work()))
     await began.wait()
     caller.cancel()
     go.set()

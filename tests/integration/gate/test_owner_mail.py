@@ -10,7 +10,7 @@ from uuid import UUID
 
 from mainspring.contracts.ids import generate_id
 from mainspring.definition.validate import validate
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
 from mainspring.triggers.alerts import AlertMailer
 from mainspring.workspace.alerts import Alert, post_alert
 from mainspring.workspace.automations import FIRST_MEMBER, save

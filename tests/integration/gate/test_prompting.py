@@ -15,9 +15,9 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.event import Event
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.gate.installs import install_id_of
-from mainspring.gate.prompting.linking import link_chat
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.gate.installed_integrations import install_id_of
+from mainspring.gate.prompting.chat_linking import link_chat
 from mainspring.gate.prompting.pressing import ButtonPressConsumer
 from mainspring.gate.prompting.telling import MemberChats, PromptDelivery
 from mainspring.workspace.automations import FIRST_MEMBER
@@ -282,7 +282,7 @@ async def test_whatever_keeps_a_prompt_from_its_person_is_counted_until_it_is_gi
     world: World,
 ) -> None:
     database = world.bench.house.database
-    broken = PromptDelivery(database, cast(Any, object()), None, None)
+    broken = PromptDelivery(database, cast("Any", object()), None, None)
     await world.nudge("Hello")
 
     assert await broken.once() == 1

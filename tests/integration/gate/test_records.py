@@ -17,7 +17,7 @@ from mainspring.contracts.errors import LimitExceeded, PermissionDenied
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.gate import Market, gate_bench

@@ -16,10 +16,10 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.errors import Conflict, PermissionDenied, Problem, Unauthenticated
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.gate.forget import expire_leftovers
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.gate.retention import expire_leftovers
 from mainspring.gate.run_tokens import find_pass
-from mainspring.surfaces.rest.marks import is_open_to_runs, is_public
+from mainspring.surfaces.rest.route_access import is_open_to_runs, is_public
 from tests.kit.api import Api, served
 from tests.kit.gate import Hand, Market, gate_bench
 from tests.kit.house import Bench, document, step

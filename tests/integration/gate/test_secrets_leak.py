@@ -18,8 +18,8 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from mainspring.runs.arrivals import RunRequest
-from mainspring.wiring import build_application
+from mainspring.app import build_application
+from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.sealing import SecretScope
 from tests.kit.api import Api, served

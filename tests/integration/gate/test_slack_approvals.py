@@ -16,10 +16,10 @@ import pytest_asyncio
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.gate.installs import install_id_of
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.gate.installed_integrations import install_id_of
 from mainspring.gate.prompting.telling import MemberChats, PromptDelivery
-from mainspring.vocabulary import ApplicationRegistry
+from mainspring.registry import ApplicationRegistry
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api, served
 from tests.kit.doubles.slack_app import SIGNING_SECRET, SlackApp, slack_app

@@ -12,15 +12,15 @@ import pytest_asyncio
 from mainspring.contracts.context import Actor, RunRef
 from mainspring.contracts.errors import Conflict, PermissionDenied
 from mainspring.contracts.roles import Role
-from mainspring.gate.ask import CapabilityCall
-from mainspring.gate.budget import ENDLESS, RunBudget
-from mainspring.gate.by_rule import claim_preapproved
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.call_state import CallState
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.gate.capability_call import CapabilityCall
 from mainspring.gate.drafts import DraftLifetimes
-from mainspring.gate.passage import CallState
 from mainspring.gate.policy import RunPolicy
-from mainspring.gate.standing.patterns import ENOUGH
-from mainspring.runs.arrivals import RunRequest
+from mainspring.gate.preapproval import claim_preapproved
+from mainspring.gate.run_budget import ENDLESS, RunBudget
+from mainspring.gate.standing.rules import ENOUGH
+from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member

@@ -21,7 +21,7 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.integration import Integration, Item, UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.integrations.drive import integration
-from mainspring.integrations.drive.pages import TOO_LARGE
+from mainspring.integrations.drive.sources import TOO_LARGE
 from tests.kit.doubles.drive import ADDRESS, DriveDouble, drive_double
 from tests.kit.doubles.google import TOKEN, busy, failed, refusal, scope_missing
 from tests.kit.portions import Still, all_portions

@@ -15,10 +15,10 @@ import pytest
 
 from mainspring.contracts.errors import Conflict
 from mainspring.recipes.compiling import compile_automation
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
+from mainspring.workspace.automation_resources import check_secrets_there
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.key_rotation import rotate
-from mainspring.workspace.secret_use import check_secrets_there
 from tests.kit.boards import Boards
 from tests.kit.codex import Codex, recipe
 from tests.kit.declared import PRINTED

@@ -20,8 +20,8 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.roles import Role
 from mainspring.recipes.package import read_package
 from mainspring.recipes.package.signing import add_signature, generate_key
+from mainspring.workspace.automation_states import restore
 from mainspring.workspace.automations import ensure_workspace
-from mainspring.workspace.states import restore
 from tests.kit.boards import Boards
 from tests.kit.codex import Codex, automation, board, bundle, needs, says
 from tests.kit.declared import PRINTED

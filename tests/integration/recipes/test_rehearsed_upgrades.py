@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
 from tests.kit.codex import Codex, automation
 from tests.kit.consenting import agree_to_all
 from tests.kit.house import Bench

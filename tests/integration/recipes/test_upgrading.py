@@ -10,8 +10,8 @@ import pytest
 
 from mainspring.contracts.errors import Conflict, Problem
 from mainspring.recipes.package.signing import add_signature, generate_key
+from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.overview import read_automation
 from tests.kit.boards import Boards
 from tests.kit.codex import Codex, automation, board, bundle, needs, recipe, says
 from tests.kit.consenting import agree_to_all

@@ -13,9 +13,9 @@ import pytest
 from mainspring.contracts.errors import Invalid
 from mainspring.gate.context import GateContext
 from mainspring.recipes.entities.workflows import WorkflowHandler, normalize_workflow
-from mainspring.triggers.changing import record_overtaken
+from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.workflows.attached import WorkflowDependencies
+from mainspring.workspace.workflows.automations import WorkflowDependencies
 from tests.kit.boards import Boards
 from tests.kit.house import Bench, document, step
 from tests.kit.visits import visiting

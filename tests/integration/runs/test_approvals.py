@@ -18,7 +18,7 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import validate
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench, document, step
 

@@ -10,17 +10,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from mainspring.actions.script.workshop import ScriptRunner
+from mainspring.actions.script.runner import ScriptRunner
+from mainspring.app import build_application, build_registry, prepare_database
 from mainspring.contracts.limits import Limits
-from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.rows import FINAL
+from mainspring.runs.run_requests import RunRequest
 from mainspring.settings import Settings
-from mainspring.store.archive import open_archive
-from mainspring.store.backup import make_backup, read_backup
+from mainspring.store.backup import make_backup, open_archive, read_backup
 from mainspring.store.database import Database
-from mainspring.store.loading import load
+from mainspring.store.restore import load
 from mainspring.triggers.scheduler import Scheduler
-from mainspring.wiring import build_application, build_registry, prepare_database
 from mainspring.workspace.automations import set_state
 from tests.kit.capabilities import Outside
 from tests.kit.house import PATIENCE, Bench, document, step

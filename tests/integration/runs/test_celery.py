@@ -22,9 +22,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
 from mainspring.runs.transport.broker import MOST_IN_LINE, QUEUES, TASK, Broker, broker_of
-from mainspring.runs.transport.sender import PORTION, CeleryHintSender
+from mainspring.runs.transport.celery_sender import PORTION, CeleryHintSender
 from mainspring.workspace.automations import SavedAutomation
 from tests.kit.house import Bench, document, step
 from tests.kit.own_house import own_house

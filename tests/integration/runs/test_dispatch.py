@@ -10,7 +10,7 @@ import pytest
 
 from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.contracts.ids import generate_id
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
 from tests.kit.house import Bench, document, step
 
 NEEDS_N = {

@@ -13,11 +13,11 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.runs.arrivals import RunRequest
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.runs.halts import finish_releases
+from mainspring.runs.run_requests import RunRequest
+from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.overview import read_automation
 from tests.kit.codex import Codex, automation, bundle
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member

@@ -11,8 +11,8 @@ import pytest
 
 from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.contracts.ids import generate_id
-from mainspring.runs.arrivals import RunRequest
-from mainspring.runs.rescue import rescue
+from mainspring.runs.run_requests import RunRequest
+from mainspring.runs.worker import rescue
 from tests.kit.house import Bench, document, step
 
 NEEDS_N = {

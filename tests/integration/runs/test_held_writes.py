@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.errors import Conflict, Problem
-from mainspring.gate.installs import install_id_of
+from mainspring.gate.installed_integrations import install_id_of
 from mainspring.gate.reminders import DraftReminders
 from mainspring.runs.replay import replay
 from tests.kit.drafts import INPUTS, POST, Office, office

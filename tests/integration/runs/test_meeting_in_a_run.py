@@ -13,14 +13,14 @@ from mainspring.contracts.errors import Expired, NotFound
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import validate
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.gate.forget import forget_calls
-from mainspring.runs.arrivals import RunRequest
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.gate.retention import forget_calls
 from mainspring.runs.control import RunControl
 from mainspring.runs.lanes import lane_of, lock_lanes
-from mainspring.runs.rescue import rescue
+from mainspring.runs.run_events import RunEvent
+from mainspring.runs.run_requests import RunRequest
 from mainspring.runs.step import LeaseLost
-from mainspring.runs.watch import RunEvent
+from mainspring.runs.worker import rescue
 from mainspring.workspace.automations import FIRST_MEMBER, save
 from tests.kit.codex import Codex, automation
 from tests.kit.house import Bench, document, step

@@ -12,15 +12,15 @@ from uuid import UUID
 
 import pytest
 
+from mainspring.app import Application
 from mainspring.contracts.context import StepContext
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, Usage
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.run_tokens import find_pass
 from mainspring.gate.usage_markers import CLOSE, OPEN, usage_markers
 from mainspring.gate.usage_meter import reads_at_most, reads_usually
 from mainspring.runs.story import tell
-from mainspring.wiring import Application
 from tests.integration.runs.test_takeover import _crash_at
 from tests.kit.dying import lose_workers
 from tests.kit.house import Bench, document, step

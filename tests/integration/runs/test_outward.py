@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest_asyncio
 
-from mainspring.wiring import build_application
+from mainspring.app import build_application
 from tests.kit.house import Bench, document, step
 from tests.kit.outside import local_server
 

@@ -14,7 +14,7 @@ import pytest
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.runs import queue
-from mainspring.runs.turns import LONG_AGO, ClaimQuery
+from mainspring.runs.claim_fairness import LONG_AGO, ClaimQuery
 from mainspring.store.database import Connection, Database
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation, add_run

@@ -12,7 +12,7 @@ import pytest
 from mainspring.contracts.context import StepContext
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.model import ModelReply, interrupted_reply_error
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.run_tokens import find_pass
 from tests.integration.runs.test_takeover import _crash_at
 from tests.kit.house import Bench, document, step

@@ -10,9 +10,9 @@ import asyncpg
 import pytest
 
 from mainspring.runs import queue
-from mainspring.runs.rescue import rescue, return_strays
-from mainspring.runs.watch import RunEvent
-from mainspring.store.sessions import hash_host_name
+from mainspring.runs.run_events import RunEvent
+from mainspring.runs.worker import rescue, return_strays
+from mainspring.store.application_name import hash_host_name
 from tests.kit.dying import LEASES_OVER, Dead, lose_workers
 from tests.kit.house import Bench, document, step
 from tests.kit.standing_in_line import cut_off, until_in_line

@@ -14,7 +14,7 @@ import pytest_asyncio
 
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 from tests.kit.house import Bench, document, step
 from tests.kit.scripted import http_answer
 from tests.kit.sending import SENDS, everything, outside_bench

@@ -6,7 +6,7 @@ import asyncio
 from decimal import Decimal
 
 from mainspring.contracts.context import RunRef
-from mainspring.gate.record import CallRecord
+from mainspring.gate.call_records import CallRecord
 from mainspring.runs import queue
 from mainspring.runs.record import RunRecorder
 from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd, StepRow

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from mainspring.definition.validate import validate
 from mainspring.runs import queue
-from mainspring.runs.arrivals import RunRequest
-from mainspring.runs.turns import LONG_AGO, ClaimQuery
+from mainspring.runs.claim_fairness import LONG_AGO, ClaimQuery
+from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER, save
 from tests.kit.house import Bench, document, step
 from tests.kit.neighbours import NEIGHBOUR, add_workspace

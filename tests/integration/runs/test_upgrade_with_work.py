@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from mainspring.app import prepare_database
 from mainspring.contracts.ids import generate_id
 from mainspring.runs.rows import FINAL
 from mainspring.store.database import Database
 from mainspring.store.downgrade import describe_losses, downgrade, plan_downgrade
 from mainspring.store.migrate import migrate, read_schema_version
 from mainspring.store.partitions import ensure_partitions
-from mainspring.wiring import prepare_database
 from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
 from mainspring.workspace.people.users import ensure_first_person
 from tests.integration.runs.test_backup_under_load import elsewhere, states

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from mainspring.runs import queue
-from mainspring.runs.rescue import rescue
-from mainspring.store.sessions import get_process_id
+from mainspring.runs.worker import rescue
+from mainspring.store.application_name import get_process_id
 from tests.kit.dying import LEASES_OVER
 from tests.kit.house import Bench, document, step
 
@@ -21,7 +21,7 @@ from tests.kit.house import Bench, document, step
 _IN_CONTAINER = """
 import json, os
 os.getpid, os.getppid = lambda: 1, lambda: 0
-from mainspring.store.sessions import launcher_mark, process_mark
+from mainspring.store.application_name import launcher_mark, process_mark
 print(json.dumps([launcher_mark(), process_mark()]))
 """
 REBOOTED = "another-boot"

@@ -21,14 +21,14 @@ import pytest_asyncio
 from mcp import Client
 from mcp_types import ElicitResult
 
+from mainspring.app import application_services, build_registry, open_application
 from mainspring.definition.validate import validate
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import ApplicationFactory, build_app, run_cli
 from mainspring.surfaces.cli.logins import SavedLogin, keep_login, read_address
 from mainspring.surfaces.mcp import server
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.wiring import application_services, build_registry, open_application
+from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.triggers import list_triggers
 from scripts.consent_matrix import PAGE, ROWS, Operation, Outcome, written

@@ -20,13 +20,13 @@ from uuid import UUID
 
 import pytest
 
+from mainspring.app import build_registry, build_scheduler
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import ApplicationFactory, exits
-from mainspring.surfaces.cli.desk import CommandContext
-from mainspring.surfaces.cli.judging import validate_files
+from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.wiring import build_registry, build_scheduler
+from mainspring.surfaces.cli.validate import validate_files
+from mainspring.surfaces.services import ApplicationServices
 from tests.kit.foreign import Bait, Foreign, exports, yaml_texts
 from tests.kit.foreign_doors import DOORS, WATCH, Porch, Said, faults, porch, tables, watched
 from tests.kit.hostile import RIGHT, hostile

@@ -28,20 +28,23 @@ from mainspring.contracts.errors import (
     Problem,
     UpstreamError,
 )
-from mainspring.contracts.in_time import TimeLimitExceeded, run_with_time_limit
 from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.mime_text import read_mail
-from mainspring.gate.connected.http import ConnectedHttp
-from mainspring.gate.connected.trial import (
+from mainspring.contracts.mail_parser import read_mail
+from mainspring.contracts.time_limit import TimeLimitExceeded, run_with_time_limit
+from mainspring.gate.connected.connection_test import (
     InMemoryTokenProvider,
     fetch_account_name,
     ignore_values,
     reveal_no_secrets,
 )
+from mainspring.gate.connected.http import ConnectedHttp
 from mainspring.gate.egress import Egress
 from mainspring.gate.mail.imap import PASSWORD, open_mailbox
-from mainspring.gate.outside.authority import AuthorizationServerClient, TokenEndpointError
+from mainspring.gate.outside.authorization_server import (
+    AuthorizationServerClient,
+    TokenEndpointError,
+)
 from mainspring.integrations import coinmarketcap, github, gmail, http_json, ics, linear, rss, slack
 from mainspring.integrations.http_json.adapters import build_rows
 from mainspring.integrations.ics.calendar import list_events_between

@@ -17,8 +17,8 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
+from mainspring.app import build_application
 from mainspring.contracts.roles import Role
-from mainspring.wiring import build_application
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api, served
 from tests.kit.doubles.discord import TOKEN as DISCORD

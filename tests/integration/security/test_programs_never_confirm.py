@@ -9,7 +9,7 @@ import pytest
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.people.sessions import build_csrf_token, start_session
 from tests.kit.api import Api, served

@@ -13,11 +13,11 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from mainspring.app import open_application
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.settings import Settings
-from mainspring.wiring import open_application
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.api import Api, served
 from tests.kit.capabilities import Outside

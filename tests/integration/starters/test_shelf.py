@@ -5,7 +5,7 @@ from __future__ import annotations
 from mainspring.contracts.limits import Limits
 from mainspring.recipes.codex.starters import read_starters
 from mainspring.recipes.package import judge_package
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 from tests.integration.starters.test_starters import STORIES
 
 

@@ -15,12 +15,11 @@ import pytest
 
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem, StorageFull
 from mainspring.settings import Settings
-from mainspring.store.archive import open_archive
-from mainspring.store.backup import check_backup, make_backup, read_backup
+from mainspring.store.backup import check_backup, make_backup, open_archive, read_backup
 from mainspring.store.database import Database
-from mainspring.store.loading import load, refuse_unfit
 from mainspring.store.partitions import ensure_partitions
-from mainspring.store.tables import compute_table_digest, read_tables
+from mainspring.store.restore import load, refuse_unfit
+from mainspring.store.snapshot import compute_table_digest, read_tables
 from tests.kit.one_of_each import fill
 
 
@@ -92,7 +91,7 @@ async def test_a_disk_that_fills_up_while_rows_are_copied_is_not_blamed_on_the_d
         made.again = again
         return made
 
-    monkeypatch.setattr("mainspring.store.archive.os.fdopen", opened_for)
+    monkeypatch.setattr("mainspring.store.backup.os.fdopen", opened_for)
     path = tmp_path / "kept.backup"
     with pytest.raises(StorageFull, match="no room on the disk for") as caught:
         await make_backup(database, path, None)

@@ -9,8 +9,8 @@ import asyncpg
 import pytest
 
 from mainspring.contracts.errors import Conflict, InternalError, Problem, StorageFull, UpstreamError
-from mainspring.store.batch import ConnectionLossPolicy, GroupWriter
 from mainspring.store.database import Database, DedicatedConnection
+from mainspring.store.group_commit import ConnectionLossPolicy, GroupWriter
 
 PATIENCE = ConnectionLossPolicy(losses=3, seconds=0.05)
 

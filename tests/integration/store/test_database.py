@@ -19,15 +19,15 @@ import pytest_asyncio
 
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem, UpstreamError
 from mainspring.settings import Settings
-from mainspring.store.codecs import as_json
-from mainspring.store.database import Connection, Database, is_lost_connection
-from mainspring.store.sessions import (
+from mainspring.store.application_name import (
     VERSION,
     build_application_name,
     count_other_processes,
     count_processes_by_version,
     hash_host_name,
 )
+from mainspring.store.codecs import as_json
+from mainspring.store.database import Connection, Database, is_lost_connection
 from tests.kit.processes import first_line, is_running, module_process
 from tests.kit.runaway import RUNAWAY
 

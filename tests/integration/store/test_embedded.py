@@ -19,9 +19,14 @@ import asyncpg
 import pytest
 
 from mainspring.contracts.errors import Conflict, InternalError, Invalid
-from mainspring.store.account import SystemUser, choose_server_user, find_inaccessible_path
-from mainspring.store.binaries import copy_within_reach, find_binaries
 from mainspring.store.embedded import EmbeddedServer, build_dsn
+from mainspring.store.postgres_programs import (
+    SystemUser,
+    choose_server_user,
+    copy_within_reach,
+    find_binaries,
+    find_inaccessible_path,
+)
 from tests.kit.postgres import open_folder
 from tests.kit.processes import end_in_order, first_line, is_running, module_process, wait_until
 from tests.kit.runaway import RUNAWAY

@@ -21,12 +21,12 @@ from uuid import UUID
 import httpx2
 import pytest
 
+from mainspring.app import build_worker, open_application, run_background_loops
 from mainspring.contracts.errors import Conflict
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.downgrade import describe_losses, downgrade, plan_downgrade
 from mainspring.store.migrate import DOWN, PACKAGED, migrate, read_migrations, read_schema_version
-from mainspring.wiring import build_worker, open_application, run_background_loops
 from scripts.make_level_fixture import SIGNING_KEY, WAIT_SECONDS
 from tests.integration.store.test_backup import digests
 from tests.kit.api import Api, served

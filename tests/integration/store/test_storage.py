@@ -10,7 +10,7 @@ import pytest
 
 from mainspring.contracts.errors import StorageFull
 from mainspring.settings import Settings
-from mainspring.store import storage
+from mainspring.store import disk_space
 from mainspring.store.database import Database
 
 # The probe finds this function instead of its own.
@@ -31,15 +31,15 @@ _SHADOW = """
 
 async def test_the_probe_makes_the_database_write_to_its_disk(database: Database) -> None:
     async with database.transaction() as tx:
-        await tx.execute(storage._LITTLE_MEMORY)
-        rows = await tx.fetch(f"EXPLAIN (ANALYZE) {storage._PROBE}")
+        await tx.execute(disk_space._LITTLE_MEMORY)
+        rows = await tx.fetch(f"EXPLAIN (ANALYZE) {disk_space._PROBE}")
     assert any("Sort Method: external" in row[0] for row in rows), [row[0] for row in rows]
 
 
 async def test_a_full_disk_is_noticed_without_any_write_and_so_is_its_end(
     database: Database, database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "mainspring.store.storage")
+    caplog.set_level(logging.INFO, "mainspring.store.disk_space")
     await database.execute(_SHADOW)
     await database.execute(_NO_SPACE)
     opened = await Database.open(Settings(database_url=database_url))
@@ -72,7 +72,7 @@ async def test_callers_at_the_same_time_share_one_probe(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await database.execute("CREATE SEQUENCE probes")
-    monkeypatch.setattr(storage, "_PROBE", "SELECT nextval('probes')")
+    monkeypatch.setattr(disk_space, "_PROBE", "SELECT nextval('probes')")
     found = await asyncio.gather(*(database.storage.is_full(database) for _ in range(8)))
     assert found == [False] * 8
     assert await database.fetchval("SELECT last_value FROM probes") == 1

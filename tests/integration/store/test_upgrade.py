@@ -16,10 +16,10 @@ import pytest_asyncio
 
 from mainspring.contracts.errors import Conflict, Invalid, UpstreamError
 from mainspring.settings import Settings
+from mainspring.store.application_name import hash_host_name
 from mainspring.store.database import Database
 from mainspring.store.downgrade import describe_losses, downgrade, plan_downgrade
 from mainspring.store.migrate import DOWN, PACKAGED, migrate, read_migrations, read_schema_version
-from mainspring.store.sessions import hash_host_name
 from mainspring.store.snapshot import refuse_at_work
 from tests.kit.catalogs import catalog, statements
 

@@ -10,7 +10,7 @@ from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.migrate import PACKAGED, migrate, read_migrations
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.people.addresses import MailAddressState, reach_member
+from mainspring.workspace.people.email_addresses import MailAddressState, reach_member
 from mainspring.workspace.people.workspaces import add_workspace
 
 ADD = "INSERT INTO users (id, email) VALUES ($1, $2)"

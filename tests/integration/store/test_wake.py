@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.store.wake import EVERYTHING, WakeupListener, WakeupSender
+from mainspring.store.wakeups import EVERYTHING, WakeupListener, WakeupSender
 from tests.kit.runaway import RUNAWAY
 
 PATIENCE = 5.0

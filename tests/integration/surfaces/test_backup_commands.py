@@ -14,20 +14,20 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
+from mainspring.app import open_application
 from mainspring.contracts.errors import Conflict, Invalid, Problem, UpstreamError
 from mainspring.contracts.ids import generate_id
 from mainspring.gate.artifacts.blobs import blob_key
 from mainspring.settings import Settings, read_settings, settings_file
 from mainspring.store.backup import check_backup
+from mainspring.store.data_folder import is_unfinished
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.store.setting_aside import is_unfinished
-from mainspring.surfaces.cli.backing_up import RestoreOptions, last_backup, make, restore
-from mainspring.surfaces.cli.desk import CommandContext
-from mainspring.surfaces.cli.relocating import move, parse_move_target
+from mainspring.surfaces.cli.backup import RestoreOptions, last_backup, make, restore
+from mainspring.surfaces.cli.context import CommandContext
+from mainspring.surfaces.cli.move import move, parse_move_target
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.wiring import open_application
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.master_key import create_key
+from mainspring.workspace.keyring import create_key
 from mainspring.workspace.vault import SecretScope
 from tests.kit.postgres import fresh_database
 from tests.kit.redis import RedisServer, running_redis
@@ -38,7 +38,7 @@ KEPT = b"what a run has saved"
 
 def desk(home: Path) -> CommandContext:
     """No command here goes through the doors."""
-    return CommandContext(cast(Any, None), home)
+    return CommandContext(cast("Any", None), home)
 
 
 def quiet() -> Screen:

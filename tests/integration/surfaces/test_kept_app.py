@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from mainspring.app import build_application, prepare_database
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.wiring import build_application, prepare_database
 from tests.kit.api import Api, served
 from tests.kit.house import Bench, document, step
 from tests.kit.postgres import fresh_database

@@ -14,26 +14,26 @@ import httpx2
 import pytest
 import pytest_asyncio
 
-from mainspring.actions.script.sdk.text import generate_sdk
+from mainspring.actions.script.sdk.generator import generate_sdk
+from mainspring.app import application_services
 from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.contracts.roles import Role
-from mainspring.definition.script.sdk import SDK_PATH
-from mainspring.runs.arrivals import RunRequest
+from mainspring.definition.script.sdk_names import SDK_PATH
+from mainspring.registry import build_registry
+from mainspring.runs.run_requests import RunRequest
 from mainspring.settings import Settings
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.surfaces.cli import ApplicationFactory
 from mainspring.surfaces.cli.automations import save_file, show_automation
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.drafts import show_drafts
-from mainspring.surfaces.cli.moving import bring_in
+from mainspring.surfaces.cli.export_import import bring_in
 from mainspring.surfaces.cli.run import run_file
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.cli.tokens import TokenOptions, create_token
 from mainspring.surfaces.cli.versions import go_back
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.vocabulary import build_registry
-from mainspring.wiring import application_services
+from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import FIRST_WORKSPACE
 from tests.kit.connected import LOOKUP, SEND, Office, office
 from tests.kit.house import PATIENCE, document, step

@@ -19,7 +19,7 @@ from mainspring.contracts.capability import Audience, Capability
 from mainspring.contracts.context import RunRef
 from mainspring.contracts.roles import Permission, Role
 from mainspring.gate.run_tokens import mint
-from mainspring.surfaces.rest.marks import (
+from mainspring.surfaces.rest.route_access import (
     get_route_capability,
     get_route_permission,
     is_for_anyone_known,

@@ -15,15 +15,15 @@ from mainspring.contracts.event import EventRow
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.gate.mail import SmtpMailer, read_smtp_url
-from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.replay import replay
+from mainspring.runs.run_requests import RunRequest
 from mainspring.store.events import append_events
 from mainspring.triggers.alerts import CONSUMER, TRIES, AlertMailer, FailureAlerts, mails
 from mainspring.triggers.log_reader import EventLogReader
 from mainspring.workspace.alerts import count_consecutive_failures, take_mail
+from mainspring.workspace.automation_states import acknowledge
 from mainspring.workspace.automations import set_state
 from mainspring.workspace.inbox import list_notifications
-from mainspring.workspace.states import acknowledge
 from tests.kit.events import ECHO, listen, match_all, runs_of, tell
 from tests.kit.house import PATIENCE, Bench, document, step
 from tests.kit.mail import Post, mail_server, read_letter

@@ -12,9 +12,9 @@ import pytest
 from mainspring.contracts.errors import Conflict
 from mainspring.store.database import Connection
 from mainspring.triggers import scheduler
-from mainspring.triggers.changing import change
+from mainspring.triggers.trigger_changes import change
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.portable import add_renamed_candidates, import_judged, judge_import
+from mainspring.workspace.import_export import add_renamed_candidates, import_judged, judge_import
 from tests.integration.triggers.test_schedule import (
     armed,
     due_of,

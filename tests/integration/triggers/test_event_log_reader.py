@@ -17,7 +17,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.events import EventTable, append_events
-from mainspring.triggers import event_cursor
+from mainspring.triggers import log_reader
 from mainspring.triggers.log_reader import EventLogReader, Handle, PartialBatch, StalePreparation
 
 SPACE = generate_id()
@@ -333,9 +333,9 @@ async def test_a_server_that_went_away_each_time_is_waited_for(
 ) -> None:
     # Every look finds a server that has just begun.
     monkeypatch.setattr(
-        event_cursor,
+        log_reader,
         "_WHERE",
-        event_cursor._WHERE.replace("pg_postmaster_start_time()", "clock_timestamp()"),
+        log_reader._WHERE.replace("pg_postmaster_start_time()", "clock_timestamp()"),
     )
     notes = Notes(database)
     await notes.prepare()

@@ -10,10 +10,10 @@ import pytest
 
 from mainspring.contracts.event import EventQuery
 from mainspring.contracts.ids import generate_id
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
 from mainspring.store.events import EventTable
 from mainspring.triggers import matcher as matching_module
-from mainspring.triggers.consumed import list_event_consumers
+from mainspring.triggers.event_consumers import list_event_consumers
 from mainspring.triggers.log_reader import StalePreparation
 from mainspring.workspace.automations import ensure_workspace, set_state
 from tests.kit.events import ECHO, listen, match_all, matcher_of, matching, runs_of, tell

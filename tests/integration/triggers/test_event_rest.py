@@ -10,15 +10,15 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from mainspring.shelf import load_integrations
-from mainspring.surfaces.rest.event_shapes import (
+from mainspring.integration_loader import load_integrations
+from mainspring.surfaces.rest.routes import events as event_routes
+from mainspring.surfaces.rest.routes.events import (
     EventDetail,
     EventShape,
     EventTypesShape,
     PublishedShape,
     TriedAll,
 )
-from mainspring.surfaces.rest.routes import events as event_routes
 from mainspring.triggers import filter_trial
 from tests.kit.api import Api
 from tests.kit.events import listen, match_all, matching, runs_of, tell

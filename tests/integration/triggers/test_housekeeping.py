@@ -19,8 +19,8 @@ from mainspring.contracts.clock import SystemClock
 from mainspring.contracts.errors import NotFound
 from mainspring.contracts.ids import generate_id, get_lowest_id_at
 from mainspring.contracts.limits import Limits
+from mainspring.gate.artifacts.blob_stores import FolderStore
 from mainspring.gate.artifacts.blobs import BlobKey, blob_key
-from mainspring.gate.artifacts.folder import FolderStore
 from mainspring.runs import retention
 from mainspring.runs.control import RunControl
 from mainspring.runs.rows import FINAL
@@ -264,7 +264,7 @@ async def test_two_housekeepers_at_once_lose_nothing_and_leave_nothing(past: Pas
 async def test_a_round_broken_off_keeps_the_batches_it_finished(
     past: Past, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mainspring.store.turns.BATCH", 3)
+    monkeypatch.setattr("mainspring.store.batch_delete.BATCH", 3)
     for age in range(10):
         await past.run(100 + age)
     await past.database.execute(

@@ -13,13 +13,12 @@ from uuid import UUID
 
 import pytest
 
+from mainspring.app import build_application, prepare_database
 from mainspring.contracts.errors import StorageFull
 from mainspring.definition.cron import parse_cron
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.triggers.foresight import VersionPrefetcher
-from mainspring.triggers.scheduler import BATCH, Scheduler
-from mainspring.wiring import build_application, prepare_database
+from mainspring.triggers.scheduler import BATCH, Scheduler, VersionPrefetcher
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import set_state
 from tests.kit.full_disk import full_disk, install_full_disk

@@ -14,7 +14,7 @@ import pytest
 
 from mainspring.contracts.ids import generate_id
 from mainspring.definition.validate import validate
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER, save, set_state
 from mainspring.workspace.webhooks import WebhookTrigger, find_by_token, hash_webhook_token, rotate
 from tests.kit.api import Api, served

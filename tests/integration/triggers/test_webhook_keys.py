@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from mainspring.triggers.knock import WebhookRequest
-from mainspring.wiring import application_services
+from mainspring.app import application_services
+from mainspring.triggers.webhook_request import WebhookRequest
 from mainspring.workspace.webhooks import hash_webhook_token
 from tests.kit.api import Api
 from tests.kit.house import Bench

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.ids import generate_id
-from mainspring.triggers import desk
+from mainspring.triggers import webhook_receiver
 from tests.integration.triggers.test_webhook_signatures import BODY, SIGNED, _send, _signed
 from tests.integration.triggers.test_webhook_signatures import SECRET as SIGNING
 from tests.kit.api import Api, served
@@ -108,7 +108,7 @@ async def test_the_limit_is_the_webhook_s_however_its_address_is_spelt(bench: Be
 async def test_bodies_that_are_still_coming_are_counted(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk, "SHARE_BYTES", 0)
+    monkeypatch.setattr(webhook_receiver, "SHARE_BYTES", 0)
     bounds = replace(bench.house.limits, payload_bytes=100_000)
     async with served(replace(bench.house, limits=bounds)) as api:
         called = await hook(bench, api)

@@ -7,7 +7,7 @@ import pytest
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Database
-from mainspring.workspace.token_bounds import check_approved_exist
+from mainspring.workspace.tokens import check_approved_exist
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation
 

@@ -13,7 +13,9 @@ from mainspring.contracts.errors import Conflict, NotFound, Problem
 from mainspring.contracts.ids import generate_id
 from mainspring.definition.validate import validate
 from mainspring.definition.validate.report import ValidationReport
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
+from mainspring.workspace.automation_list import list_automations, read_automation
+from mainspring.workspace.automation_states import acknowledge, activate, archive, pause, restore
 from mainspring.workspace.automations import (
     FIRST_MEMBER,
     SavedAutomation,
@@ -21,9 +23,7 @@ from mainspring.workspace.automations import (
     set_state,
     update,
 )
-from mainspring.workspace.overview import list_automations, read_automation
-from mainspring.workspace.states import acknowledge, activate, archive, pause, restore
-from mainspring.workspace.switches import switch
+from mainspring.workspace.triggers import switch
 from tests.kit.house import Bench, document, step
 
 HOOK = {"id": "hook", "type": "webhook"}

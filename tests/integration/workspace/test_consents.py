@@ -12,12 +12,12 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied, Problem
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.runs.arrivals import RunRequest
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.runs.run_requests import RunRequest
+from mainspring.workspace.automation_states import activate, archive, restore
 from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.import_export import ImportResult, import_judged, judge_import
 from mainspring.workspace.inbox import list_notifications
-from mainspring.workspace.portable import ImportResult, import_judged, judge_import
-from mainspring.workspace.states import activate, archive, restore
 from mainspring.workspace.triggers import list_triggers
 from mainspring.workspace.versions import compute_version_id, rollback
 from tests.kit.authoring import Desk

@@ -10,12 +10,12 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.workspace.automation_states import activate, archive
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.consents import change_by
-from mainspring.workspace.portable import import_judged, judge_import
-from mainspring.workspace.states import activate, archive
-from mainspring.workspace.switches import switch
+from mainspring.workspace.import_export import import_judged, judge_import
+from mainspring.workspace.triggers import switch
 from mainspring.workspace.versions import rollback
 from tests.kit.api import served
 from tests.kit.authoring import Desk

@@ -9,10 +9,16 @@ import pytest
 
 from mainspring.contracts.errors import Problem
 from mainspring.store.database import Database
-from mainspring.store.outage import database_unavailable_error
+from mainspring.store.database_errors import database_unavailable_error
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
-from mainspring.workspace.holders import TokenHolder, TokenHolderLookup
-from mainspring.workspace.tokens import TokenLimits, hash_token, make_token, revoke_token
+from mainspring.workspace.tokens import (
+    TokenHolder,
+    TokenHolderLookup,
+    TokenLimits,
+    hash_token,
+    make_token,
+    revoke_token,
+)
 from tests.kit.house import Bench
 
 

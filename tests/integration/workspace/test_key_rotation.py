@@ -18,7 +18,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.key_rotation import rotate
-from mainspring.workspace.master_key import MasterKey, create_key, read_key
+from mainspring.workspace.keyring import MasterKey, create_key, read_key
 from mainspring.workspace.vault import SecretScope, Vault, publisher_scope
 
 LIMITS = Limits()

@@ -13,7 +13,7 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.store.database import Database
 from mainspring.workspace.key_rotation import rotate
-from mainspring.workspace.master_key import create_key
+from mainspring.workspace.keyring import create_key
 from mainspring.workspace.publisher_secrets import (
     check_may_publish,
     filter_publisher_secrets,

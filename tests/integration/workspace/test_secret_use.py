@@ -13,10 +13,10 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import ValidationReport, validate
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
+from mainspring.workspace.automation_states import activate
 from mainspring.workspace.automations import FIRST_MEMBER, SavedAutomation, create, update
-from mainspring.workspace.portable import import_judged, judge_import
-from mainspring.workspace.states import activate
+from mainspring.workspace.import_export import import_judged, judge_import
 from mainspring.workspace.vault import SecretScope
 from mainspring.workspace.versions import rollback
 from tests.kit.gate import Market, gate_bench

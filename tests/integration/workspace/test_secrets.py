@@ -13,7 +13,7 @@ import pytest_asyncio
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied, Problem
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.vault import SecretScope, publisher_scope
 from tests.kit.house import Bench
 from tests.kit.members import member

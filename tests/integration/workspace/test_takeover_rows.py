@@ -14,13 +14,15 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict, NotFound, PermissionDenied
 from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Connection, Database
-from mainspring.workspace.leavers import (
+from mainspring.workspace.departed_members import (
+    UnownedResources,
     list_leavers,
+    load_unowned_resources,
     remember_leaver,
     resume_triggers,
     stop_all_of,
+    take_over,
 )
-from mainspring.workspace.takeover import UnownedResources, load_unowned_resources, take_over
 from tests.kit.consent_rows import put_automation, version
 from tests.kit.neighbours import add_person, add_workspace
 from tests.kit.run_rows import add_run

@@ -12,10 +12,10 @@ import pytest_asyncio
 from mainspring.contracts.errors import Expired, LimitExceeded, PermissionDenied
 from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Database
-from mainspring.workspace.people import terminals
+from mainspring.workspace.people import device_login
+from mainspring.workspace.people.device_login import DeviceAuthorization
 from mainspring.workspace.people.sessions import find_session
-from mainspring.workspace.people.signing_in import SignInOrigin
-from mainspring.workspace.people.terminals import DeviceAuthorization
+from mainspring.workspace.people.sign_in import SignInOrigin
 from tests.kit.neighbours import add_person, add_workspace
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -33,15 +33,15 @@ class Rows:
 
     async def answer(self, code: str, *, confirm: bool = True) -> None:
         async with self.database.transaction() as tx:
-            await terminals.answer(tx, self.ann, HERE, code, confirm=confirm)
+            await device_login.answer(tx, self.ann, HERE, code, confirm=confirm)
 
     async def collect(self, device: str) -> Any:
         async with self.database.transaction() as tx:
-            return await terminals.collect(tx, device)
+            return await device_login.collect(tx, device)
 
     async def look(self, code: str) -> dict[str, Any]:
         async with self.database.acquire() as tx:
-            return await terminals.look(tx, code)
+            return await device_login.look(tx, code)
 
     async def waiting(self) -> int:
         return int(await self.database.fetchval("SELECT count(*) FROM terminal_sign_ins"))
@@ -52,8 +52,8 @@ async def rows(rolled_back: Database) -> Rows:
     await add_workspace(rolled_back, HERE, "here")
     ann = (await add_person(rolled_back, HERE)).id
     async with rolled_back.transaction() as tx:
-        mine = await terminals.begin_device_login(tx, VISIT)
-        other = await terminals.begin_device_login(tx, VISIT)
+        mine = await device_login.begin_device_login(tx, VISIT)
+        other = await device_login.begin_device_login(tx, VISIT)
     return Rows(rolled_back, ann, mine, other)
 
 
@@ -93,7 +93,7 @@ async def test_a_declined_terminal_gets_none(rows: Rows) -> None:
     await rows.answer(rows.mine.code, confirm=False)
     async with rows.database.transaction() as tx:
         with pytest.raises(PermissionDenied) as refused:
-            await terminals.collect(tx, rows.mine.device_code)
+            await device_login.collect(tx, rows.mine.device_code)
     assert refused.value.code == "sign_in_declined"
     assert await rows.database.fetchval("SELECT count(*) FROM sessions") == 0
     with pytest.raises(Expired):
@@ -128,45 +128,47 @@ async def test_old_requests_are_forgotten_and_many_are_refused(rows: Rows) -> No
     made = []
     for number in range(18):
         async with rows.database.transaction() as tx:
-            made.append(await terminals.begin_device_login(tx, VISIT))
+            made.append(await device_login.begin_device_login(tx, VISIT))
         assert await rows.waiting() == number + 1
     with pytest.raises(LimitExceeded) as refused:
         async with rows.database.transaction() as tx:
-            await terminals.begin_device_login(tx, VISIT)
+            await device_login.begin_device_login(tx, VISIT)
     assert refused.value.retry_after is not None
     assert 20 < refused.value.retry_after <= 30
     async with rows.database.transaction() as tx:
-        await terminals.begin_device_login(tx, SignInOrigin("198.51.100.1", "another"))
+        await device_login.begin_device_login(tx, SignInOrigin("198.51.100.1", "another"))
     assert await rows.collect(made[-1].device_code) is None
 
 
 async def test_a_person_types_ten_codes_and_then_waits(rows: Rows) -> None:
     for _ in range(10):
-        await terminals.count_code(rows.database, rows.ann)
+        await device_login.count_code(rows.database, rows.ann)
     with pytest.raises(LimitExceeded) as refused:
-        await terminals.count_code(rows.database, rows.ann)
+        await device_login.count_code(rows.database, rows.ann)
     assert refused.value.code == "too_many_tries"
     assert refused.value.retry_after is not None
     assert 5 < refused.value.retry_after <= 10
-    await terminals.count_code(rows.database, generate_id())
+    await device_login.count_code(rows.database, generate_id())
 
 
 async def test_a_label_is_short_and_printable(rows: Rows) -> None:
     async with rows.database.transaction() as tx:
-        made = await terminals.begin_device_login(tx, SignInOrigin("192.0.2.1", "a\nb" + "x" * 200))
+        made = await device_login.begin_device_login(
+            tx, SignInOrigin("192.0.2.1", "a\nb" + "x" * 200)
+        )
     assert (await rows.look(made.code))["label"] == "ab" + "x" * 118
 
 
 async def test_a_confirmation_is_of_one_call_alone() -> None:
-    given = terminals.compute_call_digest("post", "/a?b=1", b"body")
-    assert given == terminals.compute_call_digest("POST", "/a?b=1", b"body")
+    given = device_login.compute_call_digest("post", "/a?b=1", b"body")
+    assert given == device_login.compute_call_digest("POST", "/a?b=1", b"body")
     others = [
-        terminals.compute_call_digest("PUT", "/a?b=1", b"body"),
-        terminals.compute_call_digest("POST", "/a?b=2", b"body"),
-        terminals.compute_call_digest("POST", "/a?b=1", b"other"),
+        device_login.compute_call_digest("PUT", "/a?b=1", b"body"),
+        device_login.compute_call_digest("POST", "/a?b=2", b"body"),
+        device_login.compute_call_digest("POST", "/a?b=1", b"other"),
     ]
     assert len({given, *others}) == 4
-    assert terminals.CONFIRMED_HEADER == "X-Terminal-Confirmed"
+    assert device_login.CONFIRMED_HEADER == "X-Terminal-Confirmed"
 
 
 async def test_a_code_has_eight_consonants(rows: Rows) -> None:

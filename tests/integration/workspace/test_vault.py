@@ -13,7 +13,7 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.master_key import create_key
+from mainspring.workspace.keyring import create_key
 from mainspring.workspace.vault import SecretScope, Vault
 
 VALUES = [

@@ -13,9 +13,9 @@ from mainspring.contracts.context import Mail
 from mainspring.contracts.errors import Conflict, Expired, LimitExceeded, UpstreamError
 from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Connection, Database
-from mainspring.workspace.people import verification
+from mainspring.workspace.people import email_addresses
+from mainspring.workspace.people.email_addresses import VerificationCode, VerifiedUser
 from mainspring.workspace.people.users import PLACEHOLDER, read_user
-from mainspring.workspace.people.verification import VerificationCode, VerifiedUser
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ANN, BEN = generate_id(), generate_id()
@@ -30,7 +30,7 @@ async def people(rolled_back: Database) -> Database:
             "INSERT INTO users (id, email, name) VALUES ($1, $2, 'x')", person, email
         )
     async with rolled_back.transaction() as tx:
-        await verification.request_code(tx, BEN)
+        await email_addresses.request_code(tx, BEN)
     return rolled_back
 
 
@@ -43,13 +43,13 @@ async def _kept(tx: Connection) -> tuple[str, str, str | None]:
     """The address, whether it is verified, and the one that waits; Ben's is as it was."""
     ben = await read_user(tx, BEN)
     assert (ben.email, ben.email_state) == ("ben@example.org", "unverified")
-    assert await verification.load_pending_email(tx, BEN) == "ben@example.org"
+    assert await email_addresses.load_pending_email(tx, BEN) == "ben@example.org"
     ann = await read_user(tx, ANN)
-    return ann.email, ann.email_state, await verification.load_pending_email(tx, ANN)
+    return ann.email, ann.email_state, await email_addresses.load_pending_email(tx, ANN)
 
 
 async def _ask(tx: Connection, email: str, *, has_mail: bool = True) -> VerificationCode | None:
-    return await verification.request_change(tx, ANN, email, has_mail=has_mail)
+    return await email_addresses.request_change(tx, ANN, email, has_mail=has_mail)
 
 
 @pytest.mark.parametrize("state", ["verified", "pre_existing"])
@@ -62,7 +62,7 @@ async def test_an_address_that_gets_mail_stays_until_the_new_one_is_verified(
         assert code is not None
         assert code.email == NEW
         assert await _kept(tx) == (OLD, state, NEW)
-        done = await verification.verify(tx, ANN, code.text)
+        done = await email_addresses.verify(tx, ANN, code.text)
         assert (done.user.email, done.user.email_state, done.replaced) == (NEW, "verified", OLD)
         assert await _kept(tx) == (NEW, "verified", None)
         # The address that is in force again needs no code, and nothing else waits.
@@ -78,7 +78,7 @@ async def test_an_address_that_gets_no_mail_is_replaced_at_once_and_is_not_verif
         code = await _ask(tx, NEW)
         assert code is not None
         assert await _kept(tx) == (NEW, "unverified", NEW)
-        done = await verification.verify(tx, ANN, code.text)
+        done = await email_addresses.verify(tx, ANN, code.text)
         # Nobody read mail at the one before, so there is nobody to notify.
         assert done.replaced is None
         assert done.user.email_state == "verified"
@@ -86,7 +86,7 @@ async def test_an_address_that_gets_no_mail_is_replaced_at_once_and_is_not_verif
         code = await _ask(tx, OLD)
         assert code is not None
         assert await _kept(tx) == (OLD, "unverified", OLD)
-        assert (await verification.verify(tx, ANN, code.text)).replaced is None
+        assert (await email_addresses.verify(tx, ANN, code.text)).replaced is None
 
 
 async def test_the_same_address_that_gets_no_mail_is_verified_by_a_code(people: Database) -> None:
@@ -109,26 +109,26 @@ async def test_without_mail_an_address_is_set_and_nothing_waits(people: Database
 
 
 async def test_a_code_is_for_its_person_once_and_for_an_hour(people: Database) -> None:
-    assert timedelta(hours=1) == verification.LIFETIME
+    assert timedelta(hours=1) == email_addresses.LIFETIME
     async with people.transaction() as tx:
         await _state(tx, "verified")
         code = await _ask(tx, NEW)
         assert code is not None
         for person, text in ((BEN, code.text), (ANN, "AAAAA-AAAAA"), (ANN, "")):
             with pytest.raises(Expired) as refused:
-                await verification.verify(tx, person, text)
+                await email_addresses.verify(tx, person, text)
             assert refused.value.code == "wrong_code"
             assert refused.value.findings[0].pointer == "/code"
         assert await _kept(tx) == (OLD, "verified", NEW)
         # A newer code ends the one before.
-        newer = await verification.request_code(tx, ANN)
+        newer = await email_addresses.request_code(tx, ANN)
         assert newer.email == NEW
         with pytest.raises(Expired):
-            await verification.verify(tx, ANN, code.text)
+            await email_addresses.verify(tx, ANN, code.text)
         typed = newer.text.lower().replace("-", " ")
-        assert (await verification.verify(tx, ANN, typed)).user.email == NEW
+        assert (await email_addresses.verify(tx, ANN, typed)).user.email == NEW
         with pytest.raises(Expired):
-            await verification.verify(tx, ANN, newer.text)
+            await email_addresses.verify(tx, ANN, newer.text)
 
 
 async def test_a_code_that_expired_verifies_nothing(people: Database) -> None:
@@ -145,25 +145,25 @@ async def test_a_code_that_expired_verifies_nothing(people: Database) -> None:
         )
         assert await _kept(tx) == (OLD, "verified", None)
         with pytest.raises(Expired):
-            await verification.verify(tx, ANN, code.text)
+            await email_addresses.verify(tx, ANN, code.text)
         with pytest.raises(Conflict):
-            await verification.request_code(tx, ANN)
+            await email_addresses.request_code(tx, ANN)
 
 
 async def test_a_code_is_made_only_where_there_is_something_to_verify(people: Database) -> None:
     async with people.transaction() as tx:
-        assert (await verification.request_code(tx, ANN)).email == OLD
+        assert (await email_addresses.request_code(tx, ANN)).email == OLD
         await tx.execute("DELETE FROM email_verifications WHERE user_id = $1", ANN)
         await _state(tx, "pre_existing")
-        assert (await verification.request_code(tx, ANN)).email == OLD
+        assert (await email_addresses.request_code(tx, ANN)).email == OLD
         await tx.execute("DELETE FROM email_verifications WHERE user_id = $1", ANN)
         for state, email in (("verified", OLD), ("unverified", PLACEHOLDER.upper())):
             await _state(tx, state, email)
             with pytest.raises(Conflict) as refused:
-                await verification.request_code(tx, ANN)
+                await email_addresses.request_code(tx, ANN)
             assert refused.value.code == "nothing_to_verify"
         await _ask(tx, NEW)
-        assert (await verification.request_code(tx, ANN)).email == NEW
+        assert (await email_addresses.request_code(tx, ANN)).email == NEW
 
 
 async def test_an_address_of_somebody_else_is_refused_then_and_later(people: Database) -> None:
@@ -175,7 +175,7 @@ async def test_an_address_of_somebody_else_is_refused_then_and_later(people: Dat
         assert code is not None
         await _state(tx, "verified", NEW, BEN)
         with pytest.raises(Conflict):
-            await verification.verify(tx, ANN, code.text)
+            await email_addresses.verify(tx, ANN, code.text)
 
 
 async def test_nobody_is_notified_at_an_address_that_got_no_mail_or_stays(
@@ -183,16 +183,16 @@ async def test_nobody_is_notified_at_an_address_that_got_no_mail_or_stays(
 ) -> None:
     async with people.transaction() as tx:
         await _state(tx, "pre_existing")
-        code = await verification.request_code(tx, ANN)
-        assert (await verification.verify(tx, ANN, code.text)).replaced is None
+        code = await email_addresses.request_code(tx, ANN)
+        assert (await email_addresses.verify(tx, ANN, code.text)).replaced is None
         waiting = await _ask(tx, NEW)
         assert waiting is not None
         await _state(tx, "unverified")
-        assert (await verification.verify(tx, ANN, waiting.text)).replaced is None
+        assert (await email_addresses.verify(tx, ANN, waiting.text)).replaced is None
 
 
 async def test_codes_and_tries_are_counted_for_each_person(people: Database) -> None:
-    for most, count in ((5, verification.count_code), (10, verification.count_try)):
+    for most, count in ((5, email_addresses.count_code), (10, email_addresses.count_try)):
         for _ in range(most):
             await count(people, ANN)
         with pytest.raises(LimitExceeded) as refused:
@@ -205,11 +205,11 @@ async def test_codes_and_tries_are_counted_for_each_person(people: Database) -> 
         await count(people, BEN)
     # A right code forgets the tries before it.
     async with people.transaction() as tx:
-        code = await verification.request_code(tx, ANN)
-        await verification.verify(tx, ANN, code.text)
-    await verification.count_try(people, ANN)
+        code = await email_addresses.request_code(tx, ANN)
+        await email_addresses.verify(tx, ANN, code.text)
+    await email_addresses.count_try(people, ANN)
     with pytest.raises(LimitExceeded):
-        await verification.count_code(people, ANN)
+        await email_addresses.count_code(people, ANN)
 
 
 class _Mailer:
@@ -226,7 +226,7 @@ class _Mailer:
 async def test_a_code_goes_to_the_new_address_and_a_notice_to_the_old_one(people: Database) -> None:
     mailer: Any = _Mailer()
     code = VerificationCode(NEW, "ABCDE-FGHJK")
-    await verification.mail_code(mailer, "https://here.example/", code)
+    await email_addresses.mail_code(mailer, "https://here.example/", code)
     ((mail, key),) = mailer.sent
     assert mail.to == (NEW,)
     assert "https://here.example/settings/you#verify=ABCDE-FGHJK" in mail.text
@@ -234,20 +234,20 @@ async def test_a_code_goes_to_the_new_address_and_a_notice_to_the_old_one(people
     async with people.transaction() as tx:
         user = await read_user(tx, ANN)
     mailer.sent.clear()
-    await verification.mail_change(mailer, VerifiedUser(user, None))
+    await email_addresses.mail_change(mailer, VerifiedUser(user, None))
     assert mailer.sent == []
-    await verification.mail_change(mailer, VerifiedUser(user, "gone@example.org"))
+    await email_addresses.mail_change(mailer, VerifiedUser(user, "gone@example.org"))
     ((mail, _),) = mailer.sent
     assert mail.to == ("gone@example.org",)
     assert OLD in mail.text
     # A notice that cannot be sent undoes nothing.
     failing: Any = _Mailer(UpstreamError("no", code="no"))
-    await verification.mail_change(failing, VerifiedUser(user, "gone@example.org"))
+    await email_addresses.mail_change(failing, VerifiedUser(user, "gone@example.org"))
 
 
 async def test_a_code_has_fifty_bits_of_letters_that_are_not_confused(people: Database) -> None:
     async with people.transaction() as tx:
-        seen = {(await verification.request_code(tx, ANN)).text for _ in range(40)}
+        seen = {(await email_addresses.request_code(tx, ANN)).text for _ in range(40)}
     assert len(seen) == 40
     letters = set("".join(seen).replace("-", ""))
     assert letters <= set("ABCDEFGHJKLMNPQRSTUVWXYZ23456789")

@@ -11,9 +11,10 @@ import pytest
 from mainspring.contracts.errors import Conflict, Invalid, NotFound
 from mainspring.contracts.ids import generate_id
 from mainspring.definition.validate import validate
+from mainspring.workspace.automation_list import read_automation
+from mainspring.workspace.automation_states import archive
 from mainspring.workspace.automations import FIRST_MEMBER, SavedAutomation, set_state, update
-from mainspring.workspace.overview import read_automation
-from mainspring.workspace.portable import (
+from mainspring.workspace.import_export import (
     ImportResult,
     OnClash,
     export_all,
@@ -21,8 +22,7 @@ from mainspring.workspace.portable import (
     import_judged,
     judge_import,
 )
-from mainspring.workspace.states import archive
-from mainspring.workspace.switches import switch
+from mainspring.workspace.triggers import switch
 from mainspring.workspace.versions import diff, list_versions, read_version, rollback
 from mainspring.workspace.webhooks import rotate
 from tests.kit.house import Bench, document, step

@@ -20,7 +20,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from mainspring.actions.script.sandbox.walls import IsolationMode
+from mainspring.actions.script.sandbox.isolation import IsolationMode
 from tests.kit.escapes.battery import Mode, run_battery
 from tests.kit.escapes.bombs import run_bombs
 from tests.kit.escapes.native import run_native

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from mainspring.actions.script.sandbox.caps import ProcessLimits
+from mainspring.actions.script.sandbox.isolation import IsolationMode
 from mainspring.actions.script.sandbox.pool import FLAGS, SandboxPool
 from mainspring.actions.script.sandbox.process import Frame
-from mainspring.actions.script.sandbox.walls import IsolationMode
 from tests.kit.escapes.planted import Planted, planted
 from tests.kit.escapes.table import Attempt, Script, attempts, scripts, storage
 from tests.kit.processes import is_running

@@ -13,14 +13,14 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from mainspring.actions.script.sandbox.confine import (
+from mainspring.actions.script.sandbox.confinement import (
     ChildLimits,
     confine_child,
     exec_deno,
     raise_walls,
 )
-from mainspring.actions.script.sandbox.system import Kernel
-from mainspring.actions.script.sandbox.walls import IsolationMode
+from mainspring.actions.script.sandbox.isolation import IsolationMode
+from mainspring.actions.script.sandbox.linux import Kernel
 from tests.kit.escapes.battery import Mode
 from tests.kit.escapes.planted import planted
 from tests.kit.processes import ROOT

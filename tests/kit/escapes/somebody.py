@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from mainspring.actions.script.sandbox.system import (
+from mainspring.actions.script.sandbox.linux import (
     CLONE_NEWNS,
     MS_BIND,
     MS_NODEV,

@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 
 from mainspring.contracts.errors import Invalid, PermissionDenied, UpstreamError
 from mainspring.definition.hosts import parse_url_host
-from mainspring.gate.egress.addresses import is_public
 from mainspring.gate.egress.body import BodyDecoder
-from mainspring.gate.egress.dial import check_literal_address
+from mainspring.gate.egress.dial import check_literal_address, is_public
 from mainspring.gate.egress.headers import validate_header_value
 from mainspring.gate.egress.url import UrlTarget, parse_url, resolve_location
-from mainspring.gate.redact import Redactor
+from mainspring.gate.secret_masking import Redactor
 
 BLOCKED_4 = [
     "0.0.0.0/8",

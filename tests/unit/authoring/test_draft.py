@@ -7,10 +7,10 @@ from typing import Any
 from mainspring.authoring.draft import apply_changes, as_written, new_document
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_text import hash_content
 from mainspring.definition.model import Definition
+from mainspring.definition.strict_json import hash_content
 from mainspring.definition.validate import validate
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 
 LIMITS = Limits()
 WORDS = build_registry(LIMITS)

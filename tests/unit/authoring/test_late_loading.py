@@ -8,7 +8,7 @@ import sys
 LOADED = """
 import sys
 from mainspring.contracts.limits import Limits
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 build_registry(Limits())
 print(*(name for name in sys.modules if name.startswith("mainspring.authoring.")))
 """

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import pytest
 
-from mainspring.authoring.phrases.answers import ScheduleAnswer
-from mainspring.authoring.phrases.reading import parse_schedules
-from mainspring.authoring.places import set_at_pointer
-from mainspring.authoring.shapes import ProposalSketch
+from mainspring.authoring.json_pointers import set_at_pointer
+from mainspring.authoring.models import ProposalSketch
+from mainspring.authoring.phrases.schedule_answers import ScheduleAnswer
+from mainspring.authoring.phrases.schedule_parser import parse_schedules
 from tests.kit.moments import NOW
 from tests.unit.authoring.sketch.workspace import actions, draw, strays
 

@@ -12,12 +12,17 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from mainspring.authoring.phrases.answers import CLARIFICATIONS, MOMENTS, REFUSALS, ScheduleAnswer
 from mainspring.authoring.phrases.capability import ANSWER
-from mainspring.authoring.phrases.echo import say_crons
-from mainspring.authoring.phrases.reading import MOST_WISHES, parse_schedules
+from mainspring.authoring.phrases.normalization import LONGEST
+from mainspring.authoring.phrases.schedule_answers import (
+    CLARIFICATIONS,
+    MOMENTS,
+    REFUSALS,
+    ScheduleAnswer,
+)
+from mainspring.authoring.phrases.schedule_parser import MOST_WISHES, parse_schedules
+from mainspring.authoring.phrases.schedule_sentences import say_crons
 from mainspring.authoring.phrases.weeks import iterate_fire_times
-from mainspring.authoring.phrases.words import LONGEST
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.cron import parse_cron

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from mainspring.authoring.places import (
+from mainspring.authoring.json_pointers import (
     NOT_THERE,
     PointerNotFound,
     set_at_pointer,

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from mainspring.authoring.draft import new_document
-from mainspring.authoring.playbook import EGRESS_PHRASE, playbook
+from mainspring.authoring.playbook_capabilities import EGRESS_PHRASE, playbook
 from mainspring.authoring.skeletons import SKELETONS, ScriptSkeleton, fill_skeleton
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 
 ORDER = [
     "trigger",

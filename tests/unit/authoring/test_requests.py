@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.shapes import ProposalQuestion
+from mainspring.authoring.models import ProposalQuestion
 from scripts.authoring_score import by_rules, table
 from tests.kit.request_score import ASPECTS, score
 from tests.kit.requests import SETS, Made, Request, read_requests, read_worlds

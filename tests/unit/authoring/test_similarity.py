@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mainspring.authoring.kinds import TriggerSelector, wakes_of
 from mainspring.authoring.similarity import SimilarityResult, TextSimilarity, word_overlap
+from mainspring.authoring.trigger_kinds import TriggerSelector, wakes_of
 from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.ids import generate_id
 from mainspring.definition.trigger_kinds import as_entries

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mainspring.authoring.run_report import OUTPUT_BYTES, RunWait, tell_run, truncate_bytes
 from mainspring.authoring.running import usual_wait
-from mainspring.authoring.told_run import OUTPUT_BYTES, RunWait, tell_run, truncate_bytes
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 URL = "http://127.0.0.1:8080/automations/x"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mainspring.contracts.display_text import check_plain_name, clean_name, name_findings
 from mainspring.contracts.errors import Invalid
-from mainspring.contracts.plain_names import check_plain_name, clean_name, name_findings
 
 UNSAFE = [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F)]
 UNSAFE += range(0x2066, 0x206A)

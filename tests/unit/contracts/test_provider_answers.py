@@ -22,8 +22,8 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.html_text import extract_html_text
 from mainspring.contracts.integration import Item, UnreadableItem
-from mainspring.contracts.one_by_one import read_each, read_one
-from mainspring.contracts.provider_answers import (
+from mainspring.contracts.partial_results import read_each, read_one
+from mainspring.contracts.provider_responses import (
     LONGEST_PAUSE,
     ProviderErrorReasons,
     format_one_line,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mainspring.contracts.provider_answers import format_one_line
-from mainspring.contracts.shown_text import escape_invisible, format_first_line, format_lines
+from mainspring.contracts.display_text import escape_invisible, format_first_line, format_lines
+from mainspring.contracts.provider_responses import format_one_line
 from mainspring.integrations.slack.capabilities import has_no_mentions
 from mainspring.integrations.slack.capabilities import preview as slack_preview
 from mainspring.integrations.telegram.capabilities import preview as telegram_preview

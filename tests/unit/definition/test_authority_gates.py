@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.definition.authority_gates import open_gates
+from mainspring.definition.authority import open_gates
 from mainspring.definition.authority_steps import flatten_steps
 
 GONE = "It does not ask a person at the step ask any more."

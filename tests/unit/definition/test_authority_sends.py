@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from mainspring.definition.authority_sends import (
+from mainspring.definition.authority_steps import flatten_steps
+from mainspring.definition.authority_writes import (
     StepsWithDefaults,
     find_added_sends,
     hash_outgoing,
     list_outgoing_by,
     read_input_defaults,
 )
-from mainspring.definition.authority_steps import flatten_steps
 
 
 def step(name: str, action: str, **config: Any) -> dict[str, Any]:

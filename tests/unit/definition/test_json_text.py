@@ -12,7 +12,7 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_text import check_value, encode_canonical, hash_content, read_json
+from mainspring.definition.strict_json import check_value, encode_canonical, hash_content, read_json
 from tests.kit.runaway import RUNAWAY
 
 LIMITS = Limits()

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from mainspring.definition.json_text import hash_content
 from mainspring.definition.model import PARTS, Definition, read_steps
+from mainspring.definition.strict_json import hash_content
 
 STEP = {"step_id": "one", "action": "transform_data", "config": {"output": None}}
 

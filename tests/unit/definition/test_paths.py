@@ -9,7 +9,7 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.paths import parse_path
+from mainspring.definition.jsonpath import parse_path
 from tests.kit.runaway import RUNAWAY
 
 LIMITS = Limits()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mainspring.app import build_registry
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry
 from mainspring.definition.json_schema import check_schema, compile_schema
@@ -21,7 +22,6 @@ from mainspring.definition.schema import (
 from mainspring.definition.schema.examples import DefinitionExample
 from mainspring.definition.validate import validate
 from mainspring.triggers import event, schedule, webhook
-from mainspring.wiring import build_registry
 
 LIMITS = Limits()
 

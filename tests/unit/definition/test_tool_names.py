@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from mainspring.app import build_registry
 from mainspring.contracts.limits import Limits
-from mainspring.definition.tool_names import map_tool_aliases
-from mainspring.wiring import build_registry
+from mainspring.definition.tool_patterns import map_tool_aliases
 
 
 def test_every_capability_has_one_name_that_clients_take() -> None:

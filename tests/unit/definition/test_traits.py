@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 
+from mainspring.app import build_registry
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.grant import Grant
@@ -16,7 +17,6 @@ from mainspring.contracts.registry import Registry
 from mainspring.definition.authority import find_additions
 from mainspring.definition.authority import read_authority as _authority_of
 from mainspring.definition.traits import find_pure_steps, find_sending_steps, is_pure, read_traits
-from mainspring.wiring import build_registry
 
 LIMITS: Final = Limits()
 REAL: Final = build_registry(LIMITS)

@@ -12,7 +12,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.model import CURRENT_VERSION, Definition
 from mainspring.definition.upgrade import upgrade
 from mainspring.definition.validate import read_definition, validate
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 from tests.kit.printed import DIGEST
 from tests.kit.vocabulary import vocabulary
 

@@ -8,9 +8,9 @@ import pytest
 
 from mainspring.contracts.context import Actor, RunRef
 from mainspring.contracts.ids import generate_id
-from mainspring.gate.ask import ApprovedDraft, CapabilityCall
-from mainspring.gate.budget import ENDLESS, RunBudget
+from mainspring.gate.capability_call import ApprovedDraft, CapabilityCall
 from mainspring.gate.policy import RunPolicy
+from mainspring.gate.run_budget import ENDLESS, RunBudget
 
 RUN = RunRef(generate_id(), generate_id(), "send")
 

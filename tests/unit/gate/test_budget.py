@@ -9,8 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mainspring.contracts.errors import BudgetExceeded
-from mainspring.gate.budget import RunBudget, StepBudget, tokens_exhausted_error
-from mainspring.gate.step_bounds import find_step_budgets
+from mainspring.gate.run_budget import (
+    RunBudget,
+    StepBudget,
+    find_step_budgets,
+    tokens_exhausted_error,
+)
 
 ONE = Decimal(1)
 

@@ -20,9 +20,9 @@ from mainspring.contracts.capability import (
 from mainspring.contracts.context import Account, Actor
 from mainspring.contracts.errors import Conflict, Finding, Invalid, PermissionDenied
 from mainspring.contracts.roles import Role
-from mainspring.gate.bound import compute_binding_hash
-from mainspring.gate.connected.visit import connection_binding
-from mainspring.gate.drafting.approving import (
+from mainspring.gate.connected.call_connections import connection_binding
+from mainspring.gate.draft_binding import compute_binding_hash
+from mainspring.gate.drafting.approvals import (
     can_read_draft,
     check_can_approve,
     check_can_discard,
@@ -30,7 +30,7 @@ from mainspring.gate.drafting.approving import (
 )
 from mainspring.gate.drafting.attachments import MOST_BYTES, extract_files, restore_files
 from mainspring.gate.drafting.envelopes import envelope_of
-from mainspring.gate.drafting.wording import (
+from mainspring.gate.drafting.revisions import (
     DraftEdit,
     apply_edits,
     check_reviewed_revision,

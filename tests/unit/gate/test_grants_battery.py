@@ -23,16 +23,16 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry
 from mainspring.contracts.secret import SecretRef, SecretText
-from mainspring.gate.ask import CapabilityCall, CapabilityResult
-from mainspring.gate.budget import RunBudget
 from mainspring.gate.call import Gate
+from mainspring.gate.capability_call import CapabilityCall, CapabilityResult
 from mainspring.gate.egress import Egress
 from mainspring.gate.http_fetch import http_fetch_capability
 from mainspring.gate.mail import SmtpMailer
 from mainspring.gate.policy import RunPolicy
+from mainspring.gate.run_budget import RunBudget
 from mainspring.store.clock import DatabaseClock
 from mainspring.store.database import Database
-from mainspring.store.source import ExternalDatabaseSource
+from mainspring.store.database_source import ExternalDatabaseSource
 from mainspring.workspace.vault import Vault
 
 # What was sent is counted in the database, which the battery does without.

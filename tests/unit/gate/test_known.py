@@ -10,10 +10,10 @@ import pytest
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.errors import Finding, InternalError, Invalid
 from mainspring.contracts.limits import Limits
+from mainspring.gate.budget_reservations import validate_price
 from mainspring.gate.http_fetch import http_fetch_capability
-from mainspring.gate.known import RunSecretMasker, secrets_named_in
-from mainspring.gate.money import validate_price
-from mainspring.gate.stub import stub_of
+from mainspring.gate.pipeline import stub_of
+from mainspring.gate.secret_masking import RunSecretMasker, secrets_named_in
 
 
 async def _never(ctx: Any, arguments: Any) -> None:

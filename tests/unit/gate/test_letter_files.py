@@ -9,7 +9,7 @@ import pytest
 
 from mainspring.contracts.context import MAIL_FILE_BYTES, Mail, MailAttachment
 from mainspring.contracts.errors import Invalid
-from mainspring.gate.mail.letter import OutgoingMail, build_mail, read_sender
+from mainspring.gate.mail.smtp import OutgoingMail, build_mail, read_sender
 from tests.kit.mail import read_letter
 
 MAIL = Mail(to=("ada@example.com",), subject="Hello", text="All is well.")

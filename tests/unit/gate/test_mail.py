@@ -12,7 +12,7 @@ from mainspring.contracts.context import Mail
 from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.gate.mail import SmtpMailer, SmtpServer, read_smtp_url
-from mainspring.gate.mail.letter import MailSender, OutgoingMail, build_mail, read_sender
+from mainspring.gate.mail.smtp import MailSender, OutgoingMail, build_mail, read_sender
 from mainspring.store.clock import DatabaseClock
 from tests.kit.mail import read_letter
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mainspring.gate.stub import stub_of
+from mainspring.gate.pipeline import stub_of
 from mainspring.integrations.email.capabilities import SEND_EMAIL
 from mainspring.integrations.email.notify_owner import NOTIFY_OWNER
 

@@ -10,14 +10,14 @@ import pytest
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.errors import Conflict, UpstreamError
-from mainspring.gate.memory import (
+from mainspring.gate.agent_turns import RecordedTurn
+from mainspring.gate.rehearsal_recording import (
     RECORDED,
     RehearsalRecording,
     group_answers,
     is_external_read,
     replay_answer,
 )
-from mainspring.gate.turns import RecordedTurn
 
 HASH = b"h"
 

@@ -9,8 +9,8 @@ import pytest
 
 from mainspring.contracts.errors import Conflict
 from mainspring.contracts.model import EmptyModelCatalog, ModelMessage, ModelRequest, Price
-from mainspring.gate.budget import RunBudget
 from mainspring.gate.llm_complete import request_of
+from mainspring.gate.run_budget import RunBudget
 from mainspring.gate.usage_meter import reads_at_most, reads_usually
 
 

@@ -10,7 +10,7 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.definition.grants import decide_call
 from mainspring.definition.json_schema import compile_schema
-from mainspring.gate.pinned import restrict_to_grants
+from mainspring.gate.capability_offers import restrict_to_grants
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -9,7 +9,7 @@ import pytest
 from mainspring.contracts.capability import Annotations, Audience, Capability
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 from tests.kit.house import document, step
 
 ANYTHING: dict[str, Any] = {"type": "object"}

@@ -9,8 +9,8 @@ import pytest
 
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, ToolCall, ToolResult
-from mainspring.gate.ask import canonical_json, digest
-from mainspring.gate.replies import drop_deep_arguments, tidy_name
+from mainspring.gate.capability_call import canonical_json, digest
+from mainspring.gate.model_replies import drop_deep_arguments, tidy_name
 from mainspring.gate.usage_meter import reads_at_most, reads_usually
 
 LEVELS = Limits().json_depth

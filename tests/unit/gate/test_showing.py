@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mainspring.gate.prompting.showing import MOST, draft_message, options_of, question_message
+from mainspring.gate.prompting.prompts import MOST, draft_message, options_of, question_message
 
 
 def test_everything_that_leaves_is_shown_by_its_name() -> None:

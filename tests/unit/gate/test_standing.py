@@ -11,8 +11,14 @@ import pytest
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.roles import Role
-from mainspring.gate.standing.patterns import ENOUGH, derive_pattern, fits, hash_of, pattern_of
-from mainspring.gate.standing.rules import refusal
+from mainspring.gate.standing.rules import (
+    ENOUGH,
+    derive_pattern,
+    fits,
+    hash_of,
+    pattern_of,
+    refusal,
+)
 from mainspring.workspace.approval_policy import ApprovalPolicy
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.errors import Invalid
-from mainspring.gate.ask import check_unknown_arguments
+from mainspring.gate.capability_call import check_unknown_arguments
 
 
 async def _nothing(ctx: Any, given: Any) -> None:

@@ -14,7 +14,7 @@ from mainspring.settings import Settings
 
 def test_without_a_collector_nothing_of_it_is_imported() -> None:
     code = (
-        "import sys, mainspring.wiring, mainspring.surfaces.rest.traced\n"
+        "import sys, mainspring.app, mainspring.surfaces.rest.tracing\n"
         "from mainspring.gate.telemetry import TelemetryLine\n"
         "assert TelemetryLine(None).opened() is None\n"
         "assert not [one for one in sys.modules if one.startswith('opentelemetry.sdk')]\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.limits import Limits
-from mainspring.gate.validators import MOST_OUTSIDE, CapabilityValidators
+from mainspring.gate.pipeline import MOST_OUTSIDE, CapabilityValidators
 
 
 async def nothing(*_: Any) -> Any:

@@ -16,10 +16,10 @@ from mainspring.integrations.calendar.capabilities import (
     update_preview,
 )
 from mainspring.integrations.calendar.client import CalendarEntry
-from mainspring.integrations.calendar.moments import find_time_problems, parse_window, read_window
-from mainspring.integrations.calendar.pages import build_event_item, build_source_ref
-from mainspring.integrations.drive.pages import build_file_item
-from mainspring.integrations.drive.queries import (
+from mainspring.integrations.calendar.sources import build_event_item, build_source_ref
+from mainspring.integrations.calendar.times import find_time_problems, parse_window, read_window
+from mainspring.integrations.drive.sources import (
+    build_file_item,
     build_since_query,
     build_words_query,
     quote_query_text,

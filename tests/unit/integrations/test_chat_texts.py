@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mainspring.contracts.mime_text import read_mail
+from mainspring.contracts.mail_parser import read_mail
 from mainspring.integrations.discord.sources import read_channels as discord_channels
-from mainspring.integrations.email.letters import build_source_ref
+from mainspring.integrations.email.messages import build_source_ref
 from mainspring.integrations.email.sources import parse_search_terms
 from mainspring.integrations.slack.messages import (
     as_number,

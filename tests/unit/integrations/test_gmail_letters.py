@@ -20,7 +20,7 @@ from mainspring.integrations.gmail.compose import (
     compose_mail,
     find_mail_problems,
 )
-from mainspring.integrations.gmail.letters import (
+from mainspring.integrations.gmail.messages import (
     LONGEST_TEXT,
     GmailMessage,
     decode_text,

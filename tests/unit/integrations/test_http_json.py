@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from mainspring.contracts.addresses import get_host, normalize_address
 from mainspring.contracts.errors import Invalid, UpstreamError
-from mainspring.contracts.free_address import get_host, normalize_address
 from mainspring.integrations.http_json.adapters import build_rows, check_params, normalize_ref
 
 ANSWER: dict[str, Any] = {

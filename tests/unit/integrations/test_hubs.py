@@ -20,8 +20,8 @@ from mainspring.integrations.github import sources as github_sources
 from mainspring.integrations.github.client import mark_of, parse_next_link, parse_page
 from mainspring.integrations.linear import sources as linear_sources
 from mainspring.integrations.linear.capabilities import issue_id
-from mainspring.integrations.linear.refusals import pause_of
-from mainspring.integrations.monday.reading import name_columns
+from mainspring.integrations.linear.client import pause_of
+from mainspring.integrations.monday.adapters import name_columns
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 LIMITS = Limits()

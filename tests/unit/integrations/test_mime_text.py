@@ -7,7 +7,7 @@ from email.message import EmailMessage
 
 import pytest
 
-from mainspring.contracts.mime_text import (
+from mainspring.contracts.mail_parser import (
     LONGEST_TEXT,
     MOST_LINES,
     MOST_PARTS,

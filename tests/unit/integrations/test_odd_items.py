@@ -18,16 +18,16 @@ from mainspring.contracts.context import RawMail
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.integration import Item, UnreadableItem
 from mainspring.integrations.calendar.client import CalendarEntry
-from mainspring.integrations.calendar.pages import build_event_item
+from mainspring.integrations.calendar.sources import build_event_item
 from mainspring.integrations.coinmarketcap.coins import read_coin
 from mainspring.integrations.discord import messages as discord_messages
-from mainspring.integrations.drive.pages import build_file_item, get_text_access
-from mainspring.integrations.email.letters import build_mail_item as mail_item
+from mainspring.integrations.drive.sources import build_file_item, get_text_access
+from mainspring.integrations.email.messages import build_mail_item as mail_item
+from mainspring.integrations.github import mapping as github
 from mainspring.integrations.github import polls as github_polls
-from mainspring.integrations.github import reading as github
-from mainspring.integrations.gmail.letters import read_letter
-from mainspring.integrations.gmail.threads import build_thread_item
-from mainspring.integrations.linear.reading import issue_item as linear_item
+from mainspring.integrations.gmail.messages import read_letter
+from mainspring.integrations.gmail.sources import build_thread_item
+from mainspring.integrations.linear.sources import issue_item as linear_item
 from mainspring.integrations.slack import messages as slack
 from mainspring.integrations.telegram.polls import build_item_batch
 

@@ -15,10 +15,10 @@ from mainspring.contracts.capability import Write
 from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
-from mainspring.recipes.plugins.judging import validate_integration
+from mainspring.integration_loader import load_integrations, reserved_names
 from mainspring.recipes.plugins.scaffold import scaffold
+from mainspring.recipes.plugins.validation import validate_integration
 from mainspring.settings import Settings
-from mainspring.shelf import load_integrations, reserved_names
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.runs.in_time import in_time
+from mainspring.runs.step import in_time
 
 
 async def _answers(value: Any) -> Any:

@@ -14,7 +14,7 @@ from mainspring.runs.output import (
     read_end,
 )
 from mainspring.runs.progress import RunStreamPosition
-from mainspring.surfaces.rest.told import PageStreamPosition
+from mainspring.surfaces.rest.routes.streams import PageStreamPosition
 
 AT = datetime(2026, 11, 15, 12, 0, 0, 123457, tzinfo=UTC)
 PLACE = OutputPosition(AT, "main", "0.12", 3, 41)

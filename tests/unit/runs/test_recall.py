@@ -11,8 +11,8 @@ import pytest
 
 from mainspring.contracts.context import RunRef
 from mainspring.contracts.errors import InternalError
-from mainspring.gate.record import Journal, RecordedCall
-from mainspring.runs.recall import StepReplay, recall
+from mainspring.gate.call_records import Journal, RecordedCall
+from mainspring.runs.step import StepReplay, recall
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 RUN = RunRef(uuid4(), uuid4(), "main", "", 1)

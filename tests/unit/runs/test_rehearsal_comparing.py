@@ -10,7 +10,7 @@ from uuid import UUID
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.definition.model import Definition
-from mainspring.runs.rehearsal.comparing import (
+from mainspring.runs.rehearsal.comparison import (
     ComparedRun,
     FiringComparison,
     RunEffect,

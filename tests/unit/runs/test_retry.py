@@ -14,7 +14,7 @@ from mainspring.contracts.errors import (
     Problem,
     UpstreamError,
 )
-from mainspring.runs.retry import SPREAD, Backoff, may_retry, pause_before
+from mainspring.runs.execute import SPREAD, Backoff, may_retry, pause_before
 
 
 @pytest.mark.parametrize(

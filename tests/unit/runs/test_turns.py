@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mainspring.runs.turns import LONG_AGO, ClaimFairness, ClaimQuery
+from mainspring.runs.claim_fairness import LONG_AGO, ClaimFairness, ClaimQuery
 
 A, B = UUID(int=1), UUID(int=2)
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.errors import Conflict, Invalid
-from mainspring.store.archive import open_archive, write_archive
+from mainspring.store.backup import open_archive, write_archive
 
 
 def _write(path: Path, *, beside: bytes | None = None) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mainspring.contracts.errors import InternalError, Invalid, LimitExceeded, Problem, StorageFull
-from mainspring.store.account import SystemUser
-from mainspring.store.diagnosis import describe_folder_error, is_lingering, start_problem
+from mainspring.store.cluster import describe_folder_error, is_lingering, start_problem
+from mainspring.store.postgres_programs import SystemUser
 
 ME = SystemUser(os.geteuid(), os.getegid(), "me", switched=False)
 STRANGER = SystemUser(54321, 54321, "stranger", switched=True)

@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 
 from mainspring.contracts.errors import Conflict
-from mainspring.store.account import SystemUser, choose_server_user, find_inaccessible_path
 from mainspring.store.cluster import locate_cluster, make_folders
+from mainspring.store.data_folder import FolderLock, is_in_use, read_owner
 from mainspring.store.embedded import build_dsn
-from mainspring.store.ownership import FolderLock, is_in_use, read_owner
+from mainspring.store.postgres_programs import (
+    SystemUser,
+    choose_server_user,
+    find_inaccessible_path,
+)
 
 UID = 54321
 STRANGER = SystemUser(UID, UID, "stranger", switched=True)

@@ -15,7 +15,7 @@ from mainspring.contracts.errors import (
     StorageFull,
     UpstreamError,
 )
-from mainspring.store.outage import (
+from mainspring.store.database_errors import (
     convert_driver_error,
     database_unavailable_error,
     is_collision,

@@ -9,13 +9,13 @@ import pytest
 
 from mainspring.contracts.errors import Invalid, NotFound, UpstreamError
 from mainspring.settings import Settings
-from mainspring.store.embedded import build_dsn
-from mainspring.store.outage import (
+from mainspring.store.database_errors import (
     convert_driver_error,
     database_unavailable_error,
     is_lost_connection,
 )
-from mainspring.store.whereabouts import add_database_location, describe_database_location
+from mainspring.store.database_source import add_database_location, describe_database_location
+from mainspring.store.embedded import build_dsn
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,8 @@ import pytest
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.cron import parse_cron
-from mainspring.triggers.moments import FirePlan, Misfire, plan
+from mainspring.triggers.fire_times import FirePlan, Misfire, between, count, plan
 from mainspring.triggers.schedule import key_of, payload_of, read_schedule
-from mainspring.triggers.timeline import between, count
 from tests.kit.runaway import RUNAWAY
 
 LIMITS = Limits()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mainspring.gate.rates import RateLimiter
+from mainspring.gate.rate_limit import RateLimiter
 
 
 class _Clock:

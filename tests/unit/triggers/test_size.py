@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from mainspring.triggers.size import DiskSpace, StorageReport, TableAges, TableSize, group_tables
+from mainspring.triggers.storage_size import (
+    DiskSpace,
+    StorageReport,
+    TableAges,
+    TableSize,
+    group_tables,
+)
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

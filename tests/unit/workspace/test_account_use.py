@@ -10,8 +10,8 @@ from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
-from mainspring.vocabulary import build_registry
-from mainspring.workspace.account_use import check_accounts
+from mainspring.registry import build_registry
+from mainspring.workspace.automation_resources import check_accounts
 from tests.kit.house import document, step
 
 WORDS = build_registry(Limits())

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mainspring.workspace.changes import list_changes
+from mainspring.workspace.versions import list_changes
 
 
 def _plan(*ids: str) -> dict[str, Any]:

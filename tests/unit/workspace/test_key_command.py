@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.contracts.errors import InternalError
-from mainspring.workspace.key_command import ask_command
-from mainspring.workspace.keyring import Keyring
-from mainspring.workspace.master_key import MasterKey, create_key
+from mainspring.workspace.keyring import Keyring, MasterKey, ask_command, create_key
 
 KEY = MasterKey(b"\x07" * 32)
 PRINTED = base64.b64encode(KEY.material).decode()

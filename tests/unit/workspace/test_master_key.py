@@ -12,7 +12,7 @@ import pytest
 from cryptography.exceptions import InvalidTag
 
 from mainspring.contracts.errors import InternalError
-from mainspring.workspace.master_key import KEY_BYTES, MasterKey, create_key, read_key
+from mainspring.workspace.keyring import KEY_BYTES, MasterKey, create_key, read_key
 
 GOOD = base64.b64encode(bytes(range(KEY_BYTES)))
 

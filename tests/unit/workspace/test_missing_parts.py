@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.errors import Conflict, Finding
-from mainspring.workspace.missing_parts import check_nothing_missing, filter_blocking_findings
+from mainspring.workspace.automation_states import check_nothing_missing, filter_blocking_findings
 
 
 def _step(action: str = "slack_post", **more: Any) -> dict[str, Any]:

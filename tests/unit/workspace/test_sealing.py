@@ -18,8 +18,7 @@ from cryptography.exceptions import InvalidTag
 from mainspring.contracts.errors import Conflict, InternalError
 from mainspring.contracts.ids import generate_id
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.keyring import Keyring, MasterKeys
-from mainspring.workspace.master_key import MasterKey, create_key, retire_key
+from mainspring.workspace.keyring import Keyring, MasterKey, MasterKeys, create_key, retire_key
 from mainspring.workspace.sealing import (
     SecretScope,
     build_associated_data,

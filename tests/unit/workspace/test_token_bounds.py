@@ -13,8 +13,13 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Invalid, PermissionDenied
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Permission, Role
-from mainspring.workspace.token_bounds import MOST_APPROVED, check_bounds, describe_token
-from mainspring.workspace.tokens import StoredToken, TokenLimits
+from mainspring.workspace.tokens import (
+    MOST_APPROVED,
+    StoredToken,
+    TokenLimits,
+    check_bounds,
+    describe_token,
+)
 
 NOW = datetime(2026, 5, 26, 8, 0, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -1821,6 +1821,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/integrations/slack/interactions/{workspace_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive a button or a command from Slack
+         * @description For Slack alone: the Request URL of the app's interactivity and of its command. Every request is verified by the workspace's signing secret.
+         */
+        post: operations["receive_slack_interaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/integrations": {
         parameters: {
             query?: never;
@@ -1919,6 +1939,25 @@ export interface paths {
         post?: never;
         /** Disconnect an account of yours */
         delete: operations["disconnect_integration"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/integrations/slack/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show your link with Slack */
+        get: operations["get_slack_link"];
+        put?: never;
+        /** Link your Slack account */
+        post: operations["link_slack"];
+        /** Unlink your Slack account */
+        delete: operations["unlink_slack"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2513,6 +2552,78 @@ export interface paths {
         put?: never;
         /** Set a password; every other session and every token of yours ends */
         post: operations["change_password"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/push": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the browsers that you get notifications on */
+        get: operations["read_push"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/push/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Turn notifications on in a browser, or renew its subscription */
+        post: operations["save_push_subscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/push/subscriptions/{subscription_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Turn notifications off in a browser of yours */
+        delete: operations["delete_push_subscription"];
+        options?: never;
+        head?: never;
+        /** Choose what a browser of yours is notified of */
+        patch: operations["change_push_subscription"];
+        trace?: never;
+    };
+    "/api/v1/me/push/subscriptions/{subscription_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test notification to a browser of yours
+         * @description Answers once the push service has accepted it. A subscription that the service does not know any more is removed.
+         */
+        post: operations["test_push_subscription"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3518,6 +3629,11 @@ export interface components {
              * @description The sentence for the person who is asked.
              */
             says: string;
+            /**
+             * Capability
+             * @description What is called for it, if anything.
+             */
+            capability?: string | null;
         };
         /** AgreedBefore */
         AgreedBefore: {
@@ -5338,6 +5454,19 @@ export interface components {
             existed: boolean;
         };
         /**
+         * PushShape
+         * @description What a browser needs to subscribe, and those that have subscribed.
+         */
+        PushShape: {
+            /**
+             * Public Key
+             * @description The `applicationServerKey`, in base64url.
+             */
+            public_key: string;
+            /** Subscriptions */
+            subscriptions: components["schemas"]["SubscriptionShape"][];
+        };
+        /**
          * RecordedCallShape
          * @description A call that a person or a client made, without a run.
          */
@@ -5821,6 +5950,49 @@ export interface components {
             waits_for?: components["schemas"]["WaitsFor"][] | null;
         };
         /**
+         * SubscriptionShape
+         * @description A browser that gets notifications.
+         */
+        SubscriptionShape: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Label
+             * @description How the browser describes itself.
+             */
+            label: string;
+            /** Kinds */
+            kinds: ("drafts" | "questions" | "failures")[];
+            /**
+             * Endpoint Hash
+             * @description SHA-256 of the endpoint in hex: a browser finds itself by it.
+             */
+            endpoint_hash: string;
+            /**
+             * Current
+             * @description Whether the session that asks has turned it on.
+             */
+            current: boolean;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Sent At
+             * @description When the latest notification was sent.
+             */
+            sent_at: string | null;
+            /**
+             * Problem
+             * @description Why the latest notification was not delivered.
+             */
+            problem: string | null;
+        };
+        /**
          * Suppressed
          * @description A call that was only pretended.
          */
@@ -5871,11 +6043,21 @@ export interface components {
             missed: number;
             /**
              * Problem
-             * @description Why it is not active again; null: it is, or was not before.
+             * @description Why it is not active again, or why a missed run did not start; null: it is, or was not before.
              */
             problem: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * Replayable
+             * @description Missed runs that its triggers make up for.
+             */
+            replayable: number;
+            /**
+             * Replayed
+             * @description How many of them were started again.
+             */
+            replayed: number;
         };
         /**
          * TakenShape
@@ -6526,6 +6708,7 @@ export interface components {
                     kind: string;
                     pointer: string;
                     says: string;
+                    capability?: string;
                 }[];
                 /** @description The page where a person answers. */
                 url: string;
@@ -6824,6 +7007,41 @@ export interface components {
             current_password?: string | null;
         };
         /**
+         * PushKeys
+         * @description The keys of a browser's subscription, as `PushSubscription.toJSON()` has them.
+         */
+        PushKeys: {
+            /** P256Dh */
+            p256dh: string;
+            /** Auth */
+            auth: string;
+        };
+        /**
+         * NewSubscription
+         * @description A browser's subscription, and what it should be notified of.
+         */
+        NewSubscription: {
+            /** Endpoint */
+            endpoint: string;
+            keys: components["schemas"]["PushKeys"];
+            /**
+             * Kinds
+             * @description Left out: everything, or what was chosen for this browser before.
+             */
+            kinds?: ("drafts" | "questions" | "failures")[] | null;
+        };
+        /**
+         * ChangedSubscription
+         * @description What a browser is notified of from now on.
+         */
+        ChangedSubscription: {
+            /**
+             * Kinds
+             * @description drafts: writes that wait for approval; questions: those of approval steps, and automations that wait for consent; failures: runs that failed unattended, and automations that were paused for it.
+             */
+            kinds: ("drafts" | "questions" | "failures")[];
+        };
+        /**
          * ChangedMember
          * @description What a member is from now on.
          */
@@ -6842,6 +7060,12 @@ export interface components {
              * @description Only these; left out: everything that was shown.
              */
             automations?: string[] | null;
+            /**
+             * Replay Missed
+             * @description Also start the missed runs that their triggers make up for: each webhook call and event, and of a schedule what its misfire policy says.
+             * @default false
+             */
+            replay_missed: boolean;
         };
         /**
          * InvitedMember
@@ -12527,6 +12751,43 @@ export interface operations {
             };
         };
     };
+    receive_slack_interaction: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description v0= and the HMAC-SHA256 over the version, time and body. */
+                "X-Slack-Signature": string;
+                /** @description When it was signed, in seconds. */
+                "X-Slack-Request-Timestamp": string;
+            };
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Accepted; a command is answered with a note for its sender. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        response_type: "ephemeral";
+                        text: string;
+                    };
+                };
+            };
+        };
+    };
     list_integrations: {
         parameters: {
             query?: {
@@ -13168,6 +13429,92 @@ export interface operations {
             };
         };
     };
+    get_slack_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it answers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        linked: boolean;
+                        team_id: string | null;
+                        user_id: string | null;
+                        /** Format: date-time */
+                        linked_at: string | null;
+                        /** @description Whether you can use a Slack connection. */
+                        connected: boolean;
+                        /** @description Whether the workspace has the app's signing secret. */
+                        signing_secret: boolean;
+                        /** @description The Request URL of the Slack app's interactivity and of its command. */
+                        request_url: string;
+                    };
+                };
+            };
+        };
+    };
+    link_slack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description What it answers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description What to enter in Slack. */
+                        command: string;
+                        code: string;
+                        /** Format: date-time */
+                        expires_at: string;
+                        /** @description Whether an account is linked already. */
+                        linked: boolean;
+                    };
+                };
+            };
+        };
+    };
+    unlink_slack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it answers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        unlinked: boolean;
+                    };
+                };
+            };
+        };
+    };
     list_oauth_clients: {
         parameters: {
             query?: never;
@@ -13788,6 +14135,7 @@ export interface operations {
                             kind: string;
                             pointer: string;
                             says: string;
+                            capability?: string;
                         }[];
                         /** @description What an automation would be: give it to rehearse_automation as its candidate's definition. Null where there is no newer version, or where it needs something first: another recipe, or the value of a setting. */
                         definition?: {
@@ -13860,6 +14208,7 @@ export interface operations {
                             kind: string;
                             pointer: string;
                             says: string;
+                            capability?: string;
                         }[];
                         orphaned_datasets?: string[];
                         /** @description What people here had changed. */
@@ -15222,6 +15571,116 @@ export interface operations {
             };
         };
     };
+    read_push: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushShape"];
+                };
+            };
+        };
+    };
+    save_push_subscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSubscription"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionShape"];
+                };
+            };
+        };
+    };
+    delete_push_subscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    change_push_subscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangedSubscription"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionShape"];
+                };
+            };
+        };
+    };
+    test_push_subscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     get_members: {
         parameters: {
             query?: never;
@@ -16531,6 +16990,12 @@ export interface operations {
                                     capability: string;
                                     /** @description What that does, in a few words. */
                                     label: string;
+                                    /** @description What is sent and where to, in words. */
+                                    says: string;
+                                    /** @description The account that sends it; null: none of the owner's accounts. */
+                                    account: string | null;
+                                    /** @description The outgoing template; null: it is made in the run. */
+                                    text: string | null;
                                     /** @enum {unknown} */
                                     mode: "ask" | "automatic";
                                     /** @description Where its approval mode is written, as a JSON pointer. */
@@ -16822,6 +17287,12 @@ export interface operations {
                                     capability: string;
                                     /** @description What that does, in a few words. */
                                     label: string;
+                                    /** @description What is sent and where to, in words. */
+                                    says: string;
+                                    /** @description The account that sends it; null: none of the owner's accounts. */
+                                    account: string | null;
+                                    /** @description The outgoing template; null: it is made in the run. */
+                                    text: string | null;
                                     /** @enum {unknown} */
                                     mode: "ask" | "automatic";
                                     /** @description Where its approval mode is written, as a JSON pointer. */
@@ -17173,6 +17644,12 @@ export interface operations {
                                     capability: string;
                                     /** @description What that does, in a few words. */
                                     label: string;
+                                    /** @description What is sent and where to, in words. */
+                                    says: string;
+                                    /** @description The account that sends it; null: none of the owner's accounts. */
+                                    account: string | null;
+                                    /** @description The outgoing template; null: it is made in the run. */
+                                    text: string | null;
                                     /** @enum {unknown} */
                                     mode: "ask" | "automatic";
                                     /** @description Where its approval mode is written, as a JSON pointer. */
@@ -17497,6 +17974,12 @@ export interface operations {
                                     capability: string;
                                     /** @description What that does, in a few words. */
                                     label: string;
+                                    /** @description What is sent and where to, in words. */
+                                    says: string;
+                                    /** @description The account that sends it; null: none of the owner's accounts. */
+                                    account: string | null;
+                                    /** @description The outgoing template; null: it is made in the run. */
+                                    text: string | null;
                                     /** @enum {unknown} */
                                     mode: "ask" | "automatic";
                                     /** @description Where its approval mode is written, as a JSON pointer. */
@@ -17747,6 +18230,8 @@ export interface operations {
                                 pointer: string;
                                 /** @description The sentence for the person. */
                                 says: string;
+                                /** @description What is called for it, if anything. */
+                                capability?: string;
                             }[];
                             digest: string;
                             /** Format: date-time */
@@ -17811,6 +18296,8 @@ export interface operations {
                             pointer: string;
                             /** @description The sentence for the person. */
                             says: string;
+                            /** @description What is called for it, if anything. */
+                            capability?: string;
                         }[];
                         digest: string;
                         /** Format: date-time */
@@ -17882,6 +18369,8 @@ export interface operations {
                                 pointer: string;
                                 /** @description The sentence for the person. */
                                 says: string;
+                                /** @description What is called for it, if anything. */
+                                capability?: string;
                             }[];
                             digest: string;
                             /** Format: date-time */

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from mainspring.actions.agent.loop import AgentLoop, AgentOutcome
-from mainspring.actions.agent.material import read_material
+from mainspring.actions.agent.prompts import build_first_message
 from mainspring.actions.agent.sample import build_sample_answer
 from mainspring.actions.agent.schema import build_agent_input_schema, build_agent_output_schema
+from mainspring.actions.agent.task import read_material
 from mainspring.actions.agent.transcript import AgentTranscript, describe_ending
-from mainspring.actions.agent.words import build_first_message
-from mainspring.contracts.agency import AGENT_RUN
+from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import DeadlineExceeded, InternalError, Problem, as_problem

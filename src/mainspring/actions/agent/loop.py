@@ -14,17 +14,7 @@ from typing import Any, Final, Literal
 
 import orjson
 
-from mainspring.actions.agent.bounds import as_own, check_limits, out_of_turns_error
-from mainspring.actions.agent.desk import AgentToolset, build_toolset
-from mainspring.actions.agent.keeping import (
-    find_output_problems,
-    must_be_object,
-    shorten_call,
-    shorten_text,
-)
-from mainspring.actions.agent.material import VALUE, AgentTask, OutputShape
-from mainspring.actions.agent.transcript import AgentTranscript
-from mainspring.actions.agent.words import (
+from mainspring.actions.agent.prompts import (
     CANNOT,
     CUT_OFF,
     FINAL,
@@ -41,12 +31,159 @@ from mainspring.actions.agent.words import (
     format_unknown_tool,
     format_value,
 )
-from mainspring.contracts.agency import AgentSession, ToolCallResult
+from mainspring.actions.agent.task import (
+    VALUE,
+    AgentTask,
+    OutputShape,
+    as_own,
+    check_limits,
+    out_of_turns_error,
+)
+from mainspring.actions.agent.transcript import AgentTranscript
+from mainspring.contracts.agent import AgentSession, AgentTool, ToolCallResult
 from mainspring.contracts.errors import BudgetExceeded, Conflict, Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, ToolCall, ToolResult
+from mainspring.contracts.model import (
+    ModelMessage,
+    ModelReply,
+    ModelRequest,
+    ModelTool,
+    ToolCall,
+    ToolResult,
+)
 from mainspring.contracts.outcome import NothingToDo
 from mainspring.definition.json_in_text import parse_json_text
+from mainspring.definition.json_schema.published import flatten_schema
+from mainspring.definition.json_values import check_value, encode_canonical
+from mainspring.definition.tool_patterns import choose_tool_name, is_pattern
+
+# The tools on an agent's desk: names as a provider takes them, and what each stands for.
+
+_DESCRIPTION: Final = 4_000
+# They speak of the whole schema, parts of which may be fixed.
+_EXAMPLES: Final = frozenset({"examples", "$schema"})
+_REASON: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["reason"],
+    "additionalProperties": False,
+    "properties": {"reason": {"type": "string", "minLength": 1}},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolBinding:
+    """One tool as it lies there."""
+
+    tool: AgentTool
+    fixed: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class AgentToolset:
+    """What a model may ask for."""
+
+    handles: dict[str, ToolBinding] = field(default_factory=dict)
+    tools: tuple[ModelTool, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        return [tool.name for tool in self.tools]
+
+
+def build_toolset(
+    tools: Sequence[AgentTool], fixed: Mapping[str, Mapping[str, Any]], shape: OutputShape | None
+) -> AgentToolset:
+    """Every tool under a name of its own, and the ways to end."""
+    desk = AgentToolset()
+    taken = {FINAL, NOTHING, CANNOT}
+    offered: list[ModelTool] = []
+    for tool in tools:
+        params = {} if is_pattern(tool.id) else fixed.get(tool.id, {})
+        _check_secrets(tool, params)
+        name = choose_tool_name(tool.id, taken)
+        taken.add(name)
+        desk.handles[name] = ToolBinding(tool, params)
+        schema, rule = flatten_schema(tool.input_schema)
+        described = _describe_tool(tool, "" if params else rule)
+        offered.append(ModelTool(name, described, _remove_fixed(schema, params)))
+    desk.tools = (*offered, *_build_ending_tools(shape))
+    return desk
+
+
+def _build_ending_tools(shape: OutputShape | None) -> list[ModelTool]:
+    ways = [
+        ModelTool(NOTHING, "End the task because there is nothing to do.", _REASON),
+        ModelTool(CANNOT, "End the task because it cannot be done.", _REASON),
+    ]
+    if shape is None:
+        return ways
+    schema = {key: value for key, value in shape.schema.items() if key != "$schema"}
+    return [ModelTool(FINAL, "End the task with its answer.", schema), *ways]
+
+
+def _describe_tool(tool: AgentTool, rule: str) -> str:
+    text = tool.description.strip()[:_DESCRIPTION] or tool.id
+    text = f"{text}\n\n{rule}" if rule else text
+    return f"{text}\n\nA person must agree before this is done." if tool.waits else text
+
+
+def _remove_fixed(schema: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema without what is fixed, as a model is shown it."""
+    shown = {key: value for key, value in schema.items() if key not in _EXAMPLES}
+    properties = shown.get("properties", {})
+    shown["properties"] = {key: value for key, value in properties.items() if key not in fixed}
+    if "required" in shown:
+        shown["required"] = [key for key in shown["required"] if key not in fixed]
+    return {"type": "object", **shown}
+
+
+def _check_secrets(tool: AgentTool, params: Mapping[str, Any]) -> None:
+    needed = set(tool.input_schema.get("required", ())) & tool.secrets
+    for name in sorted(needed - params.keys()):
+        detail = f"{tool.id} needs the secret {name!r}, which a model can never give."
+        way_out = f'List it as {{"tool": "{tool.id}", "params": {{"{name}": a secret}}}}.'
+        raise Invalid(
+            detail,
+            code="tool_needs_secret",
+            findings=[Finding("/tools", detail, "tool_needs_secret", way_out)],
+            suggestion=way_out,
+        )
+
+
+# What a model gave that is too deep or too large to be kept, which it is told to give anew.
+
+
+def must_be_object(what: str, limits: Limits) -> str:
+    """What is said to arguments that are none, or one that was too deep to be kept."""
+    return f"{what} a JSON object, nested at most {limits.json_depth} levels deep."
+
+
+def find_output_problems(output: Any, limits: Limits) -> list[Finding]:
+    """Why the output of an agent cannot be kept as that of its step; nothing when it can."""
+    try:
+        # It stands inside of what the call answers, one level deeper.
+        check_value([output], limits)
+    except Invalid as problem:
+        return [replace(one, pointer="") for one in problem.findings]
+    size = len(encode_canonical(output))
+    if size <= limits.step_output_bytes:
+        return []
+    detail = f"The answer is {size} bytes; at most {limits.step_output_bytes} are kept."
+    return [Finding("", detail, "output_too_large", "Give a shorter answer.")]
+
+
+def shorten_call(call: ToolCall, limits: Limits) -> ToolCall:
+    """A call that was refused, as the conversation goes on with it: nobody pays to read more."""
+    text = format_value(call.arguments)
+    short = shorten_text(text, limits)
+    return call if short == text else replace(call, arguments=short)
+
+
+def shorten_text(text: str, limits: Limits) -> str:
+    """A text of the model's that came to nothing, as it is reminded of it."""
+    most = limits.agent_result_characters
+    return text if len(text) <= most else f"{text[:most]} … ({len(text) - most} left out)"
+
 
 # How often in a row a model may be told to do better.
 MENDS: Final = 3

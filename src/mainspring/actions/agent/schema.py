@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mainspring.actions.agent.bounds import DEFAULT_TOKENS, DEFAULT_TURNS
+from mainspring.actions.agent.task import DEFAULT_TOKENS, DEFAULT_TURNS
 
 MOST_TURNS: Final = 100
 MOST_TOKENS: Final = 64_000

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import orjson
 
-from mainspring.actions.agent.material import AgentTask
-from mainspring.contracts.agency import AgentTurn, ToolCallResult
+from mainspring.actions.agent.task import AgentTask
+from mainspring.contracts.agent import AgentTurn, ToolCallResult
 from mainspring.contracts.errors import Problem
-from mainspring.gate.turns import deeper
+from mainspring.gate.agent_turns import deeper
 
 # What is kept of each text when the whole would be too large.
 _SHORT: Final = 2_000

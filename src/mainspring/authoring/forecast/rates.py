@@ -16,10 +16,10 @@ from statistics import fmean, pstdev
 from typing import Any, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from mainspring.authoring.forecast.reading import text
+from mainspring.authoring.forecast.definition_view import text
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.cron import describe, parse_cron
-from mainspring.triggers.timeline import count
+from mainspring.triggers.fire_times import count
 
 RateBasis = Literal["schedule", "observed", "by_hand", "unknown"]
 

@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.actions.agent.words import QuoteMarkers
+from mainspring.actions.agent.prompts import QuoteMarkers
 from mainspring.authoring.generate import outline
-from mainspring.authoring.generate.desk import tidy
+from mainspring.authoring.generate.context import tidy
 from mainspring.authoring.generate.prompts import dump_json
 from mainspring.authoring.resources import WorkspaceResources
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.model import ModelTool
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.words import suggest_capability
+from mainspring.definition.suggestions import suggest_capability
 
 LIST, FIND, DESCRIBE = "list_resources", "find_capabilities", "describe_capability"
 _MOST_FOUND: Final = 20

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.authoring.phrases.answers import CLARIFICATIONS, MOMENTS, REFUSALS
-from mainspring.authoring.phrases.words import LONGEST
+from mainspring.authoring.phrases.normalization import LONGEST
+from mainspring.authoring.phrases.schedule_answers import CLARIFICATIONS, MOMENTS, REFUSALS
 from mainspring.contracts.capability import Annotations, Capability, Effect
-from mainspring.workspace.boards.shapes import (
+from mainspring.workspace.boards.schemas import (
     COUNT,
     MOMENT,
     JsonSchema,
@@ -136,6 +136,6 @@ def read_schedule_capability() -> Capability:
 
 async def _read(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     # Its rules are many, and most who start have no use for them.
-    from mainspring.authoring.phrases.reading import parse_schedules
+    from mainspring.authoring.phrases.schedule_parser import parse_schedules
 
     return parse_schedules(given["text"], ctx.clock.now(), given.get("timezone")).as_dict()

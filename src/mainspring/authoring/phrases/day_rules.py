@@ -19,7 +19,7 @@ from mainspring.authoring.phrases.fragments import (
     days_of,
     number,
 )
-from mainspring.authoring.phrases.words import MONTHS
+from mainspring.authoring.phrases.normalization import MONTHS
 
 _FEASTS: Final = {
     "christmas eve": (24, 12),

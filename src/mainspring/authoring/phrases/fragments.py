@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from mainspring.authoring.phrases.words import DAYS, MONTHS
+from mainspring.authoring.phrases.normalization import DAYS, MONTHS
 
 DAY: Final = f"(?:{'|'.join(DAYS)})"
 MONTH: Final = f"(?:{'|'.join(MONTHS)})"

@@ -12,9 +12,9 @@ from itertools import islice, pairwise
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from mainspring.authoring.phrases.answers import ScheduleChoice
-from mainspring.authoring.phrases.echo import format_zone
-from mainspring.authoring.phrases.plans import ScheduleOption
+from mainspring.authoring.phrases.schedule_answers import ScheduleChoice
+from mainspring.authoring.phrases.schedule_plans import ScheduleOption
+from mainspring.authoring.phrases.schedule_sentences import format_zone
 from mainspring.definition.cron import parse_cron
 
 _YEARS: Final = 20

@@ -7,12 +7,13 @@ hand that makes it wrong is told where, and nothing is kept.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final
 
-from mainspring.authoring.phrases.words import LONGEST
-from mainspring.authoring.places import (
+from mainspring.authoring.json_pointers import (
     NOT_THERE,
     PointerNotFound,
     parent_of,
@@ -20,15 +21,257 @@ from mainspring.authoring.places import (
     take_out,
     value_at,
 )
-from mainspring.authoring.proposals.answering import AnswerContext, apply_answers
-from mainspring.authoring.proposals.body import ConversationEntry, ProposalBody
-from mainspring.authoring.proposals.making import ProposalBuilder, make, validate_body
-from mainspring.authoring.shapes import AutomationRequest, ProposalQuestion, ProposalSketch
+from mainspring.authoring.models import (
+    AutomationRequest,
+    ProposalQuestion,
+    ProposalSketch,
+    QuestionChoice,
+)
+from mainspring.authoring.phrases.normalization import LONGEST
+from mainspring.authoring.phrases.schedule_parser import parse_schedules
+from mainspring.authoring.phrases.zones import is_zone
+from mainspring.authoring.proposals.builder import ProposalBuilder, make, validate_body
+from mainspring.authoring.proposals.proposal_body import ConversationEntry, ProposalBody
+from mainspring.authoring.sketch.sketch_builder import NOT_UNDERSTOOD
 from mainspring.authoring.sketch.texts import quote_request
-from mainspring.authoring.sketch.workbench import NOT_UNDERSTOOD
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.definition.json_text import check_value
-from mainspring.definition.pointers import join_pointer
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_schema import compile_schema
+from mainspring.definition.json_values import is_same_value
+from mainspring.definition.pointers import join_pointer, split_pointer
+from mainspring.definition.strict_json import check_value
+
+# Answers of a person, put where their questions point.
+
+BY_HAND: Final = "by hand"
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_TRIGGERS: Final = "/triggers"
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredDocument:
+    """A document with answers in it, and words that the request is to be read with again."""
+
+    document: dict[str, Any]
+    words: tuple[str, ...] = ()
+    # The ids of the questions that those words answer.
+    worded: frozenset[str] = frozenset()
+    # The zone that the request is to be read with again.
+    timezone: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerContext:
+    """What an answer is read with."""
+
+    now: datetime
+    timezone: str | None
+    limits: Limits
+    # The boards that there are, as a person may name them: name to id.
+    boards: Mapping[str, str] = field(default_factory=dict)
+
+
+def apply_answers(
+    document: Mapping[str, Any],
+    questions: Sequence[ProposalQuestion],
+    answers: Mapping[str, Any],
+    place: AnswerContext,
+) -> AnsweredDocument:
+    """The document with each answer at its place."""
+    asked = {one.id: one for one in questions}
+    findings = [
+        Finding(
+            join_pointer("/answers", name),
+            f"There is no open question {name[:100]!r}.",
+            "no_question",
+        )
+        for name in answers.keys() - asked.keys()
+    ]
+    made, words, worded = dict(document), [], set()
+    timezone = None
+    # Questions in their own order: a schedule that becomes two moves nothing that stands before.
+    for question in questions:
+        if question.id not in answers:
+            continue
+        at = join_pointer("/answers", question.id)
+        try:
+            if question.kind == "words" and _chosen(question, answers[question.id]) is None:
+                words.append(_text(answers[question.id], at))
+                worded.add(question.id)
+            elif question.kind == "time_zone" and not question.pointer.endswith("/timezone"):
+                # No schedule is there yet: which ones there can be depends on the zone.
+                timezone = _zone(answers[question.id], at)
+                worded.add(question.id)
+            else:
+                for pointer, value in _placed(question, answers[question.id], made, place, at):
+                    made = set_at_pointer(made, pointer, value)
+        except PointerNotFound as lost:
+            findings.append(Finding(at, lost.finding.detail, "no_place"))
+        except Invalid as wrong:
+            findings += wrong.findings
+    if findings:
+        raise Invalid(findings[0].detail, code="answer_unusable", findings=findings)
+    return AnsweredDocument(made, tuple(words), frozenset(worded), timezone)
+
+
+def _placed(
+    question: ProposalQuestion,
+    answer: Any,
+    document: Mapping[str, Any],
+    place: AnswerContext,
+    at: str,
+) -> Iterator[tuple[str, Any]]:
+    choice = _chosen(question, answer)
+    if question.kind == "schedule":
+        yield from _schedule(question, choice, answer, document, place, at)
+    elif question.kind == "time_zone":
+        zone = _zone(answer if choice is None else choice.value, at)
+        for pointer in (question.pointer, *question.others):
+            yield pointer, zone
+    else:
+        value = _meant(question, answer, place, at) if choice is None else choice.value
+        if question.kind != "words":
+            _check(question, value, place, at)
+        for pointer in (question.pointer, *question.others):
+            yield pointer, value
+    if choice is not None:
+        yield from choice.also
+
+
+def _chosen(question: ProposalQuestion, answer: Any) -> QuestionChoice | None:
+    """The choice that was meant, by its value or by its words."""
+    for choice in question.choices:
+        if is_same_value(choice.value, answer):
+            return choice
+    said = answer.strip().casefold() if isinstance(answer, str) else None
+    return next((one for one in question.choices if one.label.casefold() == said), None)
+
+
+def _meant(question: ProposalQuestion, answer: Any, place: AnswerContext, at: str) -> Any:
+    """An answer as it is; a board that was named is meant by its id."""
+    if not question.pointer.endswith("/board_id") or not isinstance(answer, str):
+        return answer
+    if _UUID.fullmatch(answer.strip()):
+        return answer.strip().lower()
+    wanted = answer.strip().casefold()
+    found = [id_ for name, id_ in place.boards.items() if name.casefold() == wanted]
+    if len(found) == 1:
+        return found[0]
+    shown = ", ".join(repr(name) for name in list(place.boards)[:5]) or "none yet"
+    raise _wrong(
+        at,
+        f"There is no board called {answer.strip()[:100]!r}.",
+        f"There are: {shown}. `mainspring boards create` makes one; then answer again.",
+    )
+
+
+def _check(question: ProposalQuestion, value: Any, place: AnswerContext, at: str) -> None:
+    findings = compile_schema(question.schema, place.limits).findings(value, at)
+    if findings:
+        raise Invalid(findings[0].detail, code="answer_unusable", findings=findings)
+
+
+def _schedule(
+    question: ProposalQuestion,
+    choice: QuestionChoice | None,
+    answer: Any,
+    document: Mapping[str, Any],
+    place: AnswerContext,
+    at: str,
+) -> Iterator[tuple[str, Any]]:
+    value = answer if choice is None else choice.value
+    configs = _configs(value, place, at)
+    triggers = value_at(document, _TRIGGERS)
+    entries = list(triggers) if isinstance(triggers, list) else []
+    here = int(split_pointer(question.pointer)[1])
+    before, after = entries[:here], entries[here + 1 :]
+    taken = {str(one.get("id")) for one in (*before, *after) if isinstance(one, Mapping)}
+    made = [
+        {"id": name, "type": "schedule", "config": config}
+        for name, config in zip(_free(taken), configs, strict=False)
+    ]
+    yield _TRIGGERS, [*before, *made, *after]
+
+
+def _free(taken: set[str]) -> Iterator[str]:
+    number = 0
+    while True:
+        number += 1
+        if f"schedule-{number}" not in taken:
+            yield f"schedule-{number}"
+
+
+def _configs(value: Any, place: AnswerContext, at: str) -> list[dict[str, Any]]:
+    """The configs of schedule triggers that an answer stands for; none: it is run by hand."""
+    if value is None or (isinstance(value, str) and value.strip().casefold() == BY_HAND):
+        return []
+    if isinstance(value, str):
+        return _read(value, place, at)
+    entries = value if isinstance(value, list) else [value]
+    configs = []
+    for entry in entries:
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("cron"), str):
+            raise _wrong(at, "Say when in words, or as cron and timezone.")
+        zone = entry.get("timezone") or place.timezone
+        if zone is None:
+            raise _wrong(at, "Which time zone? Add timezone, such as Europe/Berlin.")
+        configs.append({"cron": entry["cron"], "timezone": _zone(zone, at)})
+    return configs
+
+
+def _read(text: str, place: AnswerContext, at: str) -> list[dict[str, Any]]:
+    answer = parse_schedules(text, place.now, place.timezone)
+    configs = [
+        {"cron": cron, "timezone": one.timezone} for one in answer.readings for cron in one.crons
+    ]
+    if answer.clarifications:
+        asked = answer.clarifications[0]
+        choices = "; ".join(one.sentence for one in asked.choices[:5])
+        raise _wrong(at, asked.question, f"Such as: {choices}." if choices else None)
+    if answer.refusals:
+        raise _wrong(at, answer.refusals[0].reason)
+    if not configs:
+        raise _wrong(
+            at, "These words say nothing about when.", "Such as: every weekday at 9 Berlin time."
+        )
+    return configs
+
+
+def _zone(value: Any, at: str) -> str:
+    """An IANA name, or the zone of a place that has only one."""
+    text = value.strip() if isinstance(value, str) else ""
+    if is_zone(text):
+        return text
+    # A place is read as it would be in a sentence.
+    read = parse_schedules(f"every day at 9:00 {text} time"[:200], _ANY_DAY, None)
+    if text and len(read.readings) == 1 and not read.clarifications:
+        return read.readings[0].timezone
+    zones = [
+        choice.timezone or choice.sentence
+        for asked in read.clarifications[:1]
+        for choice in asked.choices
+    ]
+    hint = f"Such as {', '.join(zones[:5])}." if zones and text else "Such as Europe/Berlin."
+    raise _wrong(at, "There is no time zone of this name.", hint)
+
+
+_ANY_DAY: Final = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
+
+
+def _text(value: Any, at: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise _wrong(at, "Say it in words.")
+    if len(value) > LONGEST:
+        raise _wrong(at, f"At most {LONGEST:,} characters are read; say it in fewer words.")
+    return value.strip()
+
+
+def _wrong(at: str, detail: str, suggestion: str | None = None) -> Invalid:
+    return Invalid(
+        detail,
+        code="answer_unusable",
+        findings=[Finding(at, detail, "answer_unusable", suggestion)],
+    )
 
 
 async def refine_body(

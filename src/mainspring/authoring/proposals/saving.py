@@ -10,20 +10,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.authoring.judging import build_overlap_query, check_overlap
-from mainspring.authoring.proposals.body import ProposalBody
-from mainspring.authoring.proposals.telling import digest_of
+from mainspring.authoring.proposals.proposal_body import ProposalBody
+from mainspring.authoring.proposals.views import digest_of
 from mainspring.authoring.saving import check_name_free
+from mainspring.authoring.validation import build_overlap_query, check_overlap
 from mainspring.contracts.errors import Conflict, Finding, Invalid, PermissionDenied
 from mainspring.contracts.preflight import REFUSED
-from mainspring.triggers.changing import record_overtaken
+from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import SavedAutomation, create, hold_all, hold_names, update
 from mainspring.workspace.consents import record_agreement
 from mainspring.workspace.proposals import StoredProposal, check_open, hold_proposal, mark_saved
 
 if TYPE_CHECKING:
-    from mainspring.authoring.studio import AuthoringService
+    from mainspring.authoring.service import AuthoringService
     from mainspring.contracts.capability import CapabilityHandler
     from mainspring.contracts.context import CallContext
     from mainspring.definition.validate import ValidationReport

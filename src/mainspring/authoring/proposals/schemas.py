@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mainspring.authoring.forecast.schemas import FORECAST_SCHEMA
-from mainspring.authoring.phrases.words import LONGEST
+from mainspring.authoring.models import KINDS
+from mainspring.authoring.phrases.normalization import LONGEST
 from mainspring.authoring.review.schemas import FLAG_SCHEMA, IMPACT_SCHEMA
-from mainspring.authoring.shapes import KINDS
 from mainspring.contracts.object_schema import build_object_part, build_object_schema
 
 Schema = dict[str, Any]

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from mainspring.authoring.places import mapping
-from mainspring.authoring.review.deeds import describe_step
-from mainspring.authoring.review.grants import grants_of
-from mainspring.authoring.review.moments import describe_trigger
-from mainspring.authoring.review.reading import (
+from mainspring.authoring.json_pointers import mapping
+from mainspring.authoring.review.definition_reader import (
     StepView,
     TriggerView,
     listing,
@@ -17,7 +14,11 @@ from mainspring.authoring.review.reading import (
     read_all_triggers,
     text_of,
 )
-from mainspring.authoring.review.systems import system_of
+from mainspring.authoring.review.grants import grants_of
+from mainspring.authoring.review.quoting import join_list, plain, quote_text, sentence
+from mainspring.authoring.review.step_descriptions import describe_step
+from mainspring.authoring.review.system_names import system_of
+from mainspring.authoring.review.trigger_descriptions import describe_trigger
 from mainspring.authoring.review.values import (
     PLACES,
     Names,
@@ -26,12 +27,11 @@ from mainspring.authoring.review.values import (
     describe_value,
     names_of,
 )
-from mainspring.authoring.review.wording import join_list, plain, quote_text, sentence
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.pointers import split_pointer
-from mainspring.workspace.changes import DefinitionChange
+from mainspring.workspace.versions import DefinitionChange
 
 MOST_SENTENCES: Final = 60
 _MOST_CHANGES: Final = 500

@@ -8,31 +8,377 @@ with those that the same step or trigger raised before.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal, InvalidOperation
 from itertools import islice
 from typing import Any, Final
 
-from mainspring.authoring.review.facts import ReviewFacts
-from mainspring.authoring.review.flags_of_agents import flags_of_agents
-from mainspring.authoring.review.flags_of_cost import flags_of_cost
-from mainspring.authoring.review.flags_of_cuts import flags_of_cuts
-from mainspring.authoring.review.flags_of_destinations import flags_of_destinations
-from mainspring.authoring.review.flags_of_hosts import flags_of_hosts
+from mainspring.authoring.json_pointers import mapping
+from mainspring.authoring.models import ReviewFlag
+from mainspring.authoring.review.definition_reader import (
+    MOST_STEPS,
+    MOST_TRIGGERS,
+    StepView,
+    find_nearest_pointer,
+    listing,
+    resolves,
+    text_of,
+    value_at,
+)
+from mainspring.authoring.review.flags_of_hosts import flags_of_destinations, flags_of_hosts
 from mainspring.authoring.review.flags_of_reach import flags_of_reach
-from mainspring.authoring.review.flags_of_templates import flags_of_templates
-from mainspring.authoring.review.flags_of_texts import flags_of_texts
+from mainspring.authoring.review.flags_of_texts import flags_of_templates, flags_of_texts
 from mainspring.authoring.review.flags_of_triggers import flags_of_triggers
-from mainspring.authoring.review.reading import find_nearest_pointer, value_at
-from mainspring.authoring.review.view import ReviewView, view_of
-from mainspring.authoring.review.wording import MOST_FLAGS, join_list, quote_text, sentence
-from mainspring.authoring.shapes import ReviewFlag
+from mainspring.authoring.review.grants import MOST_ASKS, MOST_TOOLS, CapabilityUse, matched
+from mainspring.authoring.review.quoting import (
+    MOST_ENTRIES,
+    MOST_FLAGS,
+    format_count,
+    join_list,
+    plain,
+    quote_text,
+    sentence,
+)
+from mainspring.authoring.review.secrets import MOST_USES
+from mainspring.authoring.review.suspicious import FIXED, RELAYING, THINKING
+from mainspring.authoring.review.view import ReviewFacts, ReviewView, view_of
+from mainspring.contracts.capability import Effect
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.preflight import WOULD_FAIL
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.credential_literals import CODE as CREDENTIAL_LITERAL
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.script import LONGEST
+from mainspring.definition.tool_patterns import is_pattern, read_tool_name
+
+# Flags about what a review did not read or does not show: a bound is never met in silence.
+
+_READ_IT: Final = "Read it yourself, or ask for a smaller one."
+
+
+def flags_of_cuts(view: ReviewView) -> Iterator[ReviewFlag]:
+    for step in view.steps:
+        yield from _of_step(step)
+    yield from _of_steps(view)
+    if len(listing(view.document.get("triggers"))) > MOST_TRIGGERS:
+        yield _cut("/triggers", f"Only the first {MOST_TRIGGERS} triggers were looked at.")
+    if len(view.asks) >= MOST_ASKS or len(view.secrets) >= MOST_USES:
+        yield _cut("/plan", "It calls so much that not all of it was looked at.")
+    names = {use.name for use in view.secrets}
+    for many, of in ((len(view.grants), "grants"), (len(names), "secrets")):
+        if many > MOST_ENTRIES:
+            yield _cut("", f"It has {many} {of}, and {MOST_ENTRIES} of them are listed.")
+    yield from _unseen(view)
+
+
+def _cut(at: str, text: str) -> ReviewFlag:
+    return ReviewFlag(at, "not_read_whole", text, suggestion=_READ_IT)
+
+
+def _of_step(step: StepView) -> Iterator[ReviewFlag]:
+    if step.action == "script" and len(text_of(step.config.get("source"))) > LONGEST:
+        yield _cut(step.at("source"), "This program was not read to its end.")
+    if step.is_agent and len(listing(step.config.get("tools"))) > MOST_TOOLS:
+        text = f"Only the first {MOST_TOOLS} tools of this agent were looked at."
+        yield _cut(step.at("tools"), text)
+
+
+def _of_steps(view: ReviewView) -> Iterator[ReviewFlag]:
+    """Steps beyond the number that is read, or too deep inside of others."""
+    read = {step.pointer for step in view.steps}
+    failing = mapping(view.document.get("execution")).get("on_failure")
+    waiting = [("/plan", view.document.get("plan")), ("/execution/on_failure", failing)]
+    while waiting:
+        at, steps = waiting.pop(0)
+        for place, one in enumerate(listing(steps)):
+            here = join_pointer(at, place)
+            if not isinstance(one, Mapping):
+                continue
+            if here not in read:
+                text = f"No more than {MOST_STEPS} steps were looked at; here it ends."
+                yield _cut(here, text)
+                return
+            waiting += _below(view, one, here)
+
+
+def _below(view: ReviewView, step: Mapping[str, Any], at: str) -> list[tuple[str, Any]]:
+    known = view.words.actions.get(text_of(step.get("action")))
+    if known is None or known.nested is None:
+        return []
+    nested = mapping(step.get("config")).get(known.nested)
+    return [(join_pointer(at, "config", known.nested), nested)]
+
+
+def _unseen(view: ReviewView) -> Iterator[ReviewFlag]:
+    """What the validator grants for the steps, though this review did not see which needs it."""
+    if isinstance(view.document.get("grants"), list):
+        return
+    for ask in view.reach:
+        if not ask.pointer:
+            yield _cut(
+                "/plan",
+                f"It may call {plain(ask.capability, 80)}, and this review did not see which step "
+                "needs it.",
+            )
+
+
+# Flags about agents: one where a plain action would do, one that may act, one of any shape.
+
+_MOST_PATTERNS: Final = MOST_TOOLS
+
+# What a run fills in says nothing about the task.
+_HOLE: Final = re.compile(r"\{\{[^{}]{0,500}\}\}")
+
+
+def flags_of_agents(view: ReviewView) -> Iterator[ReviewFlag]:
+    known = view.words.capabilities
+    sending = [
+        ask
+        for ask in view.asks
+        if ask.as_tool and ask.effect is Effect.SEND and ask.capability in known
+    ]
+    by_step: dict[str, list[CapabilityUse]] = {}
+    for ask in sending:
+        by_step.setdefault(ask.step.pointer, []).append(ask)
+    for step in view.agents:
+        mine = by_step.get(step.pointer, [])
+        yield from _without_need(step, view)
+        yield from _may_send(step, mine)
+        yield from _shapeless(step)
+    yield from _patterns(view, sending)
+
+
+def _tools(step: StepView) -> list[str]:
+    listed_tools = listing(step.config.get("tools"))[:MOST_TOOLS]
+    return [name for name in map(read_tool_name, listed_tools) if name]
+
+
+def _without_need(step: StepView, view: ReviewView) -> Iterator[ReviewFlag]:
+    """An agent that has nothing to think about."""
+    prompt, tools = text_of(step.config.get("prompt"))[:4_000], _tools(step)
+    prompt = _HOLE.sub("a value", prompt)
+    if not prompt or THINKING.search(prompt):
+        return
+    if not tools:
+        if FIXED.match(prompt):
+            yield ReviewFlag(
+                join_pointer(step.pointer, "action"),
+                "agent_without_need",
+                "This agent only hands on a text that is there already; a template can do that, "
+                "without a model and the same way every time.",
+                suggestion="Put the text into the step that uses it.",
+            )
+        return
+    if len(tools) == 1 and not is_pattern(tools[0]) and _relays(step, prompt, tools[0], view):
+        yield ReviewFlag(
+            join_pointer(step.pointer, "action"),
+            "agent_without_need",
+            f"This agent only calls {plain(tools[0], 80)}; a step can do that by itself, without "
+            "a model and the same way every time.",
+            suggestion=f"Make it a step with the action {plain(tools[0], 80)}.",
+        )
+
+
+def _relays(step: StepView, prompt: str, tool: str, view: ReviewView) -> bool:
+    """Whether it only calls its tool.
+
+    To fill a declared shape from what was read is work; to say what was sent is none.
+    """
+    if RELAYING.match(prompt) is None:
+        return False
+    known = view.words.capabilities.get(tool)
+    only_writes = (
+        known is not None
+        and known.annotations.reach is None
+        and known.annotations.effect is not Effect.READ
+    )
+    return "output_schema" not in step.config or only_writes
+
+
+def _may_send(step: StepView, sending: list[CapabilityUse]) -> Iterator[ReviewFlag]:
+    names = list(dict.fromkeys(plain(ask.capability, 60) for ask in sending))
+    if names:
+        yield ReviewFlag(
+            step.at("tools"),
+            "agent_may_send",
+            f"A model decides by itself whether and what leaves with {join_list(names, 4)}.",
+            suggestion="Let the agent only write, with an output_schema, and let a later step send "
+            "what it wrote.",
+        )
+
+
+def _shapeless(step: StepView) -> Iterator[ReviewFlag]:
+    """The validator has the same doubt, in the same place and by the same name."""
+    if "output_schema" not in step.config and isinstance(step.whole.get("config"), dict):
+        yield ReviewFlag(
+            join_pointer(step.pointer, "config"),
+            "no_output_schema",
+            "This agent may answer with any text, which later steps cannot rely on.",
+            "note",
+            suggestion="Declare the shape of the answer with output_schema.",
+        )
+
+
+def _patterns(view: ReviewView, sending: list[CapabilityUse]) -> Iterator[ReviewFlag]:
+    told = 0
+    for step in view.agents:
+        for place, entry in enumerate(listing(step.config.get("tools"))[:MOST_TOOLS]):
+            name = read_tool_name(entry)
+            if name is None or not is_pattern(name) or told >= _MOST_PATTERNS:
+                continue
+            told += 1
+            many = len(matched(name, view.words))
+            sends = sum(1 for ask in sending if ask.pattern == name and ask.step is step)
+            of = f", {sends} of which send something outside" if sends else ""
+            yield ReviewFlag(
+                join_pointer(step.pointer, "config", "tools", place),
+                "wide_tools",
+                f"{quote_text(name, 60)} stands for {format_count(many, 'tool')}{of}.",
+                "warning" if sends or name.strip("*.") == "" else "note",
+                suggestion="Name the tools that are needed.",
+            )
+
+
+# Flags about money: caps far above the usual, models that are asked without number.
+
+# A cap may be so many times the usual cost before it protects from nothing.
+FAR_ABOVE: Final = 20
+# What a run may spend when nobody says otherwise is nothing to point at.
+_USUAL_CAP: Final = Decimal(1)
+MUCH_A_MONTH: Final = Decimal(50)
+MUCH_A_RUN: Final = Decimal(5)
+# For a message or a look at something.
+MUCH_A_MONTH_FOR_LITTLE: Final = Decimal(10)
+MUCH_FOR_LITTLE: Final = Decimal(1)
+_MESSAGES: Final = frozenset(
+    {
+        "inbox.post_notification",
+        "slack_post",
+        "send_email",
+        "telegram_push",
+        "email.notify_owner",
+        "automation_kv.set",
+        "automation_kv.delete",
+    }
+)
+MANY_TURNS: Final = 40
+MANY_TOKENS: Final = 1_000_000
+_MODELS: Final = frozenset({"agent_task", "agent.run", "automation_llm_complete"})
+
+
+def flags_of_cost(view: ReviewView) -> Iterator[ReviewFlag]:
+    yield from _caps(view)
+    yield from _costs_much(view)
+    yield from _tokens(view)
+    for step in view.steps:
+        yield from _turns(step)
+        if step.depth > 0 and step.action in _MODELS:
+            yield ReviewFlag(
+                step.pointer,
+                "model_for_each_item",
+                "A model is asked anew for every item of the list, so the cost grows with it.",
+                "note",
+                suggestion="Hand the whole list to one step, or bound the list.",
+            )
+
+
+def _caps(view: ReviewView) -> Iterator[ReviewFlag]:
+    usual, cap = view.facts.forecast_usd, money(view.execution.get("budget_cap_usd"))
+    if usual is None or cap is None or usual <= 0 or cap <= _USUAL_CAP:
+        return
+    if cap > usual * FAR_ABOVE:
+        yield ReviewFlag(
+            "/execution/budget_cap_usd",
+            "cap_far_above_cost",
+            f"A run may spend {format_amount(cap)} USD and is expected to cost about {format_amount(usual)} USD.",  # noqa: E501
+            suggestion=f"Lower the cap to about {format_amount(max(usual * 5, Decimal('0.01')))} USD.",  # noqa: E501
+        )
+
+
+def _costs_much(view: ReviewView) -> Iterator[ReviewFlag]:
+    """What it will cost, beside what it does."""
+    small = _little(view)
+    run = _more_than(view.facts.forecast_usd, MUCH_FOR_LITTLE if small else MUCH_A_RUN)
+    month = _more_than(view.facts.monthly_usd, MUCH_A_MONTH_FOR_LITTLE if small else MUCH_A_MONTH)
+    if run is None and month is None:
+        return
+    costs = f"{format_amount(month)} USD a month" if month is not None else ""
+    costs += " and " if costs and run is not None else ""
+    costs += f"{format_amount(run)} USD a run" if run is not None else ""
+    yield ReviewFlag(
+        "/triggers" if run is None and resolves(view.document, "/triggers") else "/plan",
+        "costs_much",
+        f"It is expected to cost about {costs}{f', and all it does is {small}' if small else ''}.",
+        suggestion="Let it run less often, or let a cheaper model do the work."
+        if not small
+        else "Let a cheaper model do it, let it read less, or do without a model.",
+    )
+
+
+def _more_than(amount: Decimal | None, bound: Decimal) -> Decimal | None:
+    known = amount is not None and amount.is_finite() and amount >= bound
+    return amount if known else None
+
+
+def _little(view: ReviewView) -> str:
+    """What a plan comes to that leaves nothing behind but a message, or nothing at all."""
+    writes = {ask.capability for ask in view.asks if ask.effect is not Effect.READ}
+    if not view.steps or not writes <= _MESSAGES:
+        return ""
+    return "to leave a message" if writes else "to read"
+
+
+def _tokens(view: ReviewView) -> Iterator[ReviewFlag]:
+    tokens = number(view.execution.get("max_llm_tokens"))
+    if tokens is not None and tokens > MANY_TOKENS:
+        yield ReviewFlag(
+            "/execution/max_llm_tokens",
+            "many_tokens",
+            f"A run may use {tokens:.0f} tokens, which is more than a million.",
+            "note",
+            suggestion="The usual bound is 200000.",
+        )
+
+
+def _turns(step: StepView) -> Iterator[ReviewFlag]:
+    turns = number(step.config.get("max_turns")) if step.is_agent else None
+    if turns is not None and turns > MANY_TURNS:
+        yield ReviewFlag(
+            step.at("max_turns"),
+            "many_turns",
+            f"This agent may ask its model {turns:.0f} times in one run.",
+            "note",
+            suggestion="Most tasks are done within 20 turns.",
+        )
+
+
+def number(value: Any) -> float | None:
+    """A number of ordinary size, or nothing."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < 1e12 else None
+
+
+def money(value: Any) -> Decimal | None:
+    """An amount as definitions write it: a number or text."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+        return None
+    try:
+        amount = Decimal(str(value)[:30])
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and abs(amount) < Decimal(10) ** 9 else None
+
+
+def format_amount(amount: Decimal) -> str:
+    """An amount with two places, or more where it would be nothing."""
+    places = 2 if amount >= Decimal("0.1") else 4
+    return f"{amount:.{places}f}"
+
 
 MOST_OF_ONE: Final = 8
 MORE_FLAGS: Final = "more_flags"

@@ -3,24 +3,179 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any, Final
 
-from mainspring.authoring.places import mapping
-from mainspring.authoring.review.facts import ReviewFacts, host_name
+from mainspring.authoring.json_pointers import mapping
+from mainspring.authoring.models import ReviewFlag
+from mainspring.authoring.review.definition_reader import (
+    StepView,
+    listing,
+    read_all_triggers,
+    text_of,
+    texts_in,
+)
 from mainspring.authoring.review.grants import MOST_TOOLS
-from mainspring.authoring.review.origins import ValueOrigins, origins_of
-from mainspring.authoring.review.reading import StepView, listing
+from mainspring.authoring.review.quoting import plain, quote_text
 from mainspring.authoring.review.suspicious import DESTINATIONS
-from mainspring.authoring.review.view import ReviewView, view_of
-from mainspring.authoring.review.wording import plain, quote_text
-from mainspring.authoring.shapes import ReviewFlag
+from mainspring.authoring.review.template_pieces import oddness
+from mainspring.authoring.review.values import PLACES, code
+from mainspring.authoring.review.view import ReviewFacts, ReviewView, host_name, view_of
 from mainspring.contracts.capability import Effect
+from mainspring.contracts.errors import Invalid
+from mainspring.contracts.limits import Limits
 from mainspring.definition.hosts import parse_template_host
 from mainspring.definition.pointers import join_pointer
-from mainspring.definition.templates.tokens import has_syntax
+from mainspring.definition.templates import parse_template
+from mainspring.definition.templates.parser import has_syntax
 from mainspring.definition.tool_patterns import HOSTED, read_fixed_params, read_tool_name
+
+# Where the values of templates come from: from the definition, or from outside of it.
+
+_READ: Final = re.compile(r"(?<![\w.'\"])([A-Za-z_]\w{0,63})(?:\.(\w{1,64}))?")
+# No template is longer.
+_LONGEST: Final = 9_000
+_LIMITS: Final = Limits()
+_MODELS: Final = frozenset({"agent_task", "agent.run", "automation_llm_complete"})
+_ASKS_OUTSIDE: Final = frozenset({"http_fetch", "callback_webhook"})
+
+
+@dataclass(frozen=True, slots=True)
+class ValueOrigins:
+    """Names that hold what came from outside, each with who chose it."""
+
+    outputs: Mapping[str, str]
+    inputs: Mapping[str, str]
+
+    def of_text(self, text: str) -> str | None:
+        """Who else than the definition chooses what this template says; None: nobody."""
+        begun = text[:_LONGEST]
+        if not has_syntax(begun):
+            return None
+        for root, key in _read_in(begun):
+            who = self._of_path(root, key)
+            if who is not None:
+                return who
+        return None
+
+    def _of_path(self, root: str, key: str) -> str | None:
+        if root == "trigger":
+            return "what woke the run"
+        if root == "inputs":
+            return self.inputs.get(key)
+        return self.outputs.get(key if root == "steps" else root)
+
+
+def _read_in(text: str) -> Iterator[tuple[str, str]]:
+    """The first two parts of every path that a template reads."""
+    try:
+        found = parse_template(text, _LIMITS, secrets=True).references
+    except Invalid:
+        # What no parser takes is searched for whatever looks like a name.
+        yield from _READ.findall(text)
+        return
+    for one in found:
+        root, key = (*(str(part) for part in one.path[:2]), "", "")[:2]
+        yield root, key
+
+
+def origins_of(document: Mapping[str, Any], steps: Iterable[StepView]) -> ValueOrigins:
+    """Follows values from the triggers and from step to step, in the order of the plan."""
+    inputs = _mapped_inputs(document)
+    outputs: dict[str, str] = {}
+    for step in steps:
+        origins = ValueOrigins(outputs, inputs)
+        if step.action == "for_each":
+            who = origins.of_text(text_of(step.config.get("items")))
+            if who is not None:
+                outputs[text_of(step.config.get("as")) or "item"] = who
+        who = _who(step, origins)
+        if who is not None:
+            names = (text_of(step.whole.get("output_as")), step.id)
+            outputs |= dict.fromkeys(filter(None, names), who)
+    return ValueOrigins(outputs, inputs)
+
+
+def _who(step: StepView, origins: ValueOrigins) -> str | None:
+    shown = plain(step.name, 64)
+    if step.action in _MODELS:
+        return f"what a model writes in step ‘{shown}’"
+    tool = step.capability is not None and bool(step.capability.annotations.pin)
+    if step.action in _ASKS_OUTSIDE or tool:
+        return f"what another system answers in step ‘{shown}’"
+    if step.action != "transform_data":
+        return None
+    for text in texts_in(step.config.get("output")):
+        who = origins.of_text(text.text)
+        if who is not None:
+            return who
+    return None
+
+
+def _mapped_inputs(document: Mapping[str, Any]) -> dict[str, str]:
+    """The inputs that a caller of a webhook fills."""
+    return {
+        str(name): "whoever calls the webhook"
+        for trigger in read_all_triggers(document)
+        if trigger.type == "webhook" and trigger.enabled
+        for name in list(mapping(trigger.config.get("input_mapping")))[:100]
+    }
+
+
+# Flags about destinations that are written so that a reader may take them for others.
+
+_SHOWN: Final = 200
+# Arguments of another system's own, which stand one level below.
+_HANDED_ON: Final = frozenset({"input", "params", "arguments"})
+
+
+def flags_of_destinations(view: ReviewView) -> Iterator[ReviewFlag]:
+    for step in view.steps:
+        for pointer, text in _destination_texts(step):
+            odd = oddness(text) if has_syntax(text) else None
+            if odd is None or (parse_template_host(text) is not None and odd[0] != "a comment"):
+                # Behind the host of an address, data is what the call is about.
+                continue
+            yield ReviewFlag(
+                pointer,
+                "odd_destination",
+                f"Where this goes is written with {odd[0]}: {code(text, _SHOWN)}.",
+                "warning" if odd[1] else "note",
+                suggestion="Write the destination as plain text, or as one value of the run.",
+            )
+
+
+def _destination_texts(step: StepView) -> Iterator[tuple[str, str]]:
+    """Every text that says where something goes, those that tools are bound to among them."""
+    at = join_pointer(step.pointer, "config")
+    yield from _named_destinations(step.config, at)
+    if step.is_agent:
+        for place, entry in enumerate(listing(step.config.get("tools"))[:MOST_TOOLS]):
+            yield from _named_destinations(
+                read_fixed_params(entry), join_pointer(at, "tools", place, "params")
+            )
+
+
+def _named_destinations(
+    config: Mapping[str, Any], at: str, below: bool = True
+) -> Iterator[tuple[str, str]]:
+    for key, value in config.items():
+        here = join_pointer(at, str(key))
+        if str(key) in PLACES:
+            yield from _texts(value, here)
+        elif below and str(key) in _HANDED_ON:
+            yield from _named_destinations(mapping(value), here, below=False)
+
+
+def _texts(value: Any, at: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield at, value
+    for place, one in enumerate(listing(value)):
+        if isinstance(one, str):
+            yield join_pointer(at, place), one
+
 
 _HERE: Final = re.compile(r"localhost|.*\.localhost|127(?:\.\d{1,3}){3}|\[::1\]")
 

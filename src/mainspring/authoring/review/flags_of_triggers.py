@@ -9,15 +9,15 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final
 
-from mainspring.authoring.review.reading import StepView, TriggerView
-from mainspring.authoring.review.schedules import read_cron
+from mainspring.authoring.models import ReviewFlag
+from mainspring.authoring.review.definition_reader import StepView, TriggerView
+from mainspring.authoring.review.quoting import quote_text
+from mainspring.authoring.review.trigger_descriptions import read_cron
 from mainspring.authoring.review.view import ReviewView
-from mainspring.authoring.review.wording import quote_text
-from mainspring.authoring.shapes import ReviewFlag
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.cron import Cron, get_smallest_interval
 from mainspring.definition.pointers import join_pointer
-from mainspring.definition.templates.tokens import has_syntax
+from mainspring.definition.templates.parser import has_syntax
 from mainspring.definition.validate.triggers import OFTEN_SECONDS
 
 _MOST_COMPARED: Final = 6

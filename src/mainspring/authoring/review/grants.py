@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.authoring.review.reading import StepView, listing, read_all_steps
-from mainspring.contracts.agency import AGENT_RUN
+from mainspring.authoring.review.definition_reader import StepView, listing, read_all_steps
+from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.authoring.review.wording import LONGEST_SENTENCE, MOST_ENTRIES
+from mainspring.authoring.review.quoting import LONGEST_SENTENCE, MOST_ENTRIES
 from mainspring.contracts.object_schema import build_object_part
 
 

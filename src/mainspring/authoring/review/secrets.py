@@ -11,17 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.authoring.places import mapping
-from mainspring.authoring.review.reading import StepView
+from mainspring.authoring.json_pointers import mapping
+from mainspring.authoring.review.definition_reader import StepView
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.hosts import parse_template_host
 from mainspring.definition.pointers import join_pointer
 from mainspring.definition.script import LONGEST
-from mainspring.definition.script.reading import read_script
+from mainspring.definition.script.parser import read_script
 from mainspring.definition.templates import parse_template
-from mainspring.definition.templates.tokens import has_syntax
+from mainspring.definition.templates.parser import has_syntax
 
 # In a text that no parser takes, or beside too many others: what may be a use counts as one.
 _SPELT: Final = re.compile(r"\bsecrets\s*+(?:\.\s*+|\[\s*+['\"])([a-z0-9_]{1,64})")

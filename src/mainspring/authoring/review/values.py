@@ -14,11 +14,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from mainspring.authoring.review.pieces import LONGEST, TemplatePiece, bare_path, pieces_of
-from mainspring.authoring.review.reading import StepView, text_of
+from mainspring.authoring.review.definition_reader import StepView, text_of
+from mainspring.authoring.review.quoting import join_list, plain, quote_text
 from mainspring.authoring.review.suspicious import DESTINATIONS
-from mainspring.authoring.review.wording import join_list, plain, quote_text
-from mainspring.definition.templates.tokens import has_syntax
+from mainspring.authoring.review.template_pieces import LONGEST, TemplatePiece, bare_path, pieces_of
+from mainspring.definition.templates.parser import has_syntax
 
 _PATH: Final = re.compile(
     r"[A-Za-z_]\w{0,99}(?:\.\w{1,100}|\[\d{1,4}\]|\[['\"]\w{1,100}['\"]\]){0,12}"

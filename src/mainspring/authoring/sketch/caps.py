@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
-from mainspring.authoring.sketch.verbs import NUMBERS
+from mainspring.authoring.sketch.word_tables import NUMBERS
 
 Span = tuple[int, int]
 

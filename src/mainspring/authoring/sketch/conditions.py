@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from mainspring.authoring.sketch.reading import Clause
-from mainspring.authoring.sketch.reads import ReadMaterial
-from mainspring.authoring.sketch.verbs import STOP, split_words
-from mainspring.authoring.sketch.workbench import SketchBuilder
+from mainspring.authoring.sketch.read_steps import ReadMaterial
+from mainspring.authoring.sketch.request_tokens import Clause
+from mainspring.authoring.sketch.sketch_builder import SketchBuilder
+from mainspring.authoring.sketch.word_tables import STOP, split_words
 
 _UP: Final = split_words(
     "up ok okay 200 reachable online available healthy alive fine answer answers respond responds "

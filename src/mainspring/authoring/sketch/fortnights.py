@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mainspring.authoring.shapes import ProposalQuestion, QuestionChoice
+from mainspring.authoring.models import ProposalQuestion, QuestionChoice
 from mainspring.definition.pointers import join_pointer
 
 # Where a choice keeps its condition until the steps are known.

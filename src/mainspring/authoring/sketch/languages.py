@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-from mainspring.authoring.sketch.verbs import split_words
+from mainspring.authoring.sketch.word_tables import split_words
 
 ONLY_ENGLISH: Final = (
     "The rules read English only, and this looks like another language. Say it in English, or "

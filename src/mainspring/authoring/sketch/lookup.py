@@ -7,11 +7,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
+from mainspring.authoring.models import QuestionChoice
 from mainspring.authoring.resources import BoardSummary, DatasetSummary, WorkspaceResources
-from mainspring.authoring.shapes import QuestionChoice
-from mainspring.authoring.sketch.reading import Clause, Token
+from mainspring.authoring.sketch.request_tokens import Clause, Token
 from mainspring.authoring.sketch.texts import loose, shorten_text
-from mainspring.authoring.sketch.verbs import PAGE_NOUNS, STOP
+from mainspring.authoring.sketch.word_tables import PAGE_NOUNS, STOP
 
 _PAGE_TYPE: Final = "abcdefghijklmnopqrstuvwxyz0123456789_"
 _SHORTEST: Final = 2

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from mainspring.authoring.sketch.reading import Clause, join_tokens
+from mainspring.authoring.sketch.request_tokens import Clause, join_tokens
 from mainspring.authoring.sketch.texts import loose, sentence, shorten_text
-from mainspring.authoring.sketch.verbs import PRONOUNS, STOP, WAIT
+from mainspring.authoring.sketch.word_tables import PRONOUNS, STOP, WAIT
 
 _LONGEST: Final = 60
 _SMALL: Final = frozenset({"notify", "tell", "alert", "mail", "email", "let"})

@@ -6,17 +6,24 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from mainspring.authoring.sketch.acts import ActionContent, add_act
+from mainspring.authoring.sketch.action_steps import ActionContent, add_act
+from mainspring.authoring.sketch.agent_step import AgentOutput
 from mainspring.authoring.sketch.intents import EACH, Intent
+from mainspring.authoring.sketch.literal_text import literal_text
 from mainspring.authoring.sketch.plan import TEXTUAL, SketchPlan
-from mainspring.authoring.sketch.reads import ReadMaterial
-from mainspring.authoring.sketch.sayings import literal_text
+from mainspring.authoring.sketch.read_steps import ReadMaterial
 from mainspring.authoring.sketch.search import stem
+from mainspring.authoring.sketch.sketch_builder import SketchBuilder
 from mainspring.authoring.sketch.texts import quote_request
-from mainspring.authoring.sketch.thinking import AgentOutput
 from mainspring.authoring.sketch.tool_steps import add_tool
-from mainspring.authoring.sketch.verbs import BULLETS, NUMBERS, PRONOUNS, STOP, THINK, split_words
-from mainspring.authoring.sketch.workbench import SketchBuilder
+from mainspring.authoring.sketch.word_tables import (
+    BULLETS,
+    NUMBERS,
+    PRONOUNS,
+    STOP,
+    THINK,
+    split_words,
+)
 
 _EACH: Final = re.compile(
     r"\b(?:for (?:each|every)\b|(?:each|every one) of (?:them|these|those|the)\b|"

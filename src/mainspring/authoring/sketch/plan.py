@@ -9,20 +9,21 @@ from mainspring.authoring.sketch.conditions import (
     asks_for_site,
 )
 from mainspring.authoring.sketch.intents import Intent
+from mainspring.authoring.sketch.literal_text import literal_text
 from mainspring.authoring.sketch.lookup import find_board
-from mainspring.authoring.sketch.reading import address_of, tokenise
-from mainspring.authoring.sketch.reads import (
+from mainspring.authoring.sketch.read_steps import (
     ReadSource,
     find_sources,
 )
-from mainspring.authoring.sketch.sayings import literal_text
+from mainspring.authoring.sketch.request_tokens import address_of, tokenise
+from mainspring.authoring.sketch.sketch_builder import SketchBuilder
 from mainspring.authoring.sketch.tool_steps import (
     MatchedTool,
     absent_service,
     find_reading,
     find_tool,
 )
-from mainspring.authoring.sketch.verbs import (
+from mainspring.authoring.sketch.word_tables import (
     DEEDS,
     FINAL,
     LEADING,
@@ -33,7 +34,6 @@ from mainspring.authoring.sketch.verbs import (
     THINK,
     split_words,
 )
-from mainspring.authoring.sketch.workbench import SketchBuilder
 
 TEXTUAL: Final = frozenset(
     {"slack", "telegram", "mail", "owner", "inbox", "page", "file", "event", "call", "callback"}

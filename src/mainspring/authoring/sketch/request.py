@@ -3,48 +3,340 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
-from mainspring.authoring.phrases.answers import (
+from mainspring.authoring.models import AutomationRequest
+from mainspring.authoring.phrases.normalization import make_plain
+from mainspring.authoring.phrases.schedule_answers import (
     ScheduleAnswer,
     ScheduleClarification,
     ScheduleReading,
     ScheduleRefusal,
 )
-from mainspring.authoring.phrases.pieces import find_pieces
-from mainspring.authoring.phrases.words import make_plain
+from mainspring.authoring.phrases.time_phrases import find_pieces
 from mainspring.authoring.resources import WorkspaceResources
-from mainspring.authoring.shapes import AutomationRequest
 from mainspring.authoring.sketch.caps import RequestedCaps, find_caps
-from mainspring.authoring.sketch.facts import find_stated_events
-from mainspring.authoring.sketch.happenings import (
-    HappeningNames,
-    TriggerEvent,
-    split_happenings,
+from mainspring.authoring.sketch.lookup import automations, in_other_number
+from mainspring.authoring.sketch.paraphrases import find_fields, find_json, make_plainer, mend_verbs
+from mainspring.authoring.sketch.request_tokens import (
+    Clause,
+    Token,
+    begins,
+    split_clauses,
+    tokenise,
 )
-from mainspring.authoring.sketch.lookup import automations
-from mainspring.authoring.sketch.moments import find_zone_assumptions, has_schedule, read_time
-from mainspring.authoring.sketch.named import find_names, mark_names
-from mainspring.authoring.sketch.plainer import (
-    find_fields,
-    find_json,
-    make_plainer,
-    mend_verbs,
+from mainspring.authoring.sketch.schedule_triggers import (
+    find_zone_assumptions,
+    has_schedule,
+    read_time,
 )
-from mainspring.authoring.sketch.reading import Clause, split_clauses, tokenise
 from mainspring.authoring.sketch.search import stem
 from mainspring.authoring.sketch.texts import clean
-from mainspring.authoring.sketch.titles import find_titles
-from mainspring.authoring.sketch.unwanted import find_unwanted
-from mainspring.authoring.sketch.verbs import (
+from mainspring.authoring.sketch.trigger_events import (
+    ENDS,
+    HappeningNames,
+    TriggerEvent,
+    classify_event,
+    split_happenings,
+)
+from mainspring.authoring.sketch.word_tables import (
     BULLETS,
     CALENDAR,
+    LEADING,
     PAGE_NOUNS,
+    READ,
     THINK_NOUNS,
     VERBS,
+    split_words,
 )
+
+# Happenings that are told as facts: a page comes in; every new email is logged.
+
+_EACH: Final = frozenset({"every", "each", "any", "all"})
+_INCOMING: Final = frozenset({"new", "incoming"})
+_TOLD: Final = frozenset({"page", "webhook", "board", "event", "automation"})
+
+
+def find_stated_events(
+    tokens: Sequence[Token], known: HappeningNames
+) -> tuple[list[TriggerEvent], list[Token]]:
+    """Happenings that are told as facts: a page comes in; every new email is logged."""
+    rest: list[Token] = []
+    part: list[Token] = []
+    found: list[TriggerEvent] = []
+    for one in (*tokens, None):
+        if one is not None and not (one.text in ENDS or one.text == ","):
+            part.append(one)
+            continue
+        told = _told(part, known) if not found else None
+        if found and _offers_call(part):
+            # How it is noticed was said afterwards.
+            found[0] = TriggerEvent("webhook", found[0].tokens, "when", True)
+            part = []
+        if told is not None:
+            found.append(told)
+            rest += [] if told.tokens == tuple(part) else part
+        else:
+            rest += part
+        rest += [] if one is None else [one]
+        part = []
+    return found, rest
+
+
+_CALLING: Final = frozenset({"call", "post", "hit", "send", "ping", "notify", "request", "invoke"})
+_ABLE: Final = frozenset({"can", "could", "will", "would", "may", "able", "supports"})
+_ADDRESS_WORDS: Final = frozenset(
+    {"url", "address", "endpoint", "link", "webhook", "webhooks", "http"}
+)
+
+
+def _offers_call(part: Sequence[Token]) -> bool:
+    """Whether it is told that somebody can call: it can call a URL."""
+    words = {one.low for one in part}
+    return bool(words & _CALLING and words & _ABLE and words & _ADDRESS_WORDS)
+
+
+def _told(part: Sequence[Token], known: HappeningNames) -> TriggerEvent | None:
+    words = {one.low for one in part}
+    if _offers_call(part) or (len(part) == 1 and words & {"webhook", "webhooks"}):
+        return TriggerEvent("webhook", tuple(part), "when", True)
+    asks = any(begins(part, at) and _is_first(part, at) for at in range(len(part)))
+    if not asks:
+        sort = classify_event(part, words, known) if len(part) > 1 else None
+        return TriggerEvent(sort, tuple(part), "when", True) if sort in _TOLD else None
+    for place, one in enumerate(part):
+        before = {two.low for two in part[max(0, place - 2) : place]}
+        incoming = before & _INCOMING and (before & _EACH or "incoming" in before)
+        if incoming and one.low in known.pages:
+            said = Token("word", "arrives", "arrives", one.end, one.end)
+            return TriggerEvent("page", (*part[max(0, place - 1) : place + 1], said), "when")
+        if one.low in {"webhook", "webhooks"} and (before & (_EACH | _INCOMING) or place < 2):
+            return TriggerEvent("webhook", (one,), "when")
+    return None
+
+
+def _is_first(part: Sequence[Token], at: int) -> bool:
+    """Whether a verb begins what is asked for, and does not belong to somebody who does it."""
+    before = part[at - 1].low if at else ""
+    return (
+        at == 0
+        or before in {"and", "please", "then", ",", ":", "-", "you"}
+        or all(one.low in LEADING for one in part[:at])
+    )
+
+
+# Where a request names boards and automations of the workspace.
+
+# How automations are named: after the word or before it, to be run, or where one ends.
+_AUTOMATION_NAME: Final = re.compile(
+    r"\b(?:automation|workflow)s?(?:,? (?:called|named))?[\s:]*$"
+    r"|\b(?:run|start|trigger|launch|execute|kick off)s?(?: the| my| our)? $"
+)
+_ENDS_SO: Final = re.compile(
+    r"\s(?:automation|workflow|(?:is|has|was|did|does|doesn't|didn't|hasn't|has been|gets) "
+    r"(?:not )?(?:done|fail\w*|succeed\w*|finish\w*|end\w*|complet\w*|run|ran|broken|cancell?ed)"
+    r"|fails|failed|succeeds|succeeded|finishes|finished|ends|ended|completes|completed|runs|ran"
+    r"|breaks|broke|crashes|crashed)\b"
+)
+_OPENS: Final = ('"', "“", "'", "‘")
+_CLOSES: Final = ('"', "”", "'", "’")
+_MOST_NAMED: Final = 20
+
+
+def find_names(text: str, resources: WorkspaceResources) -> list[tuple[int, int]]:
+    """Where boards and automations are named: a nightly import is no schedule.
+
+    Automations are called by the words of requests, so one is meant only where it is named.
+    """
+    low = text.lower()
+    if len(low) != len(text):
+        return []
+    made: list[tuple[int, int]] = []
+    said = [one.name for one in resources.boards]
+    boards = {*said, *map(in_other_number, said)}
+    known = (*boards, *(one for one in resources.automations or () if one not in boards))
+    for name in sorted(known, key=lambda one: (-len(one), one)):
+        wanted = name.strip().lower()
+        if len(wanted) < 3 or "\n" in wanted or wanted not in low:
+            continue
+        for found in islice(re.finditer(re.escape(wanted), low), _MOST_NAMED):
+            at, end = found.span()
+            if any(start < end and at < stop for start, stop in made) or _inside_word(low, at, end):
+                continue
+            around = f"{low[max(0, at - 12) : at]} {low[end : end + 12]}"
+            plain = name in boards and (" " in wanted or "board" in around)
+            quoted = low[at - 1 : at] in _OPENS and low[end : end + 1] in _CLOSES
+            if quoted and at:
+                at, end = at - 1, end + 1
+            if plain or _is_named(low[max(0, at - 40) : at], low[end : end + 40]):
+                made.append((at, end))
+                break
+            if name in boards:
+                break
+    return made
+
+
+def _is_named(before: str, behind: str) -> bool:
+    """Whether an automation is named between these words."""
+    return bool(_AUTOMATION_NAME.search(before) or _ENDS_SO.match(behind))
+
+
+def _inside_word(text: str, start: int, end: int) -> bool:
+    return (start > 0 and text[start - 1].isalnum()) or (end < len(text) and text[end].isalnum())
+
+
+def mark_names(text: str, names: list[tuple[int, int]]) -> str:
+    """The text with marks around names, so that each is one token whatever it is made of."""
+    for start, end in sorted(names, reverse=True):
+        name = text[start:end]
+        if name[0] in _OPENS and name[-1] in _CLOSES:
+            name = name[1:-1]
+        text = f"{text[:start]}‹{name}›{text[end:]}"
+    return text
+
+
+# What is to be called something: a page called Morning news, a mail with the subject Numbers.
+
+_SAID: Final = (
+    r"(?:\"(?P<{0}a>[^\"\n]{{1,150}})\"|“(?P<{0}b>[^”\n]{{1,150}})”|'(?P<{0}c>[^'\n]{{1,150}})'"
+    r"|(?P<{0}d>[^\s,.;:!?\n\"“'#]{{1,40}}(?: [^\s,.;:!?\n\"“'#]{{1,40}}){{0,7}}))"
+)
+_CALLED: Final = re.compile(
+    r"\b(?P<noun>page|note|document|doc|report|file|mail|e-?mail|message|notification|summary)"
+    r" (?:that is |which is )?(?:called|titled|named|entitled) " + _SAID.format("n"),
+    re.IGNORECASE,
+)
+_WITH: Final = re.compile(
+    r"\b(?:with|under|using) (?:the |a |an )?(?P<noun>subject|title)(?: line)?(?: of| is|:)? "
+    + _SAID.format("w"),
+    re.IGNORECASE,
+)
+_SUBJECT: Final = re.compile(
+    r"(?:,|\band) (?:the )?(?P<noun>subject)(?: line)?(?: is|:)? " + _SAID.format("s"),
+    re.IGNORECASE,
+)
+# The first of these words ends a title that is not in quotation marks.
+_ENDS: Final = split_words(
+    "and to every each when whenever if on in into at for from with by then via using please "
+    "containing about that which saying daily weekly monthly"
+)
+_HAPPENING: Final = split_words("when whenever if once after upon unless until")
+_KINDS: Final = {
+    "mail": "mail",
+    "email": "mail",
+    "e-mail": "mail",
+    "subject": "mail",
+    "message": "message",
+    "notification": "message",
+    "file": "file",
+    "title": "any",
+    "report": "any",
+    "summary": "any",
+}
+
+
+def find_titles(text: str) -> tuple[dict[str, str], list[tuple[int, int]]]:
+    """What things are to be called, by kind, and where it stands."""
+    made: dict[str, str] = {}
+    places: list[tuple[int, int]] = []
+    for pattern in (_CALLED, _WITH, _SUBJECT):
+        for found in pattern.finditer(text):
+            kind = _KINDS.get(found["noun"].lower(), "page")
+            title, end = _title(found)
+            if not title or kind in made or _is_in(found.end("noun"), places):
+                continue
+            if not _is_made(text[: found.start()]):
+                continue
+            made[kind] = title
+            begin = found.end("noun") if pattern is _CALLED else found.start()
+            places.append((begin, end))
+    return made, places
+
+
+def _is_made(before: str) -> bool:
+    """Whether what has the name is written, and does not happen or is read."""
+    words = re.split(r"[,.;\n]", before)[-1].lower().split()
+    if _HAPPENING & set(words):
+        return False
+    verbs = [one for one in words if one in VERBS]
+    return not verbs or verbs[-1] not in READ
+
+
+def _title(found: re.Match[str]) -> tuple[str, int]:
+    groups = [name for name in found.groupdict() if name != "noun" and found[name]]
+    name = groups[0]
+    if not name.endswith("d"):
+        return found[name].strip(), found.end()
+    kept: list[str] = []
+    for word in found[name].split(" "):
+        if kept and word.lower() in _ENDS and not word[:1].isupper():
+            break
+        kept.append(word)
+    title = " ".join(kept)
+    return title, found.start(name) + len(title)
+
+
+def _is_in(place: int, spans: list[tuple[int, int]]) -> bool:
+    return any(start <= place < end for start, end in spans)
+
+
+# What a request says is not to be done: no step of the plan, and told as left out.
+
+_NOT: Final = (
+    r"(?:do not|don['’]?t|never|without|instead of|rather than|no need to|must not|mustn['’]t|"
+    r"should not|shouldn['’]t)"
+)
+_SAYING: Final = (
+    r"(?:post|send|mail|e-?mail|notify|messag|ping|alert|publish|text|tweet|slack|telegram)"
+    r"(?:e|ing|s)?"
+)
+_KEEPING: Final = (
+    r"(?:creat|sav|add|append|writ|open|fil|updat|delet)(?:e|ing)?\s"
+    r"(?:\w{1,12}\s){0,3}(?:pages?|rows?|boards?|files?|issues?|tickets?)"
+)
+_UNWANTED: Final = re.compile(
+    rf"(?:[,;]\s?)?(?:\b(?:and|but|please)\s){{0,2}}\b{_NOT}\s(?:ever\s|also\s|then\s)?"
+    rf"(?:{_SAYING}|{_KEEPING})\b[^,.;:!?\n]{{0,200}}",
+    re.IGNORECASE,
+)
+# Behind these another thing is asked for.
+_TURN: Final = re.compile(r"\s(?:but|just|only|instead(?! of)|and (?P<verb>\w{1,20}))\b")
+# Said of when or how often something is not to be done, not that it is never done.
+_SOMETIMES: Final = re.compile(
+    r"\b(?:if|when|whenever|while|unless|until|twice|again|once|more|before|after|same|empty|"
+    r"duplicates?|already|too|otherwise|every|without (?:my|our|asking|approval))\b",
+    re.IGNORECASE,
+)
+_MOST: Final = 10
+
+
+def find_unwanted(text: str, quoted: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Where a request says what is not to be done; not in quotations."""
+    spans: list[tuple[int, int]] = []
+    for found in _UNWANTED.finditer(text):
+        start, end = found.start(), _end(text, found)
+        said = text[start:end]
+        if _SOMETIMES.search(said) or any(one <= start < last for one, last in quoted):
+            continue
+        if any(one.kind.startswith("without") for one in find_pieces(make_plain(said))):
+            continue
+        spans.append((start, end))
+    return spans[:_MOST]
+
+
+def _end(text: str, found: re.Match[str]) -> int:
+    """Where the words end that are not to be done."""
+    for turn in _TURN.finditer(text, found.start() + 1, found.end()):
+        own = turn["verb"]
+        if own is None or own.lower() in VERBS:
+            begun = text[found.start() : turn.start()].strip(" ,;").lower()
+            if begun not in {"", "but", "please", "and"}:
+                return turn.start()
+    return found.end()
+
 
 _BY_HAND: Final = re.compile(
     r"\b(?:(?:only )?(?:by hand|manually|on demand|on request)|"

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from math import log
 from typing import Final
 
-from mainspring.authoring.sketch.reading import Clause
-from mainspring.authoring.sketch.verbs import READ, STOP, SYNONYMS, VERBS
+from mainspring.authoring.sketch.request_tokens import Clause
+from mainspring.authoring.sketch.word_tables import READ, STOP, SYNONYMS, VERBS
 from mainspring.contracts.capability import Capability, Effect
 
 # What is never guessed: it changes automations, lets drafts go, or is a step of another kind.

@@ -6,15 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.authoring.shapes import QuestionChoice
-from mainspring.authoring.sketch.happenings import (
-    EVENT_TYPE,
-    TriggerEvent,
-    changes_of,
-    has_condition,
-    noun_of,
-    run_event,
-    tells_type,
+from mainspring.authoring.models import QuestionChoice
+from mainspring.authoring.sketch.filters import (
+    narrow_call,
+    narrow_event,
+    narrow_page,
+    narrow_rows,
 )
 from mainspring.authoring.sketch.lookup import (
     board_choices,
@@ -24,16 +21,19 @@ from mainspring.authoring.sketch.lookup import (
     is_type,
     page_type_of,
 )
-from mainspring.authoring.sketch.narrowing import (
-    narrow_call,
-    narrow_event,
-    narrow_page,
-    narrow_rows,
-)
 from mainspring.authoring.sketch.search import stem
+from mainspring.authoring.sketch.sketch_builder import SketchBuilder
 from mainspring.authoring.sketch.texts import quote_request
-from mainspring.authoring.sketch.verbs import PAGE_NOUNS, STOP, split_words
-from mainspring.authoring.sketch.workbench import SketchBuilder
+from mainspring.authoring.sketch.trigger_events import (
+    EVENT_TYPE,
+    TriggerEvent,
+    changes_of,
+    has_condition,
+    noun_of,
+    run_event,
+    tells_type,
+)
+from mainspring.authoring.sketch.word_tables import PAGE_NOUNS, STOP, split_words
 from mainspring.definition.pointers import join_pointer
 
 _CHANGED: Final = split_words("updated changed changes modified edited")

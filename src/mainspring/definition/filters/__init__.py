@@ -18,15 +18,16 @@ code ``filter_text_unread``.
 
 from __future__ import annotations
 
-from mainspring.definition.filters.check import filter_doubts, filter_findings
 from mainspring.definition.filters.evaluate import compile_filter, filter_cost_error
-from mainspring.definition.filters.grammar import (
+from mainspring.definition.filters.index import FilterIndex
+from mainspring.definition.filters.validation import (
     ANTI_EXAMPLES,
     EXAMPLES,
     FILTER_SCHEMA,
+    filter_doubts,
+    filter_findings,
     normalise,
 )
-from mainspring.definition.filters.index import FilterIndex
 
 __all__ = [
     "ANTI_EXAMPLES",

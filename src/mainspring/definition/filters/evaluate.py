@@ -13,10 +13,15 @@ from typing import Any
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.filters.check import SIMPLER, filter_findings
-from mainspring.definition.filters.fields import MISSING, parse_field_path, read
-from mainspring.definition.filters.grammar import ALL, ANY, NOT
-from mainspring.definition.filters.operators import OPERATORS, OperatorCost, OperatorTest
+from mainspring.definition.filters.operators import (
+    MISSING,
+    OPERATORS,
+    OperatorCost,
+    OperatorTest,
+    parse_field_path,
+    read,
+)
+from mainspring.definition.filters.validation import ALL, ANY, NOT, SIMPLER, filter_findings
 from mainspring.definition.patterns import MOST_WORK, UnmatchableText
 from mainspring.definition.pointers import join_pointer
 

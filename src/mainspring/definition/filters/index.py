@@ -17,9 +17,8 @@ from typing import Any, Generic, TypeVar
 
 from mainspring.contracts.limits import Limits
 from mainspring.definition.filters.evaluate import FilterPredicate, compile_filter
-from mainspring.definition.filters.fields import MISSING, parse_field_path, step_into
-from mainspring.definition.filters.grammar import ALL, ANY, NOT
-from mainspring.definition.filters.operators import is_scalar
+from mainspring.definition.filters.operators import MISSING, is_scalar, parse_field_path, step_into
+from mainspring.definition.filters.validation import ALL, ANY, NOT
 
 Key = TypeVar("Key", bound=Hashable)
 

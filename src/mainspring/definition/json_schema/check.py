@@ -19,14 +19,14 @@ import jsonschema_rs
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.object_schema import DIALECT
-from mainspring.definition.json_schema.bounds import SchemaCost
+from mainspring.definition.json_schema.cost import SchemaCost
 from mainspring.definition.json_schema.keywords import (
     REFERENCES,
     SchemaReferences,
     is_plain,
     is_reserved,
 )
-from mainspring.definition.json_schema.sentences import describe_errors
+from mainspring.definition.json_schema.messages import describe_errors
 from mainspring.definition.json_schema.validator import get_regex_options, refuse_to_fetch
 from mainspring.definition.json_values import check_value
 from mainspring.definition.patterns import InvalidPattern, compile_pattern

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.cron import parse_cron
-from mainspring.definition.words import suggest_nearest
+from mainspring.definition.suggestions import suggest_nearest
 
 # What a text of each format looks like, for the sentence that asks for it.
 LOOKS_LIKE: Mapping[str, str] = MappingProxyType(

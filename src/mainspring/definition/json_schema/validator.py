@@ -12,9 +12,9 @@ import jsonschema_rs
 
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_schema.bounds import SchemaCost
+from mainspring.definition.json_schema.cost import SchemaCost
 from mainspring.definition.json_schema.formats import list_own_formats
-from mainspring.definition.json_schema.sentences import describe_errors
+from mainspring.definition.json_schema.messages import describe_errors
 from mainspring.definition.json_values import check_value, encode_canonical, invalid_value_error
 from mainspring.definition.pointers import join_pointer, split_pointer
 

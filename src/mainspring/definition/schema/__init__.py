@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mainspring.definition.model import Definition
-from mainspring.definition.schema.anti_example import AntiExample
-from mainspring.definition.schema.antiexamples import ANTI_EXAMPLES
+from mainspring.definition.schema.antiexamples import ANTI_EXAMPLES, AntiExample
 from mainspring.definition.schema.examples import EXAMPLES
 
 __all__ = ["ANTI_EXAMPLES", "EXAMPLES", "SCHEMA_ID", "AntiExample", "build_definition_schema"]

@@ -12,10 +12,13 @@ gate and nobody else, and the gate judges every call for itself.
 
 from __future__ import annotations
 
-from mainspring.definition.script.findings import find_script_problems
-from mainspring.definition.script.grants import KV, derive_grants, read_script_grants
-from mainspring.definition.script.places import SourceLocation
-from mainspring.definition.script.reading import (
+from mainspring.definition.script.findings import (
+    KV,
+    derive_grants,
+    find_script_problems,
+    read_script_grants,
+)
+from mainspring.definition.script.parser import (
     LONGEST,
     Script,
     ScriptCapabilityCall,
@@ -24,8 +27,9 @@ from mainspring.definition.script.reading import (
     SecretPlaceholder,
     read_script,
 )
-from mainspring.definition.script.sdk import is_sdk
-from mainspring.definition.script.weaving import HEAD, mark_of, rewrite_script
+from mainspring.definition.script.rewrite import HEAD, mark_of, rewrite_script
+from mainspring.definition.script.sdk_names import is_sdk
+from mainspring.definition.script.syntax import SourceLocation
 
 __all__ = [
     "HEAD",

@@ -11,8 +11,12 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from mainspring.definition.script.literals import read_constant_text
-from mainspring.definition.script.syntax import SyntaxTree, parse_syntax, unwrap_expression
+from mainspring.definition.script.syntax import (
+    SyntaxTree,
+    parse_syntax,
+    read_constant_text,
+    unwrap_expression,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node

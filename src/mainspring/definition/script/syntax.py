@@ -10,6 +10,8 @@ for a node's parent, or for nodes by a query, takes the square of its size.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +20,64 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Tree, TreeCursor
+
+
+# Where something stands in a script: lines and columns as an editor counts them.
+
+# So many bytes at most are decoded to find one column.
+_STRIDE: Final = 1_024
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SourceLocation:
+    """A line and a column, both from 1; a column counts characters, not bytes."""
+
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}"
+
+
+class SourceLocator:
+    """Turns the parser's bytes into places, each in about the same time."""
+
+    __slots__ = ("_before", "_data", "_starts")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._starts = [0]
+        found = data.find(b"\n")
+        while found >= 0:
+            self._starts.append(found + 1)
+            found = data.find(b"\n", found + 1)
+        # How many characters stand before each stride of bytes.
+        self._before = [0]
+        if not data.isascii():
+            for at in range(0, len(data), _STRIDE):
+                self._before.append(self._before[-1] + _characters(data[at : at + _STRIDE]))
+
+    def at(self, byte: int) -> SourceLocation:
+        """The place of one byte."""
+        line = bisect_right(self._starts, byte)
+        return SourceLocation(line, self._count(byte) - self._count(self._starts[line - 1]) + 1)
+
+    def _count(self, byte: int) -> int:
+        if len(self._before) == 1:
+            return byte
+        stride, rest = divmod(byte, _STRIDE)
+        start = stride * _STRIDE
+        return self._before[stride] + _characters(self._data[start : start + rest])
+
+
+def _characters(piece: bytes) -> int:
+    """The characters that begin in a piece of UTF-8."""
+    return len(piece) - len(piece.translate(None, _BEGINNING))
+
+
+# Every byte but those that go on with a character.
+_BEGINNING: Final = bytes(byte for byte in range(256) if byte & 0xC0 != 0x80)
+
 
 _PIECE: Final = 1_024
 # A program takes a third of a microsecond a byte; one that is all signs, one and a quarter.
@@ -157,3 +217,107 @@ def unwrap_expression(node: Node | None) -> Node | None:
         last = node.type == "type_assertion"
         node = (kept[-1] if last else kept[0]) if kept else None
     return None
+
+
+# The texts of a script: what a literal is when it runs, and the placeholders in it.
+
+# What only a run can know; ``hosts`` reads it as the beginning of an expression.
+HOLE: Final = "{{"
+_NAMED: Final = re.compile(
+    r"\{\{\s{0,40}(?:secrets\s{0,40}\.\s{0,40})?([A-Za-z0-9_]{1,64})\s{0,40}\}\}"
+)
+_PLAIN: Final = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+    "0": "\0",
+    "\n": "",
+    "\r": "",
+    "\r\n": "",
+    "\u2028": "",
+    "\u2029": "",
+}
+_HEX: Final = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}")
+# What stands for a hole while placeholders are looked for: it is part of none.
+_GAP: Final = "\x00"
+
+
+@dataclass(frozen=True, slots=True)
+class StringLiteral:
+    """A literal's value, with the byte at which each of its pieces begins."""
+
+    value: str
+    starts: tuple[int, ...]
+    places: tuple[int, ...]
+
+
+def read_literal(node: Node, syntax: SyntaxTree) -> StringLiteral:
+    """The value of a string or a template, with a gap for each thing that is put in."""
+    values, starts, places, length = [""], [0], [node.start_byte + 1], 0
+    for child in node.named_children:
+        if child.type == "string_fragment":
+            value = syntax.text(child)
+        elif child.type == "escape_sequence":
+            value = _decode_escape(syntax.text(child)[1:])
+        else:
+            value = _GAP
+        values.append(value)
+        starts.append(length)
+        places.append(child.start_byte)
+        length += len(value)
+    return StringLiteral("".join(values), tuple(starts), tuple(places))
+
+
+def read_constant_text(node: Node | None, syntax: SyntaxTree) -> str | None:
+    """The value of a literal that is the same in every run; None for anything else."""
+    node = unwrap_expression(node)
+    if node is None or node.type not in {"string", "template_string"}:
+        return None
+    if any(child.type == "template_substitution" for child in node.named_children):
+        return None
+    return read_literal(node, syntax).value
+
+
+def read_constant_prefix(node: Node | None, syntax: SyntaxTree) -> str | None:
+    """A text up to what only a run can know, which a hole stands for; None without a text."""
+    node, joined = unwrap_expression(node), False
+    while node is not None and node.type == "binary_expression":
+        if not _adds(node):
+            return None
+        node, joined = unwrap_expression(node.child_by_field_name("left")), True
+    if node is None or node.type not in {"string", "template_string"}:
+        return None
+    value, gap, _ = read_literal(node, syntax).value.partition(_GAP)
+    return value + HOLE if gap or joined else value
+
+
+def find_placeholders(text: StringLiteral) -> Iterator[tuple[str, int, str]]:
+    """Each name between double braces, with the byte it stands at and all of its text."""
+    piece, at, byte = -1, 0, 0
+    for found in _NAMED.finditer(text.value):
+        begun = bisect_right(text.starts, found.start()) - 1
+        if begun != piece:
+            piece, at, byte = begun, text.starts[begun], text.places[begun]
+        # On from the one before, so that a text full of them is walked over once.
+        byte += len(text.value[at : found.start()].encode())
+        at = found.start()
+        yield found[1], byte, found[0]
+
+
+def _adds(node: Node) -> bool:
+    operator = node.child_by_field_name("operator")
+    return operator is not None and operator.type == "+"
+
+
+def _decode_escape(escape: str) -> str:
+    if escape in _PLAIN:
+        return _PLAIN[escape]
+    found = _HEX.fullmatch(escape)
+    if found is None:
+        return escape
+    code = int(found[1] or found[2] or found[3], 16)
+    # What is no character is nothing that a name or a host could hold.
+    return chr(code) if code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF else _GAP

@@ -15,6 +15,7 @@ from __future__ import annotations
 from mainspring.definition.templates.config import CompiledConfig, compile_config
 from mainspring.definition.templates.filters import FILTERS
 from mainspring.definition.templates.grammar import TESTS
+from mainspring.definition.templates.parser import has_syntax
 from mainspring.definition.templates.references import TemplateReference
 from mainspring.definition.templates.scope import (
     RESERVED,
@@ -31,7 +32,6 @@ from mainspring.definition.templates.template import (
     parse_template,
     render_template,
 )
-from mainspring.definition.templates.tokens import has_syntax
 
 __all__ = [
     "FILTERS",

@@ -19,8 +19,13 @@ from jinja2 import nodes
 
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.templates.filters import FILTERS
-from mainspring.definition.templates.tokens import format_location, template_too_complex_error
-from mainspring.definition.templates.tree import CHILDREN, get_line, list_children
+from mainspring.definition.templates.parser import (
+    CHILDREN,
+    format_location,
+    get_line,
+    list_children,
+    template_too_complex_error,
+)
 
 MAX_NODES = 2_000
 MAX_DEPTH = 64

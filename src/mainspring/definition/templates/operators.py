@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import Any
 
-from mainspring.definition.templates.meter import RenderMeter
-from mainspring.definition.templates.tokens import MAX_INTEGER_BITS as _MOST_BITS
+from mainspring.definition.templates.parser import MAX_INTEGER_BITS as _MOST_BITS
+from mainspring.definition.templates.render_state import RenderMeter
 from mainspring.definition.templates.values import (
     check_kinds,
     check_number,

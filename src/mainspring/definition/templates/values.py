@@ -17,8 +17,8 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from mainspring.contracts.errors import Invalid
-from mainspring.definition.templates.meter import RenderMeter
-from mainspring.definition.templates.tokens import MAX_INTEGER_BITS
+from mainspring.definition.templates.parser import MAX_INTEGER_BITS
+from mainspring.definition.templates.render_state import RenderMeter
 
 MAX_DEPTH = 50
 _KINDS: dict[type, str] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.contracts.agency import AGENT_RUN, AGENT_TASK
+from mainspring.contracts.agent import AGENT_RUN, AGENT_TASK
 from mainspring.definition.tool_patterns import matches_pattern, read_fixed_params, read_tool_name
 from mainspring.definition.upgrade.note import UpgradeNote
 

@@ -29,29 +29,39 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.credential_literals import find_credentials, mask_finding
 from mainspring.definition.grants import resolve_effective_grants
-from mainspring.definition.json_text import check_value
 from mainspring.definition.model import Definition
 from mainspring.definition.pointers import split_pointer
+from mainspring.definition.strict_json import check_value
 from mainspring.definition.traits import read_traits
 from mainspring.definition.upgrade import UpgradeNote, upgrade
-from mainspring.definition.validate.approval import check_approval
-from mainspring.definition.validate.bounds import check_bounds, check_execution
-from mainspring.definition.validate.holding import HoldBehavior, check_holding, compute_holds
-from mainspring.definition.validate.inputs import check_inputs
-from mainspring.definition.validate.loops import AutomationIdentity
-from mainspring.definition.validate.names import check_names
+from mainspring.definition.validate.approval_modes import (
+    HoldBehavior,
+    check_approval,
+    check_holding,
+    compute_holds,
+)
+from mainspring.definition.validate.envelope import (
+    check_bounds,
+    check_execution,
+    check_inputs,
+    check_names,
+    check_shape,
+    describe_model_errors,
+)
 from mainspring.definition.validate.outline import read_outline
-from mainspring.definition.validate.permissions import check_grants
-from mainspring.definition.validate.placeholders import check_placeholders
+from mainspring.definition.validate.permissions import check_grants, check_placeholders
 from mainspring.definition.validate.report import (
     MOST_FINDINGS,
     FindingCollector,
     TooManyFindings,
     ValidationReport,
 )
-from mainspring.definition.validate.shape import check_shape, describe_model_errors
 from mainspring.definition.validate.steps import check_steps, get_template_schema, parse_condition
-from mainspring.definition.validate.triggers import TriggerCheckContext, check_triggers
+from mainspring.definition.validate.triggers import (
+    AutomationIdentity,
+    TriggerCheckContext,
+    check_triggers,
+)
 
 __all__ = [
     "HoldBehavior",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.contracts.agency import AGENT_RUN, AGENT_TASK
+from mainspring.contracts.agent import AGENT_RUN, AGENT_TASK
 from mainspring.contracts.capability import Audience
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary
@@ -19,7 +19,8 @@ from mainspring.definition.grants import (
 )
 from mainspring.definition.hosts import is_host_listed, parse_host_entry, parse_template_host
 from mainspring.definition.pointers import join_pointer
-from mainspring.definition.templates.tokens import has_syntax
+from mainspring.definition.suggestions import suggest_capability, suggest_nearest
+from mainspring.definition.templates.parser import has_syntax
 from mainspring.definition.tool_patterns import (
     HOSTED,
     is_pattern,
@@ -28,9 +29,38 @@ from mainspring.definition.tool_patterns import (
     read_tool_name,
 )
 from mainspring.definition.validate.outline import DefinitionOutline, StepOutline
-from mainspring.definition.validate.placeholders import PLACEHOLDER
 from mainspring.definition.validate.report import FindingCollector
-from mainspring.definition.words import suggest_capability, suggest_nearest
+
+# Placeholders of secrets where no secret is ever put in.
+
+PLACEHOLDER: Final = re.compile(r"\{\{[-+]?\s*secrets\s*\.\s*(\w{1,64})")
+_WHERE: Final = "Secrets may stand in the URL, the headers and the query of an HTTP request."
+
+
+def check_placeholders(document: Mapping[str, Any], sheet: FindingCollector) -> None:
+    """Every text of the document that no pass has read as a template."""
+    judged = sheet.templates | {finding.pointer for finding in sheet.findings}
+    rest: list[tuple[str, Any]] = [("", document)]
+    while rest:
+        pointer, value = rest.pop()
+        if isinstance(value, str):
+            found = PLACEHOLDER.search(value)
+            if found is not None and pointer not in judged:
+                _refuse(pointer, found[1], sheet)
+        elif isinstance(value, Mapping):
+            for key, entry in value.items():
+                found = PLACEHOLDER.search(str(key))
+                if found is not None:
+                    _refuse(join_pointer(pointer, key), found[1], sheet)
+                rest.append((join_pointer(pointer, key), entry))
+        elif isinstance(value, list | tuple):
+            rest += [(f"{pointer}/{place}", entry) for place, entry in enumerate(value)]
+
+
+def _refuse(pointer: str, name: str, sheet: FindingCollector) -> None:
+    detail = f"The secret {name!r} would not be put in here."
+    sheet.wrong(pointer, detail, "template_secret", _WHERE)
+
 
 _EXPRESSION: Final = re.compile(r"\{([{%#]).*?[}%#]\}", re.DOTALL)
 _AFTER_HOST: Final = re.compile(r"[/?#]")

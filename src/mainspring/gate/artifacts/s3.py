@@ -6,12 +6,14 @@ address; no other host is ever called with its keys, and no redirect is followed
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import re
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import cast
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 from uuid import UUID
 
 from mainspring.contracts.clock import Clock
@@ -20,8 +22,83 @@ from mainspring.contracts.errors import Invalid, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretText
 from mainspring.gate.artifacts.blobs import BlobKey, read_path
-from mainspring.gate.artifacts.sigv4 import SigV4Credentials, sign_headers
 from mainspring.gate.egress import Egress, UrlTarget, parse_url
+
+# AWS Signature Version 4 over headers, as S3 and everything like it checks it.
+
+ALGORITHM = "AWS4-HMAC-SHA256"
+_UNRESERVED = "-._~"
+
+
+@dataclass(frozen=True, slots=True)
+class SigV4Credentials:
+    """Who signs, and for which region. The secret key is never shown."""
+
+    key_id: str
+    key: str = field(repr=False)
+    region: str = "us-east-1"
+    service: str = "s3"
+
+
+def sign_headers(
+    credentials: SigV4Credentials,
+    method: str,
+    host: str,
+    path: str,
+    *,
+    query: Mapping[str, str],
+    headers: Mapping[str, str],
+    body: bytes,
+    now: datetime,
+) -> dict[str, str]:
+    """The headers of a request with its date, the hash of its body and its signature.
+
+    ``path`` is not yet encoded. ``host`` is as the Host header says it.
+    """
+    moment = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+    digest = hashlib.sha256(body).hexdigest()
+    given = {**headers, "x-amz-content-sha256": digest, "x-amz-date": moment}
+    lines = {name.lower(): " ".join(value.split()) for name, value in given.items()}
+    lines["host"] = host
+    names = sorted(lines)
+    signed = ";".join(names)
+    canonical = "\n".join(
+        (
+            method,
+            quote(path, safe="/" + _UNRESERVED),
+            canonical_query(query),
+            *(f"{name}:{lines[name]}" for name in names),
+            "",
+            signed,
+            digest,
+        )
+    )
+    scope = f"{moment[:8]}/{credentials.region}/{credentials.service}/aws4_request"
+    hashed = hashlib.sha256(canonical.encode()).hexdigest()
+    text = f"{ALGORITHM}\n{moment}\n{scope}\n{hashed}"
+    signature = hmac.new(_key(credentials, moment[:8]), text.encode(), hashlib.sha256).hexdigest()
+    given["Authorization"] = (
+        f"{ALGORITHM} Credential={credentials.key_id}/{scope}, "
+        f"SignedHeaders={signed}, Signature={signature}"
+    )
+    return given
+
+
+def canonical_query(query: Mapping[str, str]) -> str:
+    """Names and values encoded, then sorted."""
+    pairs = sorted(
+        (quote(name, safe=_UNRESERVED), quote(value, safe=_UNRESERVED))
+        for name, value in query.items()
+    )
+    return "&".join(f"{name}={value}" for name, value in pairs)
+
+
+def _key(credentials: SigV4Credentials, day: str) -> bytes:
+    key = f"AWS4{credentials.key}".encode()
+    for part in (day, credentials.region, credentials.service, "aws4_request"):
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    return key
+
 
 SCHEMES = ("s3+https://", "s3+http://")
 # What was saved under a larger limit can still be fetched after the limit was lowered.

@@ -18,17 +18,17 @@ from mainspring.contracts.capability import (
     Effect,
     build_capability,
 )
+from mainspring.contracts.display_text import check_plain_name
 from mainspring.contracts.errors import Conflict, PermissionDenied
 from mainspring.contracts.outcome import Unchanged
-from mainspring.contracts.plain_names import check_plain_name
 from mainspring.contracts.roles import Permission, check_may
 from mainspring.gate.connected import schemas
-from mainspring.gate.connected.standing import describe_integration, state_of
+from mainspring.gate.connected.member_access import describe_integration, state_of
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
     from mainspring.contracts.integration import Integration
-    from mainspring.gate.connected.reception import AccountConnectionService
+    from mainspring.gate.connected.service import AccountConnectionService
 
 _MAKER = "SELECT created_by FROM automations WHERE workspace_id = $1 AND id = $2"
 _OWN: Final = Annotations(

@@ -16,8 +16,8 @@ from mainspring.contracts.errors import InternalError, Invalid, Problem, Reconne
 from mainspring.gate.connected.problems import reconnect_error
 from mainspring.gate.connected.tokens import TOKEN
 from mainspring.gate.egress import CallHttp, Egress, Reveal, parse_url
-from mainspring.gate.egress.errand import find_secret_names
-from mainspring.gate.outside.renewals import mark_of
+from mainspring.gate.egress.prepared_request import find_secret_names
+from mainspring.gate.outside.renewal_locks import mark_of
 
 if TYPE_CHECKING:
     from mainspring.contracts.integration import Integration

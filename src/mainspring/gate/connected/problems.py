@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from mainspring.contracts.errors import Conflict, Finding, NotFound, ReconnectRequired
 from mainspring.contracts.manifest import get_source_name
-from mainspring.definition.words import suggest_nearest
+from mainspring.definition.suggestions import suggest_nearest
 
 if TYPE_CHECKING:
     from mainspring.contracts.errors import Problem

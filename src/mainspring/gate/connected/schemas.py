@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mainspring.contracts.manifest import TIERS
 from mainspring.contracts.object_schema import build_object_part, build_object_schema
-from mainspring.gate.connected.standing import STATES
+from mainspring.gate.connected.member_access import STATES
 
 _TEXT: Final = {"type": "string"}
 _NULL_TEXT: Final = {"type": ["string", "null"]}

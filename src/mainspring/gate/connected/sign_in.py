@@ -23,29 +23,30 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
 from mainspring.contracts.errors import PermissionDenied, Problem, ReconnectRequired, UpstreamError
 from mainspring.contracts.roles import Permission, check_may
-from mainspring.gate.connected.parts import (
-    AccountConnectionDependencies,
-    describe_connection_change,
-)
-from mainspring.gate.connected.problems import missing_oauth_client_error
-from mainspring.gate.connected.token_answers import (
-    ProviderTokenResponse,
-    map_oauth_error,
-    missing_scopes,
-    parse_token_response,
-)
-from mainspring.gate.connected.tokens import REFRESH, TOKEN
-from mainspring.gate.connected.trial import (
+from mainspring.gate.connected.connection_test import (
     InMemoryTokenProvider,
     fetch_account_name,
     ignore_values,
     reveal_no_secrets,
     sign_in_rejected_error,
 )
-from mainspring.gate.outside.authority import TokenEndpointError
-from mainspring.store.walls import WorkspaceDatabase
+from mainspring.gate.connected.dependencies import (
+    AccountConnectionDependencies,
+    describe_connection_change,
+)
+from mainspring.gate.connected.problems import missing_oauth_client_error
+from mainspring.gate.connected.tokens import (
+    REFRESH,
+    TOKEN,
+    ProviderTokenResponse,
+    map_oauth_error,
+    missing_scopes,
+    parse_token_response,
+)
+from mainspring.gate.outside.authorization_server import TokenEndpointError
+from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.accounts import clients, rows, sign_ins
-from mainspring.workspace.away import unknown_state_error
+from mainspring.workspace.sign_in_state import unknown_state_error
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.definition.pointers import join_pointer
-from mainspring.gate.bound import draft_changed_error
+from mainspring.gate.draft_binding import draft_changed_error
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

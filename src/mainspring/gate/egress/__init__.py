@@ -9,7 +9,7 @@ address itself is dialled (``dial``). The answer is read within its size and its
 Nothing else in the product opens an outbound connection.
 """
 
-from mainspring.gate.egress.journey import CallHttp, Egress, Reveal
+from mainspring.gate.egress.http_client import CallHttp, Egress, Reveal
 from mainspring.gate.egress.url import UrlTarget, canonical_host, parse_url
 
 __all__ = ["CallHttp", "Egress", "Reveal", "UrlTarget", "canonical_host", "parse_url"]

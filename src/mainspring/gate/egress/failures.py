@@ -8,7 +8,7 @@ import h11
 import httpcore2
 
 from mainspring.contracts.errors import DeadlineExceeded, Problem, UpstreamError
-from mainspring.store.outage import log_and_convert_error
+from mainspring.store.database_errors import log_and_convert_error
 
 
 def map_exchange_error(error: Exception, host: str) -> Problem:

@@ -16,7 +16,7 @@ import httpx2
 from mainspring.contracts.context import HttpRequest
 from mainspring.contracts.secret import SecretText
 from mainspring.gate.egress.headers import CARRIED
-from mainspring.gate.egress.journey import CallHttp
+from mainspring.gate.egress.http_client import CallHttp
 
 # The body was decoded on its way in, and its length with it.
 _OF_THE_WIRE: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})

@@ -13,16 +13,16 @@ from uuid import UUID
 
 import orjson
 
+from mainspring.contracts.addresses import normalize_address
 from mainspring.contracts.capability import Annotations, Capability, Effect, require_part
 from mainspring.contracts.errors import Finding, Invalid, NotFound
-from mainspring.contracts.free_address import normalize_address
 from mainspring.contracts.integration import UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.gate.ingestion import schemas
-from mainspring.gate.ingestion.problems import list_problems
-from mainspring.gate.ingestion.reading import IngestionResult, open_reader
+from mainspring.gate.ingestion.reader import IngestionResult, open_reader
 from mainspring.gate.ingestion.sources import DataSource, DataSources
+from mainspring.gate.ingestion.writing import list_problems
 from mainspring.gate.linked.addresses import check_linked
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.hosts import parse_url_host
-from mainspring.definition.paths import parse_path
+from mainspring.definition.jsonpath import parse_path
 from mainspring.gate.egress.headers import check_names
 from mainspring.gate.ingestion.declared_mapping import check_mapping
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
+from mainspring.contracts.display_text import clean_name
 from mainspring.contracts.errors import Finding, InternalError, Problem
 from mainspring.contracts.integration import Item, UnreadableItem
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.plain_names import clean_name
 from mainspring.definition.json_values import check_value
 from mainspring.workspace.pages.content import (
     LONGEST_REF,
@@ -25,7 +25,7 @@ from mainspring.workspace.pages.content import (
     find_page_problems,
     refuse,
 )
-from mainspring.workspace.pages.ingesting import build_ingested_slug
+from mainspring.workspace.pages.writer import build_ingested_slug
 
 _UNREADABLE: Final = "\ufffd"
 

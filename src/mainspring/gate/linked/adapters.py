@@ -13,7 +13,7 @@ from mainspring.contracts.integration import Adapter, Integration, Operation
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.manifest import get_source_name
 from mainspring.definition.json_schema import Validator, compile_schema
-from mainspring.definition.words import suggest_nearest
+from mainspring.definition.suggestions import suggest_nearest
 
 Way = Literal["needed", "used", "none"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Finding, PermissionDenied
 from mainspring.definition.json_values import encode_canonical
-from mainspring.store.walls import WorkspaceDatabase
+from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.boards.links import is_linked
 
 if TYPE_CHECKING:

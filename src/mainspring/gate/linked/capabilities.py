@@ -12,31 +12,29 @@ from mainspring.contracts.capability import (
     build_capability,
 )
 from mainspring.contracts.limits import Limits
-from mainspring.gate.linked import linking, refreshing
+from mainspring.gate.linked import links, refresh
 from mainspring.gate.linked.adapters import LinkableResources
-from mainspring.workspace.boards.link_shapes import (
-    LINK_FIELDS,
-    LINKS,
-    RECIPE_FIELDS,
-    SOME_LINK,
-    SOME_LINK_ID,
-    SOME_RECIPE,
-    SOME_RECIPE_ID,
-)
-from mainspring.workspace.boards.shapes import (
+from mainspring.workspace.boards.schemas import (
     BOARD_ID,
     COUNT,
     FIELD,
     ID,
+    LINK_FIELDS,
+    LINKS,
     NAME,
     PART_NAME,
     READS,
+    RECIPE_FIELDS,
     SOME_BOARD,
+    SOME_LINK,
+    SOME_LINK_ID,
+    SOME_RECIPE,
+    SOME_RECIPE_ID,
     JsonSchema,
     object_of,
     schema_with_examples,
 )
-from mainspring.workspace.house_automations import BuiltInAutomations
+from mainspring.workspace.built_in_automations import BuiltInAutomations
 
 if TYPE_CHECKING:
     from mainspring.store.database import Database
@@ -191,13 +189,13 @@ def _create_link(kinds: LinkableResources) -> Capability:
         output_schema=schema_with_examples(
             LINK_FIELDS, list(LINK_FIELDS), [SOME_LINK], ({}, "which link?")
         ),
-        handler=linking.create_link(kinds),
+        handler=links.create_link(kinds),
         annotations=Annotations(
             effect=Effect.KEEP,
             transactional=True,
             seconds=0.3,
             audience=Audience.PEOPLE,
-            judge=lambda given: linking.link_findings(kinds, given),
+            judge=lambda given: links.link_findings(kinds, given),
         ),
     )
 
@@ -237,7 +235,7 @@ def _create_recipe(
         output_schema=schema_with_examples(
             RECIPE_FIELDS, list(RECIPE_FIELDS), [SOME_RECIPE], ({}, "which recipe?")
         ),
-        handler=linking.create_recipe(kinds, automations, limits),
+        handler=links.create_recipe(kinds, automations, limits),
         annotations=_MADE_BY_PEOPLE,
     )
 
@@ -253,7 +251,7 @@ def _refresh(kinds: LinkableResources, limits: Limits, database: Database | None
         output_schema=schema_with_examples(
             _TOLD, list(_TOLD), [_SOME_TOLD], ({"total": 1}, "of what?")
         ),
-        handler=refreshing.refresh_handler(kinds, limits, database),
+        handler=refresh.refresh_handler(kinds, limits, database),
         annotations=Annotations(effect=Effect.KEEP, seconds=10.0),
     )
 
@@ -271,7 +269,7 @@ def _list() -> Capability:
             [{"board_id": SOME_BOARD, "links": [{**SOME_LINK, "recipes": [SOME_RECIPE]}]}],
             ({"links": []}, "of which board?"),
         ),
-        linking.list_links(),
+        links.list_links(),
         READS,
     )
 
@@ -289,7 +287,7 @@ def _delete_link() -> Capability:
             [{"link_id": SOME_LINK_ID, "board_id": SOME_BOARD, "deleted": True, "recipes": 1}],
             ({}, "which link?"),
         ),
-        linking.delete_link(),
+        links.delete_link(),
         _MADE_BY_PEOPLE,
     )
 
@@ -317,7 +315,7 @@ def _delete_recipe() -> Capability:
             [some],
             ({}, "which recipe?"),
         ),
-        linking.delete_recipe(),
+        links.delete_recipe(),
         _MADE_BY_PEOPLE,
     )
 
@@ -364,12 +362,12 @@ def _query(kinds: LinkableResources, limits: Limits, database: Database | None) 
         output_schema=schema_with_examples(
             _FOUND, list(_FOUND), [answer], ({"rows": []}, "of what?")
         ),
-        handler=refreshing.query_handler(kinds, limits, database),
+        handler=refresh.query_handler(kinds, limits, database),
         annotations=Annotations(
             effect=Effect.READ,
             seconds=5.0,
             opens=True,
-            judge=lambda given: refreshing.query_findings(kinds, given),
+            judge=lambda given: refresh.query_findings(kinds, given),
         ),
     )
 

@@ -10,7 +10,6 @@ fine and the guard on outbound requests has no part in this. A mailbox that is r
 the words of ``imap_talk``) is named by a member, and there the guard has its part.
 """
 
-from mainspring.gate.mail.mailer import SmtpMailer
-from mainspring.gate.mail.server import SmtpServer, read_smtp_url
+from mainspring.gate.mail.smtp import SmtpMailer, SmtpServer, read_smtp_url
 
 __all__ = ["SmtpMailer", "SmtpServer", "read_smtp_url"]

@@ -23,13 +23,13 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.gate.egress import Egress
 from mainspring.gate.egress.transport import EgressTransport
-from mainspring.gate.outside.answers import McpToolResult
-from mainspring.gate.outside.authority import AuthorizationServerClient
+from mainspring.gate.outside.authorization_server import AuthorizationServerClient
+from mainspring.gate.outside.http_transport import SIGN_IN_NEEDED, McpHttpTransport
 from mainspring.gate.outside.looking_room import ToolInspectionPool
-from mainspring.gate.outside.renewals import mark_of
+from mainspring.gate.outside.renewal_locks import mark_of
 from mainspring.gate.outside.session import ListedTool, McpSession
 from mainspring.gate.outside.tokens import ACCESS, McpTokenManager
-from mainspring.gate.outside.wire import SIGN_IN_NEEDED, McpHttpTransport
+from mainspring.gate.outside.tool_results import McpToolResult
 from mainspring.store.database import Database, is_lost_connection
 from mainspring.workspace.connections import rows
 from mainspring.workspace.connections.rows import McpConnection

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import DeadlineExceeded, LimitExceeded, Problem, describe_for_log
-from mainspring.gate.outside.looking import InspectedTool, inspect_tools
-from mainspring.gate.outside.settling import ToolChanges, ToolConsent, compare_tools
+from mainspring.gate.outside.tool_changes import ToolChanges, ToolConsent, compare_tools
+from mainspring.gate.outside.tool_inspection import InspectedTool, inspect_tools
 from mainspring.store.database import Database
-from mainspring.store.outage import log_and_convert_error
-from mainspring.store.walls import WorkspaceDatabase
+from mainspring.store.database_errors import log_and_convert_error
+from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.connections import tool_rows
 from mainspring.workspace.inbox import leave_message
 

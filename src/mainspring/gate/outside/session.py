@@ -12,7 +12,7 @@ import orjson
 
 from mainspring.contracts.errors import DeadlineExceeded, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
-from mainspring.gate.outside.answers import McpToolResult
+from mainspring.gate.outside.tool_results import McpToolResult
 
 Answer = TypeVar("Answer")
 

@@ -28,9 +28,9 @@ from mcp_types import jsonrpc_message_adapter
 from mainspring.contracts.errors import Problem, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.gate.outside import program_parent, talk
-from mainspring.gate.outside.answers import sentence
 from mainspring.gate.outside.session import McpSession
-from mainspring.gate.redact import Redactor
+from mainspring.gate.outside.tool_results import sentence
+from mainspring.gate.secret_masking import Redactor
 from mainspring.settings import bare_environment
 from mainspring.workspace.connections.rows import McpConnection
 from mainspring.workspace.vault import Vault, connection_scope

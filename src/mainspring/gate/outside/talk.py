@@ -35,10 +35,10 @@ from pydantic import TypeAdapter, ValidationError
 from mainspring import __version__
 from mainspring.contracts.errors import DeadlineExceeded, Invalid, NotFound, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
-from mainspring.gate.outside.answers import McpToolResult, failure, read_answer, sentence
+from mainspring.gate.outside.http_transport import McpHttpTransport
 from mainspring.gate.outside.session import ListedTool, McpSession
-from mainspring.gate.outside.wire import McpHttpTransport
-from mainspring.store.outage import log_and_convert_error
+from mainspring.gate.outside.tool_results import McpToolResult, failure, read_answer, sentence
+from mainspring.store.database_errors import log_and_convert_error
 
 _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _BUSY: Final = frozenset({408, 425, 429, 500, 502, 503, 504})

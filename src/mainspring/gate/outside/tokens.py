@@ -18,13 +18,13 @@ from typing import Any, Final
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.errors import NotFound, Problem, UpstreamError
 from mainspring.contracts.ids import generate_id
-from mainspring.gate.outside.authority import (
+from mainspring.gate.outside.authorization_server import (
     AuthorizationServerClient,
     OAuthTokenResponse,
     TokenEndpointError,
 )
-from mainspring.gate.outside.renewals import EARLY, TokenRenewalLocks, mark_of
-from mainspring.gate.outside.wire import SIGN_IN_NEEDED, sign_in_needed
+from mainspring.gate.outside.http_transport import SIGN_IN_NEEDED, sign_in_needed
+from mainspring.gate.outside.renewal_locks import EARLY, TokenRenewalLocks, mark_of
 from mainspring.store.database import Connection as DatabaseConnection
 from mainspring.store.database import Database
 from mainspring.workspace.connections import rows

@@ -17,7 +17,7 @@ from mainspring.contracts.roles import Permission, role_too_small_error
 from mainspring.definition.authority import AuthorityAddition
 from mainspring.definition.json_values import encode_canonical
 from mainspring.gate.outside.harvest import check_tool_quota
-from mainspring.gate.outside.settling import (
+from mainspring.gate.outside.tool_changes import (
     ToolConsent,
     approve_tool,
     hash_offered_tool,
@@ -27,7 +27,7 @@ from mainspring.workspace.connections import rows, tool_rows
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
-    from mainspring.gate.outside.switchboard import McpConnectionService
+    from mainspring.gate.outside.connection_service import McpConnectionService
     from mainspring.workspace.connections.rows import McpConnection
     from mainspring.workspace.connections.tool_rows import ToolRow
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.gate.prompting import rows
-from mainspring.gate.prompting.showing import options_of
-from mainspring.store.outage import log_and_convert_error
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.gate.prompting import prompts
+from mainspring.gate.prompting.prompts import options_of
+from mainspring.store.database_errors import log_and_convert_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ class Decision:
 async def decide(
     database: Database,
     gate: Gate,
-    prompt: rows.Prompt,
+    prompt: prompts.Prompt,
     place: Mapping[str, Any],
     role: str,
     press: ButtonPress,
@@ -54,7 +54,7 @@ async def decide(
     """Answers for the member who pressed a button."""
     actor = Actor(prompt.workspace_id, "member", prompt.member_id, role=Role(role))
     async with database.acquire() as connection:
-        form = await rows.form_of(connection, prompt)
+        form = await prompts.form_of(connection, prompt)
     try:
         name, given = _call(prompt, place, press, form)
         answer = await gate.direct(CapabilityCaller(actor), name, given)
@@ -62,7 +62,7 @@ async def decide(
         # Whatever it was, the person sees that nothing was decided.
         problem = error if isinstance(error, Problem) else log_and_convert_error(error)
         async with database.acquire() as connection:
-            is_open = await rows.is_open(connection, prompt, place.get("hash"))
+            is_open = await prompts.is_open(connection, prompt, place.get("hash"))
         return Decision(problem.detail, is_open)
     failure = answer.get("error") or {}
     said = _SAID.get((prompt.about, str(answer.get("status"))), "Done.")
@@ -72,7 +72,7 @@ async def decide(
 
 
 def _call(
-    prompt: rows.Prompt,
+    prompt: prompts.Prompt,
     place: Mapping[str, Any],
     press: ButtonPress,
     form: Mapping[str, Any] | None,

@@ -17,12 +17,12 @@ from uuid import UUID
 from weakref import WeakValueDictionary
 
 from mainspring.contracts.errors import LimitExceeded, NotFound, Problem, Unauthenticated
-from mainspring.gate.prompting import rows
+from mainspring.gate.prompting import prompts
 from mainspring.gate.prompting.buttons import read_press
 from mainspring.gate.prompting.deciding import Decision, decide
 from mainspring.gate.prompting.slack_identities import COMMAND, SLACK, is_linked, link_account
-from mainspring.gate.rates import RateLimiter
-from mainspring.store.outage import log_and_convert_error
+from mainspring.gate.rate_limit import RateLimiter
+from mainspring.store.database_errors import log_and_convert_error
 from mainspring.workspace.publisher_secrets import SLACK_SIGNING_SECRET
 from mainspring.workspace.vault import publisher_scope
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.integration import Interaction, Interactions
     from mainspring.contracts.limits import Limits
     from mainspring.gate.call import Gate
-    from mainspring.gate.connected.lines import AccountConnections
+    from mainspring.gate.connected.account_connections import AccountConnections
     from mainspring.gate.prompting.telling import MemberChats
     from mainspring.store.database import Database
     from mainspring.workspace.vault import Vault
@@ -179,13 +179,13 @@ class InteractionReceiver:
         prompted, mine, role = None, False, None
         if press is not None:
             async with self._database.acquire() as connection:
-                prompted = await rows.find_pressed_prompt(
+                prompted = await prompts.find_pressed_prompt(
                     connection, workspace_id, press.prompt_id, press.secret, SLACK
                 )
                 if prompted is not None:
                     asked = (workspace_id, prompted[0].member_id)
                     mine = await is_linked(connection, *asked, found.team, found.user)
-                    role = await rows.role_in(connection, *asked)
+                    role = await prompts.role_in(connection, *asked)
         if press is None or prompted is None:
             await self._reply(provider, found, Decision(_OUT_OF_DATE, is_open=True))
             return

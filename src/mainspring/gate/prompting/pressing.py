@@ -16,12 +16,12 @@ from uuid import UUID
 from weakref import WeakValueDictionary
 
 from mainspring.contracts.integration import PromptMessage
-from mainspring.gate.prompting import rows
+from mainspring.gate.prompting import prompts
 from mainspring.gate.prompting.buttons import read_press
+from mainspring.gate.prompting.chat_linking import link_chat
 from mainspring.gate.prompting.deciding import decide
-from mainspring.gate.prompting.linking import link_chat
 from mainspring.gate.prompting.telling import TELEGRAM
-from mainspring.store.outage import log_and_convert_error
+from mainspring.store.database_errors import log_and_convert_error
 from mainspring.workspace.accounts.rows import find_member_account
 
 if TYPE_CHECKING:
@@ -91,14 +91,14 @@ class ButtonPressConsumer:
         if press is None:
             return None
         async with self._database.acquire() as connection:
-            found = await rows.find_pressed_prompt(
+            found = await prompts.find_pressed_prompt(
                 connection, workspace_id, press.prompt_id, press.secret, TELEGRAM
             )
             if found is None:
                 return None
             prompt, place = found
             mine = await find_member_account(connection, workspace_id, prompt.member_id, TELEGRAM)
-            role = await rows.role_in(connection, workspace_id, prompt.member_id)
+            role = await prompts.role_in(connection, workspace_id, prompt.member_id)
         if mine is None or role is None or not _same_person(mine.settings, payload):
             return None
         decision = await decide(self._database, self._gate, prompt, place, role, press)

@@ -11,18 +11,18 @@ from mainspring.contracts.capability import ConnectionRoute
 from mainspring.contracts.context import Actor, Mail
 from mainspring.contracts.errors import Conflict, NotFound, Problem
 from mainspring.contracts.integration import Button, PromptMessage
-from mainspring.gate.connected.trial import (
+from mainspring.gate.connected.connection_test import (
     build_connection_context,
     ignore_values,
     reveal_no_secrets,
 )
-from mainspring.gate.draft_person import page_of
-from mainspring.gate.prompting import rows
+from mainspring.gate.draft_sending import page_of
+from mainspring.gate.prompting import prompts
 from mainspring.gate.prompting.buttons import NO, OPTIONS, YES, data_of, new_secret
-from mainspring.gate.prompting.showing import fits_mail
+from mainspring.gate.prompting.prompts import fits_mail
 from mainspring.gate.prompting.slack_identities import slack_account
-from mainspring.store.outage import log_and_convert_error
-from mainspring.workspace.people.addresses import find_member_address
+from mainspring.store.database_errors import log_and_convert_error
+from mainspring.workspace.people.email_addresses import find_member_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.clock import Clock
     from mainspring.contracts.context import CallContext, Mailer
     from mainspring.contracts.integration import Prompter
-    from mainspring.gate.connected.lines import AccountConnections
+    from mainspring.gate.connected.account_connections import AccountConnections
     from mainspring.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class MemberChats:
             raise Conflict(f"{integration.name} cannot ask anybody.", code="no_prompter")
         return integration.prompter
 
-    def page(self, prompt: rows.Prompt) -> str:
+    def page(self, prompt: prompts.Prompt) -> str:
         """Where a person sees what a prompt is about, and can answer it."""
         if prompt.about == "draft":
             return f"{self._address}{page_of(prompt.about_id)}"
@@ -117,8 +117,8 @@ class PromptDelivery:
     async def once(self) -> int:
         """Sends what is due; answers how many prompts that were."""
         async with self._database.transaction() as tx:
-            await rows.note_new(tx)
-            taken = await rows.take(tx, _MOST)
+            await prompts.note_new(tx)
+            taken = await prompts.take(tx, _MOST)
         # All at once: where one does not answer, the others are told all the same.
         ends = await asyncio.gather(*map(self._tried, taken), return_exceptions=True)
         for end in ends:
@@ -126,7 +126,7 @@ class PromptDelivery:
                 raise end
         return len(taken)
 
-    async def _tried(self, prompt: rows.Prompt) -> None:
+    async def _tried(self, prompt: prompts.Prompt) -> None:
         """One prompt; whatever went wrong with it is counted, so that it ends some time."""
         try:
             async with asyncio.timeout(_SECONDS):
@@ -134,26 +134,26 @@ class PromptDelivery:
         except Exception as error:
             problem = error if isinstance(error, Problem) else log_and_convert_error(error)
             async with self._database.transaction() as tx:
-                await rows.mark_failed(tx, prompt, problem)
+                await prompts.mark_failed(tx, prompt, problem)
 
-    async def _tell(self, prompt: rows.Prompt) -> None:
+    async def _tell(self, prompt: prompts.Prompt) -> None:
         secret = new_secret()
         async with self._database.transaction() as tx:
             fits = (
                 fits_mail if prompt.target == "email" else self._chats.prompter(prompt.target).fits
             )
-            seen = await rows.read_prompt_content(tx, prompt, fits)
+            seen = await prompts.read_prompt_content(tx, prompt, fits)
             if seen is not None and seen.waits and seen.plain:
                 # Before the message is there: whoever presses at once is known.
-                await rows.keep_secret(tx, prompt, secret, seen)
+                await prompts.keep_secret(tx, prompt, secret, seen)
         place: Mapping[str, Any] = {}
         if seen is not None and seen.waits:
             place = await self._sent(prompt, seen, secret)
         async with self._database.transaction() as tx:
-            await rows.mark_sent(tx, prompt, {**place, "hash": seen and seen.hash})
+            await prompts.mark_sent(tx, prompt, {**place, "hash": seen and seen.hash})
 
     async def _sent(
-        self, prompt: rows.Prompt, seen: rows.PromptContent, secret: str
+        self, prompt: prompts.Prompt, seen: prompts.PromptContent, secret: str
     ) -> Mapping[str, Any]:
         text, link = seen.text.strip(), self._chats.page(prompt)
         if prompt.target == "email":
@@ -167,7 +167,7 @@ class PromptDelivery:
         prompter, ctx = await self._chats.over(*where)
         return await prompter.send(ctx, PromptMessage(text, link, buttons, recipient))
 
-    async def _send_mail(self, prompt: rows.Prompt, text: str) -> Mapping[str, Any]:
+    async def _send_mail(self, prompt: prompts.Prompt, text: str) -> Mapping[str, Any]:
         """A mail leads to the inbox and decides nothing: whoever reads mail may be a program."""
         if self._mailer is None:
             raise NotFound("No mail server is set for this installation.", code="mail_not_set_up")
@@ -186,7 +186,9 @@ class PromptDelivery:
         return {"to": to}
 
 
-def _buttons(prompt: rows.Prompt, seen: rows.PromptContent, secret: str) -> tuple[Button, ...]:
+def _buttons(
+    prompt: prompts.Prompt, seen: prompts.PromptContent, secret: str
+) -> tuple[Button, ...]:
     yes, no = ("Approve", "Decline")
     answers = [(one.label, OPTIONS[number]) for number, one in enumerate(seen.options)]
     answers = [*(answers or [(yes, YES)]), (no, NO)]

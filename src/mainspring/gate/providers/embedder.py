@@ -18,22 +18,25 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict, DeadlineExceeded, UpstreamError
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.model import Price, Usage, is_refusal
-from mainspring.gate.ask import CapabilityCall
-from mainspring.gate.budget import ENDLESS, RunBudget
-from mainspring.gate.departure import RequestSendTracker
-from mainspring.gate.money import (
+from mainspring.gate.budget_reservations import (
     BudgetReservation,
     reserve_budget,
     run_to_completion,
     settle_reservation,
 )
+from mainspring.gate.capability_call import CapabilityCall
 from mainspring.gate.policy import RunPolicy
-from mainspring.gate.providers import wire
-from mainspring.gate.providers.desk import ProviderModels, endpoint_of
+from mainspring.gate.providers import model_client
+from mainspring.gate.providers.model_registry import ProviderModels, endpoint_of
 from mainspring.gate.providers.prices import find_listed_price
-from mainspring.gate.usage import UsageRow, write_usage
-from mainspring.workspace.model_connections import ModelConnection, list_all_connections
-from mainspring.workspace.model_prices import load_operator_prices
+from mainspring.gate.request_tracking import RequestSendTracker
+from mainspring.gate.run_budget import ENDLESS, RunBudget
+from mainspring.gate.usage_meter import UsageRow, write_usage
+from mainspring.workspace.model_connections import (
+    ModelConnection,
+    list_all_connections,
+    load_operator_prices,
+)
 
 if TYPE_CHECKING:
     from mainspring.store.database import Database
@@ -113,7 +116,9 @@ class OpenAIEmbedder:
                     # What was asked may be charged, until the provider says no.
                     taken.append(_most(group))
                     with (departure := RequestSendTracker()):
-                        made, tokens = await wire.embed(endpoint, group, way, self._desk.limits)
+                        made, tokens = await model_client.embed(
+                            endpoint, group, way, self._desk.limits
+                        )
                     taken[-1] = tokens or taken[-1]
                     vectors += made
         except BaseException as error:

@@ -25,12 +25,11 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import interrupted_reply_error
 from mainspring.gate.http_fetch import parse_retry_after
-from mainspring.gate.providers.reading import read_object
-from mainspring.store.outage import log_and_convert_error
+from mainspring.gate.providers.reply_metadata import read_object
+from mainspring.store.database_errors import log_and_convert_error
 
 if TYPE_CHECKING:
-    from mainspring.gate.providers.endpoint import ModelEndpoint
-    from mainspring.gate.providers.line import ProviderTransport
+    from mainspring.gate.providers.transport import ModelEndpoint, ProviderTransport
 
 log = logging.getLogger(__name__)
 

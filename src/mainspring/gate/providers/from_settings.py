@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from mainspring.contracts.errors import Invalid, Problem
-from mainspring.gate.providers.address import read_base_url
+from mainspring.gate.providers.endpoint_url import read_base_url
 from mainspring.settings import PREFIX
 from mainspring.store.audit import INSTALLATION, AuditRecord, append_audit
 from mainspring.workspace.model_connections import (

@@ -23,7 +23,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
 from mainspring.contracts.model import ModelRequest
-from mainspring.gate.providers.spelling import (
+from mainspring.gate.providers.message_conversion import (
     ParsedReply,
     from_response,
     to_messages,
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from pydantic_ai.settings import ModelSettings
 
-    from mainspring.gate.providers.endpoint import ModelEndpoint
-    from mainspring.gate.providers.line import ProviderTransport
+    from mainspring.gate.providers.transport import ModelEndpoint, ProviderTransport
 
 # Stands where a library wants a key; the line never lets it out.
 NO_KEY: Final = "unused"

@@ -12,7 +12,7 @@ import orjson
 from mainspring.contracts.context import HttpClient, HttpRequest
 from mainspring.contracts.errors import Conflict, Expired
 from mainspring.contracts.manifest import resolve_base_address
-from mainspring.contracts.provider_answers import (
+from mainspring.contracts.provider_responses import (
     ProviderErrorReasons,
     format_one_line,
     list_in,

@@ -10,7 +10,7 @@ import orjson
 from mainspring.contracts.context import HttpRequest, HttpResponse
 from mainspring.contracts.errors import PermissionDenied, Problem, ReconnectRequired, UpstreamError
 from mainspring.contracts.manifest import resolve_base_address
-from mainspring.contracts.provider_answers import (
+from mainspring.contracts.provider_responses import (
     format_one_line,
     malformed_response_error,
     parse_refusal,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.integration import Item, ItemBatch, Poll, Source, UnreadableItem
-from mainspring.contracts.one_by_one import read_one
+from mainspring.contracts.partial_results import read_one
 from mainspring.integrations.coinmarketcap.client import MOST_COINS, CoinMarketCap
 from mainspring.integrations.coinmarketcap.coins import describe_coin_position, read_coin
 

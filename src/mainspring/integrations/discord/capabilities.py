@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.shown_text import format_first_line
+from mainspring.contracts.display_text import format_first_line
 from mainspring.integrations.discord.client import Discord
 from mainspring.integrations.discord.sources import ID_SCHEMA
 

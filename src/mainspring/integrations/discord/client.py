@@ -16,7 +16,7 @@ import orjson
 from mainspring import __version__
 from mainspring.contracts.context import HttpClient, HttpRequest, HttpResponse
 from mainspring.contracts.errors import NotFound, PermissionDenied, Problem, UpstreamError
-from mainspring.contracts.provider_answers import (
+from mainspring.contracts.provider_responses import (
     LONGEST_PAUSE,
     format_one_line,
     malformed_response_error,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.integration import Item, UnreadableItem
-from mainspring.contracts.provider_answers import format_one_line
+from mainspring.contracts.provider_responses import format_one_line
 from mainspring.integrations.discord.client import is_id
 
 MESSAGE_POSTED: Final = "discord.message_posted"

@@ -28,7 +28,7 @@ from mainspring.contracts.integration import (
     Source,
     UnreadableItem,
 )
-from mainspring.contracts.one_by_one import read_one
+from mainspring.contracts.partial_results import read_one
 from mainspring.integrations.discord.client import PAGE, Discord, is_id
 from mainspring.integrations.discord.messages import (
     build_id_at,

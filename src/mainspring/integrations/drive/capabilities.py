@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
+from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.contracts.object_schema import build_object_schema
-from mainspring.contracts.shown_text import format_first_line
 from mainspring.integrations.drive.client import Drive
 
 if TYPE_CHECKING:

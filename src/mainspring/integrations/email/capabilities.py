@@ -18,8 +18,8 @@ from mainspring.contracts.context import (
     Mail,
     MailAttachment,
 )
+from mainspring.contracts.display_text import escape_invisible, format_first_line
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.shown_text import escape_invisible, format_first_line
 
 _TEXT = 500_000
 _SHOWN_RECIPIENTS = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mainspring.contracts.event import EventType
-from mainspring.integrations.email.letters import MESSAGE_RECEIVED
+from mainspring.integrations.email.messages import MESSAGE_RECEIVED
 
 _PAYLOAD: Final[dict[str, Any]] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

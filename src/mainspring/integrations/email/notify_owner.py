@@ -10,8 +10,8 @@ from typing import Any
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import CallContext, Mail
+from mainspring.contracts.display_text import escape_invisible, format_first_line
 from mainspring.contracts.errors import NotFound
-from mainspring.contracts.shown_text import escape_invisible, format_first_line
 
 _SUBJECT = 200
 _TEXT = 10_000

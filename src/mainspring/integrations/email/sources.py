@@ -26,9 +26,9 @@ from mainspring.contracts.integration import (
     Source,
     UnreadableItem,
 )
-from mainspring.contracts.mime_text import ParsedMail
-from mainspring.contracts.one_by_one import read_one
-from mainspring.integrations.email.letters import build_mail_item
+from mainspring.contracts.mail_parser import ParsedMail
+from mainspring.contracts.partial_results import read_one
+from mainspring.integrations.email.messages import build_mail_item
 
 # As much as is read of one mail: its text stands before its files.
 MOST_BYTES: Final = 1_048_576

@@ -14,16 +14,15 @@ from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import TooLarge
 from mainspring.contracts.integration import Adapter, Operation
 from mainspring.contracts.object_schema import build_object_schema
-from mainspring.integrations.github.client import GitHub, build_repository_path
-from mainspring.integrations.github.names import OWNER, REPO, normalize_repository_ref
-from mainspring.integrations.github.reading import (
+from mainspring.integrations.github.client import GitHub, RequestSubject, build_repository_path
+from mainspring.integrations.github.mapping import (
     build_commit_row,
     build_pr_row,
     build_rows,
     issue_row,
     release_row,
 )
-from mainspring.integrations.github.refusals import RequestSubject
+from mainspring.integrations.github.names import OWNER, REPO, normalize_repository_ref
 
 MOST_ROWS: Final = 5_000
 # A history has no end that anybody waits for.

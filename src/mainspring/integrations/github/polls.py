@@ -16,12 +16,17 @@ from typing import Any, Final
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Problem, ReconnectRequired, UpstreamError
 from mainspring.contracts.integration import Item, ItemBatch, Poll, UnreadableItem
-from mainspring.contracts.one_by_one import read_one
-from mainspring.contracts.provider_answers import malformed_response_error
-from mainspring.integrations.github.client import GitHub, build_repository_path, parse_page
+from mainspring.contracts.partial_results import read_one
+from mainspring.contracts.provider_responses import malformed_response_error
+from mainspring.integrations.github.client import (
+    NAME,
+    GitHub,
+    RequestSubject,
+    build_repository_path,
+    parse_page,
+)
+from mainspring.integrations.github.mapping import issue_item, parse_time, release_item
 from mainspring.integrations.github.names import REPOSITORIES, read_watched_repositories
-from mainspring.integrations.github.reading import issue_item, parse_time, release_item
-from mainspring.integrations.github.refusals import NAME, RequestSubject
 
 # How far back the first look reaches.
 _FIRST: Final = timedelta(days=14)

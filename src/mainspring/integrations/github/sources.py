@@ -12,11 +12,16 @@ from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.integration import MOST_FETCHED, ItemBatch, Source
 from mainspring.contracts.object_schema import build_object_schema
-from mainspring.contracts.one_by_one import read_one
-from mainspring.contracts.provider_answers import malformed_response_error
-from mainspring.integrations.github.client import GitHub, GitHubResponse, parse_page
-from mainspring.integrations.github.reading import issue_item
-from mainspring.integrations.github.refusals import NAME, RequestSubject
+from mainspring.contracts.partial_results import read_one
+from mainspring.contracts.provider_responses import malformed_response_error
+from mainspring.integrations.github.client import (
+    NAME,
+    GitHub,
+    GitHubResponse,
+    RequestSubject,
+    parse_page,
+)
+from mainspring.integrations.github.mapping import issue_item
 
 _USUAL: Final = 50
 _PAGE: Final = 50

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
+from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.errors import Invalid, NotFound, Problem
 from mainspring.contracts.integration import WriteOffer
 from mainspring.contracts.object_schema import build_object_part, build_object_schema
-from mainspring.contracts.shown_text import format_first_line
 from mainspring.integrations.gmail.client import Gmail
 from mainspring.integrations.gmail.compose import (
     CALL_HEADER,

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from mainspring.contracts.context import HttpClient, HttpRequest, HttpResponse
 from mainspring.contracts.errors import NotFound, Problem
 from mainspring.contracts.manifest import resolve_base_address
-from mainspring.contracts.provider_answers import (
+from mainspring.contracts.provider_responses import (
     ProviderErrorReasons,
     list_in,
     malformed_response_error,

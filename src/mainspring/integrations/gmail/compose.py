@@ -20,7 +20,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.ids import get_id_time
-from mainspring.integrations.gmail.letters import read_headers
+from mainspring.integrations.gmail.messages import read_headers
 
 ATTACHMENT_BYTES: Final = 10_485_760
 # Gmail takes no larger mail than this, files included.

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from mainspring.contracts.free_address import read_address, unreadable_response_error
+from mainspring.contracts.addresses import read_address, unreadable_response_error
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext

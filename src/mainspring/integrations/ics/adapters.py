@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from mainspring.contracts.addresses import LONGEST, get_hosts, normalize_address_ref
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.free_address import LONGEST, get_hosts, normalize_address_ref
 from mainspring.contracts.integration import Adapter, Operation, UnreadableItem
 from mainspring.integrations.ics.calendar import list_events_between
 from mainspring.integrations.ics.client import fetch_calendar

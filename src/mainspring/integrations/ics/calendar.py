@@ -16,13 +16,14 @@ from functools import cache
 from typing import Any, Final
 
 from mainspring.contracts.errors import UpstreamError
-from mainspring.contracts.in_time import SECONDS, TimeLimit, TimeLimitExceeded
 from mainspring.contracts.integration import UnreadableItem
-from mainspring.integrations.ics.bounds import has_too_many_occurrences, list_rules
-from mainspring.integrations.ics.reading import (
+from mainspring.contracts.time_limit import SECONDS, TimeLimit, TimeLimitExceeded
+from mainspring.integrations.ics.parser import (
     CalendarFeed,
     InvalidCalendar,
     build_unreadable_event,
+    has_too_many_occurrences,
+    list_rules,
     name_of,
     read_feeds,
 )

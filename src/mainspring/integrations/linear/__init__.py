@@ -12,9 +12,8 @@ from importlib import resources
 from mainspring.contracts.integration import Integration
 from mainspring.contracts.manifest import apply_sign_in_addresses
 from mainspring.integrations.linear.capabilities import create_issue
-from mainspring.integrations.linear.client import Linear
+from mainspring.integrations.linear.client import Linear, is_token_refused
 from mainspring.integrations.linear.events import EVENTS
-from mainspring.integrations.linear.refusals import is_token_refused
 from mainspring.integrations.linear.sources import build_issues_poll, build_search_source
 
 

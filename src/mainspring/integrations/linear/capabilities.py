@@ -14,12 +14,11 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext
+from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.object_schema import build_object_schema
-from mainspring.contracts.provider_answers import malformed_response_error
-from mainspring.contracts.shown_text import format_first_line
-from mainspring.integrations.linear.client import Linear
-from mainspring.integrations.linear.refusals import NAME
+from mainspring.contracts.provider_responses import malformed_response_error
+from mainspring.integrations.linear.client import NAME, Linear
 
 _SHOWN: Final = 160
 _PRIORITIES: Final = {"none": 0, "urgent": 1, "high": 2, "medium": 3, "low": 4}

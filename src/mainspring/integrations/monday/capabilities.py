@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext
+from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.object_schema import build_object_schema
-from mainspring.contracts.shown_text import format_first_line
 from mainspring.integrations.monday.client import Monday
 
 _SHOWN: Final = 200

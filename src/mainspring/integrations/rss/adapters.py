@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.free_address import URL_SCHEMA, get_hosts, normalize_address_ref
+from mainspring.contracts.addresses import URL_SCHEMA, get_hosts, normalize_address_ref
 from mainspring.contracts.integration import Adapter, Operation
 from mainspring.integrations.rss.client import fetch_feed
 from mainspring.integrations.rss.feed import MOST_ENTRIES, parse_entries

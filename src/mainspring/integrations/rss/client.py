@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mainspring.contracts.free_address import read_address
+from mainspring.contracts.addresses import read_address
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext

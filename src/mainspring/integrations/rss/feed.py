@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.html_text import extract_html_text
-from mainspring.contracts.in_time import SECONDS, TimeLimitExceeded, run_with_time_limit
+from mainspring.contracts.time_limit import SECONDS, TimeLimitExceeded, run_with_time_limit
 
 MOST_ENTRIES: Final = 1_000
 _MOST_TEXT: Final = 20_000

@@ -9,10 +9,10 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from mainspring.contracts.addresses import URL_SCHEMA, get_hosts, normalize_address
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.free_address import URL_SCHEMA, get_hosts, normalize_address
 from mainspring.contracts.integration import MOST_FETCHED, Item, ItemBatch, Source
-from mainspring.contracts.one_by_one import read_one
+from mainspring.contracts.partial_results import read_one
 from mainspring.integrations.rss.client import fetch_feed
 from mainspring.integrations.rss.feed import parse_entries
 

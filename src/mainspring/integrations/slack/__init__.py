@@ -13,11 +13,10 @@ from importlib import resources
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.integration import Integration
 from mainspring.contracts.manifest import apply_sign_in_addresses
-from mainspring.integrations.slack.capabilities import build_post_capability
+from mainspring.integrations.slack.capabilities import build_post_capability, post_offer
 from mainspring.integrations.slack.client import Slack, is_token_refused
 from mainspring.integrations.slack.events import EVENTS
 from mainspring.integrations.slack.interactions import slack_interactions, slack_prompter
-from mainspring.integrations.slack.offers import post_offer
 from mainspring.integrations.slack.polls import build_poll
 from mainspring.integrations.slack.sources import build_source
 

@@ -14,10 +14,26 @@ from mainspring.contracts.capability import (
     Write,
 )
 from mainspring.contracts.context import CallContext
+from mainspring.contracts.display_text import escape_invisible, format_first_line
 from mainspring.contracts.errors import NotFound
+from mainspring.contracts.integration import WriteOffer
 from mainspring.contracts.secret import SecretRef, SecretText
-from mainspring.contracts.shown_text import escape_invisible, format_first_line
 from mainspring.integrations.slack.client import CONNECTED, Slack
+
+# ``slack_post`` as act_on_integration takes it: without a token.
+
+
+def post_offer(post: Capability) -> WriteOffer:
+    """The message alone."""
+    own = post.input_schema
+    asked = {
+        "type": "object",
+        "additionalProperties": False,
+        "required": [name for name in own["required"] if name != "token"],
+        "properties": {name: one for name, one in own["properties"].items() if name != "token"},
+    }
+    return WriteOffer(post.id, asked, dict)
+
 
 # The secret that posts where no step names one and nobody is connected.
 BOT: Final = SecretText((SecretRef("slack_bot_token"),))

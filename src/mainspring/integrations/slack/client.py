@@ -17,10 +17,10 @@ from typing import Any, Final, NoReturn
 
 import orjson
 
-from mainspring.contracts.base_address import read_base_address
+from mainspring.contracts.addresses import read_base_address
 from mainspring.contracts.context import HttpClient, HttpRequest, HttpResponse
 from mainspring.contracts.errors import Invalid, NotFound, ReconnectRequired, UpstreamError
-from mainspring.contracts.provider_answers import format_one_line
+from mainspring.contracts.provider_responses import format_one_line
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
 
 # The bot of the connection that the call goes over.

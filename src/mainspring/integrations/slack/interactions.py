@@ -18,6 +18,7 @@ from urllib.parse import parse_qs
 import orjson
 
 from mainspring.contracts.context import CallContext, HttpClient, HttpRequest
+from mainspring.contracts.display_text import utf16_length
 from mainspring.contracts.errors import Conflict, UpstreamError
 from mainspring.contracts.integration import (
     Button,
@@ -26,7 +27,6 @@ from mainspring.contracts.integration import (
     Prompter,
     PromptMessage,
 )
-from mainspring.contracts.shown_text import utf16_length
 from mainspring.integrations.slack.client import CONNECTED, Slack
 
 TOLERANCE_SECONDS: Final = 300

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.integration import Item, UnreadableItem
-from mainspring.contracts.provider_answers import format_one_line
+from mainspring.contracts.provider_responses import format_one_line
 
 MESSAGE_POSTED: Final = "slack.message_posted"
 _TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")

@@ -17,8 +17,8 @@ from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import NotFound, UpstreamError
 from mainspring.contracts.integration import Item, ItemBatch, Poll, UnreadableItem
 from mainspring.integrations.slack.client import MessagePage, Slack
+from mainspring.integrations.slack.message_pages import build_message_pages
 from mainspring.integrations.slack.messages import as_number, format_ts, get_newest_ts, is_ts
-from mainspring.integrations.slack.reading import build_message_pages
 from mainspring.integrations.slack.sources import find_channel_id
 
 MOST_CHANNELS: Final = 50

@@ -11,8 +11,8 @@ from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.integration import MOST_FETCHED, Item, ItemBatch, Source, UnreadableItem
 from mainspring.integrations.slack.client import Slack
+from mainspring.integrations.slack.message_pages import build_message_pages
 from mainspring.integrations.slack.messages import format_ts
-from mainspring.integrations.slack.reading import build_message_pages
 
 _USUAL: Final = 100
 # On demand, only what was just said is news; the rest may have been there for years.

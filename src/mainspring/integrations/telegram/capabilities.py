@@ -10,7 +10,7 @@ from typing import Any
 
 from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.shown_text import format_first_line
+from mainspring.contracts.display_text import format_first_line
 from mainspring.integrations.telegram.client import Telegram
 
 # Telegram takes no more in one message.

@@ -15,8 +15,9 @@ from typing import Any, Final, NoReturn
 
 import orjson
 
-from mainspring.contracts.base_address import read_base_address
+from mainspring.contracts.addresses import read_base_address
 from mainspring.contracts.context import CallContext, HttpRequest, HttpResponse
+from mainspring.contracts.display_text import utf16_length
 from mainspring.contracts.errors import (
     Conflict,
     Invalid,
@@ -26,7 +27,6 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.integration import Button
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretRef, SecretText
-from mainspring.contracts.shown_text import utf16_length
 
 TOKEN: Final = SecretRef("telegram_bot_token")
 CHAT: Final = SecretRef("telegram_chat_id")

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeGuard
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.integration import Item, ItemBatch, Poll, UnreadableItem
-from mainspring.contracts.one_by_one import read_one
+from mainspring.contracts.partial_results import read_one
 from mainspring.integrations.telegram.client import MOST_UPDATES, Telegram
 from mainspring.integrations.telegram.events import BUTTON_PRESSED, MESSAGE_RECEIVED, STARTED
 

@@ -17,14 +17,19 @@ from mainspring.contracts.errors import TooLarge
 from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
-from mainspring.recipes.carrying.bringing import WorkspaceImport
-from mainspring.recipes.carrying.files import MARKER, to_files
-from mainspring.recipes.carrying.reading import LONGEST_PATH, MOST_FILES, read_files
-from mainspring.recipes.carrying.taking import WorkspaceExport, list_export_notes
+from mainspring.recipes.carrying.exporter import WorkspaceExport, list_export_notes
+from mainspring.recipes.carrying.importer import WorkspaceImport
+from mainspring.recipes.carrying.workspace_files import (
+    LONGEST_PATH,
+    MARKER,
+    MOST_FILES,
+    read_files,
+    to_files,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
-    from mainspring.workspace.workflows.attached import WorkflowDependencies
+    from mainspring.workspace.workflows.automations import WorkflowDependencies
 
 JsonSchema = dict[str, Any]
 

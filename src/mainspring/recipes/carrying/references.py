@@ -86,7 +86,7 @@ def resolve_references(
         if len(dollars) % 2 == 0:
             return dollars[: len(dollars) // 2] + rest
         reference = (
-            None if slug is None else ResourceReference(cast(ReferableKind, found["kind"]), slug)
+            None if slug is None else ResourceReference(cast("ReferableKind", found["kind"]), slug)
         )
         value = None if reference is None else find(reference)
         if value is None:
@@ -164,7 +164,7 @@ def _rename_reference(
     dollars, slug = found["dollars"], found["slug"]
     if len(dollars) % 2 == 0 or slug is None:
         return found[0]
-    reference = ResourceReference(cast(ReferableKind, found["kind"]), slug)
+    reference = ResourceReference(cast("ReferableKind", found["kind"]), slug)
     return f"{dollars[1:]}{names.get(reference, reference)}"
 
 

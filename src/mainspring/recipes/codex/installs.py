@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, Finding, NotFound
-from mainspring.recipes.package.semver import Semver
+from mainspring.recipes.package.model import Semver
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

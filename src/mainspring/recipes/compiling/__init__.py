@@ -5,6 +5,6 @@ grants, and a declarative integration. So an installed recipe is judged, reviewe
 rehearsed by the very code that does so for everything else.
 """
 
-from mainspring.recipes.compiling.automation import compile_automation
+from mainspring.recipes.compiling.compiler import compile_automation
 
 __all__ = ["compile_automation"]

@@ -14,10 +14,11 @@ from uuid import UUID
 from mainspring.contracts.limits import Limits
 from mainspring.definition.authority import AuthorityAddition
 from mainspring.definition.validate import ValidationReport
-from mainspring.recipes.entities.naming import choose_free_name
-from mainspring.recipes.kinds import EntityKind, RecipeEntity
-from mainspring.triggers.changing import record_overtaken
+from mainspring.recipes.kinds import EntityKind, RecipeEntity, choose_free_name
+from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace import schedules
+from mainspring.workspace.automation_list import read_automation
+from mainspring.workspace.automation_states import archive, restore
 from mainspring.workspace.automations import (
     SavedAutomation,
     create,
@@ -33,8 +34,6 @@ from mainspring.workspace.consents import (
     find_consent_additions,
     load_agreed_authority,
 )
-from mainspring.workspace.overview import read_automation
-from mainspring.workspace.states import archive, restore
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext

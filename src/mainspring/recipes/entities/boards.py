@@ -13,15 +13,14 @@ from uuid import UUID
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
-from mainspring.recipes.entities.naming import choose_free_name
-from mainspring.recipes.kinds import EntityKind, RecipeEntity
-from mainspring.workspace.boards.appending import append_handler
+from mainspring.recipes.kinds import EntityKind, RecipeEntity, choose_free_name
 from mainspring.workspace.boards.columns import complete_columns
 from mainspring.workspace.boards.datasets import keep_datasets
-from mainspring.workspace.boards.finding import Board, find_board, list_board_datasets, open_board
-from mainspring.workspace.boards.managing import create_handler, update_handler
+from mainspring.workspace.boards.lookup import Board, find_board, list_board_datasets, open_board
+from mainspring.workspace.boards.management import create_handler, update_handler
 from mainspring.workspace.boards.parts import BoardPart, remove_part, set_part_handler
-from mainspring.workspace.boards.shapes import DATASETS, NAME, object_of
+from mainspring.workspace.boards.rows import append_handler
+from mainspring.workspace.boards.schemas import DATASETS, NAME, object_of
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler

@@ -20,17 +20,18 @@ from mainspring.definition.validate import ValidationReport, validate
 from mainspring.recipes.entities.automations import AutomationHandler
 from mainspring.recipes.kinds import EntityKind, RecipeEntity
 from mainspring.workspace.automations import read_grants
-from mainspring.workspace.boards.shapes import schema_with_examples
+from mainspring.workspace.boards.schemas import schema_with_examples
 from mainspring.workspace.consents import ask_consent
-from mainspring.workspace.workflows import attached, making, roster, switching
-from mainspring.workspace.workflows.keeping import Workflow, find_workflow
-from mainspring.workspace.workflows.shapes import FIELDS
+from mainspring.workspace.workflows import automations, management, roster
+from mainspring.workspace.workflows import status as switching
+from mainspring.workspace.workflows.repository import Workflow, find_workflow
+from mainspring.workspace.workflows.schemas import FIELDS
 from mainspring.workspace.workflows.templates import TEMPLATES
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
     from mainspring.workspace.consent_rows import ConsentOrigin
-    from mainspring.workspace.workflows.attached import WorkflowDependencies
+    from mainspring.workspace.workflows.automations import WorkflowDependencies
 
 EntityContent = Mapping[str, Any]
 
@@ -76,7 +77,7 @@ class WorkflowHandler:
         given["make_board"] = bool(given["templates"])
         if board is not None:
             given["board_id"] = board
-        workflow_id = await making.make(ctx, self._house, given)
+        workflow_id = await management.make(ctx, self._house, given)
         return await self._settled(ctx, workflow_id, given, "install", frozenset())
 
     async def read(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity | None:
@@ -93,14 +94,14 @@ class WorkflowHandler:
         given = self._asked(content)
         del given["roster"]
         space = ctx.actor.workspace_id
-        rows = await attached.list_attached(ctx.tx, space, entity_id)
+        rows = await automations.list_attached(ctx.tx, space, entity_id)
         known = [row["automation_id"] for row in rows]
         own = [str(row["automation_id"]) for row in rows if row["template"] is None]
         given["automation_ids"] = list(dict.fromkeys([*own, *given["automation_ids"]]))
         if content.get("board") is not None:
             given["board_id"] = content["board"]
         given["workflow_id"] = str(entity_id)
-        await making.update(ctx, self._house, given, starts=False)
+        await management.update(ctx, self._house, given, starts=False)
         return await self._settled(ctx, entity_id, given, "upgrade", frozenset(known))
 
     async def put_away(self, ctx: CallContext, entity_id: UUID) -> None:
@@ -108,7 +109,7 @@ class WorkflowHandler:
         if await self.read(ctx, entity_id) is None:
             return
         await self._switch(ctx, entity_id, "archived")
-        for row in await attached.list_attached(ctx.tx, ctx.actor.workspace_id, entity_id):
+        for row in await automations.list_attached(ctx.tx, ctx.actor.workspace_id, entity_id):
             if row["template"] is not None and row["state"] != "archived":
                 await self._automations.put_away(ctx, row["automation_id"])
 
@@ -116,7 +117,7 @@ class WorkflowHandler:
         """At rest, with everybody who was on it and all that it made."""
         await self._switch(ctx, entity_id, "paused")
         space = ctx.actor.workspace_id
-        rows = await attached.list_attached(ctx.tx, space, entity_id)
+        rows = await automations.list_attached(ctx.tx, space, entity_id)
         there = {row["template"] for row in rows if row["state"] != "archived"}
         for row in reversed(rows):
             # Of one that was made again after somebody had archived it, the newest comes back.
@@ -162,8 +163,8 @@ class WorkflowHandler:
         space = ctx.actor.workspace_id
         wanted = [UUID(one) for one in given["automation_ids"]]
         new = [one for one in wanted if one not in known]
-        await attached.follow(ctx.tx, space, workflow_id, new)
-        for row in await attached.list_attached(ctx.tx, space, workflow_id):
+        await automations.follow(ctx.tx, space, workflow_id, new)
+        for row in await automations.list_attached(ctx.tx, space, workflow_id):
             if row["template"] is not None and row["automation_id"] not in known:
                 await self._ask(ctx, row["automation_id"], origin)
         return await self._made(ctx, await find_workflow(ctx.tx, space, workflow_id))
@@ -177,7 +178,7 @@ class WorkflowHandler:
         await ask_consent(ctx.tx, space, automation_id, row["version"], origin, new, ctx.actor)
 
     async def _made(self, ctx: CallContext, found: Workflow) -> RecipeEntity:
-        rows = await attached.list_attached(ctx.tx, ctx.actor.workspace_id, found.id)
+        rows = await automations.list_attached(ctx.tx, ctx.actor.workspace_id, found.id)
         board = None if found.made_board or found.board_id is None else str(found.board_id)
         content = normalize_workflow(
             {

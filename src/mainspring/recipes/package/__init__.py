@@ -8,22 +8,18 @@ what it says it asks for.
 
 from __future__ import annotations
 
-from mainspring.recipes.package.contents import (
+from mainspring.recipes.package.loader import read_archive, read_place
+from mainspring.recipes.package.model import (
     RecipeDependency,
     RecipeNeed,
     RecipePackage,
     RecipeRequirements,
     RecipeSetting,
+    Semver,
+    compute_recipe_digest,
+    format_digest,
 )
-from mainspring.recipes.package.digest import compute_recipe_digest, format_digest
-from mainspring.recipes.package.judging import (
-    compile_definition,
-    find_faulty_settings,
-    judge_filled,
-    judge_package,
-)
-from mainspring.recipes.package.places import read_archive, read_place
-from mainspring.recipes.package.reading import read_package, validate_setting
+from mainspring.recipes.package.parser import read_package, validate_setting
 from mainspring.recipes.package.references import (
     InstalledReference,
     InstallOwner,
@@ -31,7 +27,12 @@ from mainspring.recipes.package.references import (
     fill,
 )
 from mainspring.recipes.package.schema import build_recipe_schema
-from mainspring.recipes.package.semver import Semver
+from mainspring.recipes.package.validation import (
+    compile_definition,
+    find_faulty_settings,
+    judge_filled,
+    judge_package,
+)
 
 __all__ = [
     "InstallOwner",

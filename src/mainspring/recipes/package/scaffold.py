@@ -14,7 +14,7 @@ from typing import Any, Final
 from mainspring.contracts.errors import Conflict, Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
-from mainspring.recipes.package.places import PREVIEW, RECIPE
+from mainspring.recipes.package.loader import PREVIEW, RECIPE
 from mainspring.recipes.package.template_schemas import SLUG
 
 _SCRIPT: Final = """\

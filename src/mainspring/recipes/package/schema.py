@@ -9,9 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-from mainspring.recipes.package.antiexamples import ANTI_EXAMPLES
-from mainspring.recipes.package.digest import DIGEST_PATTERN
-from mainspring.recipes.package.examples import EXAMPLES
+from mainspring.recipes.package.example_recipes import ANTI_EXAMPLES, EXAMPLES
+from mainspring.recipes.package.model import DIGEST_PATTERN
 from mainspring.recipes.package.signing import ALGORITHM
 from mainspring.recipes.package.template_schemas import (
     REASON,
@@ -19,7 +18,7 @@ from mainspring.recipes.package.template_schemas import (
     VERSION,
     build_template_schemas,
 )
-from mainspring.workspace.boards.shapes import NAME, JsonSchema, object_of
+from mainspring.workspace.boards.schemas import NAME, JsonSchema, object_of
 
 FORMAT: Final = "mainspring.recipe"
 FORMAT_VERSION: Final = 1

@@ -12,8 +12,8 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.inputs import list_undeclared, map_payload
 from mainspring.definition.json_values import is_same_value
 from mainspring.definition.model import Definition, TriggerEntry
-from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.rows import FINAL
+from mainspring.runs.run_requests import RunRequest
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from mainspring.contracts.errors import Invalid
-from mainspring.contracts.extras import format_install_hint
+from mainspring.contracts.optional_extras import format_install_hint
 from mainspring.runs.transport.taking import taker
 
 if TYPE_CHECKING:

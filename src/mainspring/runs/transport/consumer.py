@@ -22,7 +22,7 @@ from mainspring.runs.transport.presence import BrokerPresence
 
 if TYPE_CHECKING:
     from mainspring.runs.transport.broker import Broker
-    from mainspring.runs.transport.hearing import CeleryHintListener
+    from mainspring.runs.transport.celery_listener import CeleryHintListener
 
 # Celery looks once a second whether it should stop.
 _CLOSE_SECONDS: Final = 3.0

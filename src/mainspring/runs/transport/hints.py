@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
 if TYPE_CHECKING:
-    from mainspring.store.wake import WakeupSender
+    from mainspring.store.wakeups import WakeupSender
 
 RUNS_CHANNEL = "mainspring_runs"
 # A queue, and a run in it that is due.

@@ -13,7 +13,7 @@ run while it goes on, ``closing`` and ``reading`` what is left of it afterwards.
 from __future__ import annotations
 
 from mainspring.surfaces.cli.app import build_app
-from mainspring.surfaces.cli.doors import ApplicationFactory
+from mainspring.surfaces.cli.factory import ApplicationFactory
 from mainspring.surfaces.cli.problems import run_cli
 
 __all__ = ["ApplicationFactory", "build_app", "run_cli"]

@@ -38,12 +38,12 @@ from mainspring.surfaces.cli import (
     secrets_app,
     workflows_app,
 )
-from mainspring.surfaces.cli.desk import CommandContext, finish
+from mainspring.surfaces.cli.context import CommandContext, finish
 from mainspring.surfaces.cli.options import Json, Limit, get_context, help_alone, make_group
-from mainspring.surfaces.cli.placing import FOR_PROGRAMS, select_workspace
+from mainspring.surfaces.cli.workspace_selection import FOR_PROGRAMS, select_workspace
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.doors import ApplicationFactory
+    from mainspring.surfaces.cli.factory import ApplicationFactory
 
 _PANEL = "The server and this machine"
 
@@ -194,7 +194,7 @@ def _schema(
     for_programs: Json = False,
 ) -> int:
     """Print the JSON Schema of a definition, or of an event filter."""
-    from mainspring.surfaces.cli.judging import show_schema
+    from mainspring.surfaces.cli.validate import show_schema
 
     del for_programs  # The answer is JSON in any case.
     return show_schema(get_context(ctx).screen(), which.value)
@@ -208,7 +208,7 @@ def _sdk(
     for_programs: Json = False,
 ) -> int:
     """Print the SDK that scripts import: TypeScript, with a method for each capability."""
-    from mainspring.surfaces.cli.judging import show_sdk
+    from mainspring.surfaces.cli.validate import show_sdk
 
     desk = get_context(ctx)
     return show_sdk(desk, desk.screen(for_programs=for_programs), types=types)
@@ -250,7 +250,7 @@ def _token(
     for_programs: Json = False,
 ) -> int:
     """Say where the owner's token for the API is kept."""
-    from mainspring.surfaces.cli.owner import show_token
+    from mainspring.surfaces.cli.owner_token import show_token
 
     desk = get_context(ctx)
     return finish(show_token(desk, desk.screen(for_programs=for_programs), plain=show))
@@ -309,7 +309,7 @@ def _usage(
 
 def _size(ctx: typer.Context, for_programs: Json = False) -> int:
     """Show how large the database is, how fast it grows, and what is deleted when."""
-    from mainspring.surfaces.cli.weight import show_size
+    from mainspring.surfaces.cli.size import show_size
 
     desk = get_context(ctx)
     return finish(show_size(desk, desk.screen(for_programs=for_programs)))

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound
-from mainspring.gate.outside.quoted import escape_json
+from mainspring.gate.outside.escaping import escape_json
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.acting import CapabilityClient, acting, check_person_asked
-from mainspring.surfaces.cli.agreeing import confirm
-from mainspring.surfaces.cli.asking import Ask
+from mainspring.surfaces.cli.capability_client import CapabilityClient, acting, check_person_asked
 from mainspring.surfaces.cli.columns import short_id
+from mainspring.surfaces.cli.consent_prompt import confirm
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.screen import one_line
-from mainspring.surfaces.cli.words import hint
+from mainspring.surfaces.cli.terminal_prompt import Ask
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.screen import Screen
 
 

@@ -12,14 +12,14 @@ from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, format_time, is_narrow
 from mainspring.surfaces.cli.documents import check_text
 from mainspring.surfaces.cli.local import local
+from mainspring.surfaces.cli.member_lookup import id_of
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
-from mainspring.surfaces.cli.whom import id_of
 from mainspring.workspace.audit import AuditQuery, read_audit
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
 
 _DETAIL_WIDE = 100
 

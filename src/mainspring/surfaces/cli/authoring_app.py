@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import (
     Json,
     Named,

@@ -7,35 +7,37 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.actions.script.checking import prebuild_scripts
+from mainspring.actions.script.prebuild import prebuild_scripts
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.definition.validate import read_definition
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import (
+from mainspring.surfaces.cli.columns import columns, format_time, short_id
+from mainspring.surfaces.cli.consent_prompt import (
     agree_to_version,
     consent_page,
     has_person,
     waiting_lines,
 )
-from mainspring.surfaces.cli.asking import Ask
-from mainspring.surfaces.cli.columns import columns, format_time, short_id
 from mainspring.surfaces.cli.documents import check_text, read_definition_file
-from mainspring.surfaces.cli.elsewhere import validate_offline
-from mainspring.surfaces.cli.finding import find_automation, find_in_use, find_name
+from mainspring.surfaces.cli.formatting import count, date_time, format_in_zone, hint
 from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
-from mainspring.surfaces.cli.presence import fire_url
+from mainspring.surfaces.cli.lookup import find_automation, find_in_use, find_name
+from mainspring.surfaces.cli.offline_validation import validate_offline
 from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.server_presence import fire_url
 from mainspring.surfaces.cli.summary import (
     describe_trigger_summary,
     grant_lines,
     step_counts,
     warning_lines,
 )
-from mainspring.surfaces.cli.words import count, date_time, format_in_zone, hint
+from mainspring.surfaces.cli.terminal_prompt import Ask
 from mainspring.surfaces.pricing import price_of
-from mainspring.triggers.changing import change
+from mainspring.triggers.trigger_changes import change
 from mainspring.workspace.audit import is_idle, tell_saved
+from mainspring.workspace.automation_list import list_automations, read_automation
+from mainspring.workspace.automation_resources import WatchedBoard, load_watched_boards
 from mainspring.workspace.automations import (
     FIRST_MEMBER,
     AutomationStatus,
@@ -48,11 +50,9 @@ from mainspring.workspace.consents import (
     change_by,
     summarize_consent,
 )
-from mainspring.workspace.judging_here import judge_here, load_vocabulary
-from mainspring.workspace.overview import list_automations, read_automation
-from mainspring.workspace.switches import read_triggers
+from mainspring.workspace.triggers import read_triggers
 from mainspring.workspace.versions import list_versions
-from mainspring.workspace.watched_boards import WatchedBoard, load_watched_boards
+from mainspring.workspace.workspace_validation import judge_here, load_vocabulary
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from mainspring.contracts.registry import Vocabulary
     from mainspring.definition.model import TriggerEntry
     from mainspring.definition.validate import ValidationReport
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
     from mainspring.workspace.consent_rows import AutomationConsent
 
 STATE_COLOURS = {"active": "green", "paused": "yellow", "archived": "bright_black"}

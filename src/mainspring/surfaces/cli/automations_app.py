@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, Limit, Named, get_context, help_alone, make_group
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _validate(
     for_programs: Json = False,
 ) -> int:
     """Judge definitions, without a database: every problem with its place and a way out."""
-    from mainspring.surfaces.cli.judging import validate_files
+    from mainspring.surfaces.cli.validate import validate_files
 
     desk = get_context(ctx)
     return validate_files(desk, desk.screen(for_programs=for_programs), files)
@@ -227,8 +227,8 @@ def _diff(
     for_programs: Json = False,
 ) -> int:
     """Show what changed: between two versions, two folders, or the workspace and a folder."""
-    from mainspring.surfaces.cli.carrying import diff_folders, is_folder_or_file
     from mainspring.surfaces.cli.versions import show_diff
+    from mainspring.surfaces.cli.workspace_files import diff_folders, is_folder_or_file
 
     desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
@@ -276,8 +276,8 @@ def _export(
     for_programs: Json = False,
 ) -> int:
     """Write one automation, or all of them, as a file that can be imported."""
-    from mainspring.surfaces.cli.carrying import export_folder
-    from mainspring.surfaces.cli.moving import export
+    from mainspring.surfaces.cli.export_import import export
+    from mainspring.surfaces.cli.workspace_files import export_folder
 
     desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
@@ -305,8 +305,8 @@ def _import(
     for_programs: Json = False,
 ) -> int:
     """Bring in a file or a folder: all of it or nothing, and all of it paused."""
-    from mainspring.surfaces.cli.carrying import bring_folder
-    from mainspring.surfaces.cli.moving import bring_in
+    from mainspring.surfaces.cli.export_import import bring_in
+    from mainspring.surfaces.cli.workspace_files import bring_folder
 
     desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)

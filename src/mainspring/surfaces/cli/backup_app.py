@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, help_alone, make_group, open_context
 
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="The file of the backup.")]
@@ -39,7 +39,7 @@ def _make(ctx: typer.Context, file: _File, for_programs: Json = False) -> int:
 
     The master key is not in it. Keep a copy of that apart: without it no secret opens.
     """
-    from mainspring.surfaces.cli.backing_up import make
+    from mainspring.surfaces.cli.backup import make
 
     desk, screen = open_context(ctx, for_programs)
     return finish(make(desk, screen, _place(file)))
@@ -47,7 +47,7 @@ def _make(ctx: typer.Context, file: _File, for_programs: Json = False) -> int:
 
 def _check(ctx: typer.Context, file: _File, for_programs: Json = False) -> int:
     """Read a backup from end to end and say what is in it; needs no database."""
-    from mainspring.surfaces.cli.backing_up import check
+    from mainspring.surfaces.cli.backup import check
 
     _, screen = open_context(ctx, for_programs)
     return check(screen, _place(file))
@@ -66,7 +66,7 @@ def _restore(
     for_programs: Json = False,
 ) -> int:
     """Fill an empty data folder, or an empty outside database, from a backup."""
-    from mainspring.surfaces.cli.backing_up import RestoreOptions, restore
+    from mainspring.surfaces.cli.backup import RestoreOptions, restore
 
     desk, screen = open_context(ctx, for_programs)
     if replace and not yes:
@@ -92,7 +92,7 @@ def _move(
 
     The server must be stopped. The database before is left as it was.
     """
-    from mainspring.surfaces.cli.relocating import move, parse_move_target
+    from mainspring.surfaces.cli.move import move, parse_move_target
 
     desk, screen = open_context(ctx, for_programs)
     given = _asked_for() if database_url is None else database_url
@@ -104,7 +104,7 @@ def _migrate(ctx: typer.Context, for_programs: Json = False) -> int:
 
     No other command changes them: each one refuses an older database and names this command.
     """
-    from mainspring.surfaces.cli.migrating import migrate_tables
+    from mainspring.surfaces.cli.migrate import migrate_tables
 
     desk, screen = open_context(ctx, for_programs)
     return finish(migrate_tables(desk, screen))
@@ -120,7 +120,7 @@ def _downgrade(
     for_programs: Json = False,
 ) -> int:
     """Take the tables back, so that an older Mainspring starts on them. Stop the server first."""
-    from mainspring.surfaces.cli.going_back import go_back
+    from mainspring.surfaces.cli.downgrade import go_back
 
     desk, screen = open_context(ctx, for_programs)
     if not yes:

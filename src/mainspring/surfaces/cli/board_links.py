@@ -10,11 +10,11 @@ import orjson
 from mainspring.contracts.errors import Invalid, NotFound, Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.boards import board_id_of, call_board, freshness
+from mainspring.surfaces.cli.formatting import count, hint
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
-from mainspring.surfaces.cli.words import count, hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
 
 _ADDRESSES: Final = ("http://", "https://", "webcal://", "webcals://")
 

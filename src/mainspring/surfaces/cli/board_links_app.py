@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, open_context
 
 Board = Annotated[str, typer.Argument(metavar="BOARD", help="A board's name, or its id.")]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mainspring.surfaces.cli import board_links_app
-from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import KEPT, Json, help_alone, make_group, open_context
 
 Board = Annotated[str, typer.Argument(metavar="BOARD", help="A board's name, or its id.")]

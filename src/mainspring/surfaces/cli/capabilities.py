@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from mainspring.contracts.capability import Audience
 from mainspring.contracts.errors import Finding, Invalid, NotFound
-from mainspring.definition.words import suggest_nearest
+from mainspring.definition.suggestions import suggest_nearest
 from mainspring.gate.usage_ledger import history_of
 from mainspring.surfaces.capability_list import as_dict, find_offer, list_offers
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.caller import behind, local_caller
 from mainspring.surfaces.cli.columns import columns
 from mainspring.surfaces.cli.documents import STDIN, read_document, read_object
+from mainspring.surfaces.cli.formatting import count, date_time, duration, usd
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
-from mainspring.surfaces.cli.visiting import behind, local_caller
-from mainspring.surfaces.cli.words import count, date_time, duration, usd
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import Capability
     from mainspring.contracts.limits import Limits
-    from mainspring.gate.pinned import CapabilityOffer
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.gate.capability_offers import CapabilityOffer
+    from mainspring.surfaces.cli.context import CommandContext
 
 
 async def show_capabilities(

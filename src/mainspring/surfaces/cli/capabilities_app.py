@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, get_context
 
 _PANEL: Final = "Capabilities"

@@ -17,12 +17,15 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from mainspring.contracts.errors import Conflict
 from mainspring.settings import is_web_address
-from mainspring.store.account import choose_server_user, find_inaccessible_path
-from mainspring.store.binaries import find_binaries
-from mainspring.surfaces.cli.words import count, hint
+from mainspring.store.postgres_programs import (
+    choose_server_user,
+    find_binaries,
+    find_inaccessible_path,
+)
+from mainspring.surfaces.cli.formatting import count, hint
 
 if TYPE_CHECKING:
-    from mainspring.actions.script.sandbox.walls import Isolation
+    from mainspring.actions.script.sandbox.isolation import Isolation
     from mainspring.contracts.limits import Limits
     from mainspring.settings import Settings
     from mainspring.workspace.vault import VaultHealth
@@ -190,8 +193,7 @@ _REINSTALL = "Install Mainspring again."
 
 
 def master_key(settings: Settings) -> DoctorCheck:
-    from mainspring.workspace.key_command import ask_command
-    from mainspring.workspace.master_key import read_key
+    from mainspring.workspace.keyring import ask_command, read_key
 
     if settings.master_key_command is not None:
         key = ask_command(settings.master_key_command)
@@ -250,8 +252,8 @@ def model_connections(total: int, closed: list[str]) -> DoctorCheck:
 
 def address(settings: Settings) -> DoctorCheck:
     """Whether the server could listen, or does so already."""
-    from mainspring.surfaces.cli.listening import reserve_port
-    from mainspring.surfaces.cli.standing import find_running_server
+    from mainspring.surfaces.cli.listen_address import reserve_port
+    from mainspring.surfaces.cli.running_server import find_running_server
 
     standing = find_running_server(settings.home)
     if standing is not None:
@@ -272,7 +274,7 @@ def address(settings: Settings) -> DoctorCheck:
 
 def public_address(settings: Settings) -> DoctorCheck:
     """Links in mails and answers lead to this address; a server that is up decides it."""
-    from mainspring.surfaces.cli.presence import server_address
+    from mainspring.surfaces.cli.server_presence import server_address
 
     shown = server_address(settings)
     told = f"Links lead to {shown}."

@@ -19,10 +19,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from mainspring.contracts.priority import compute_niceness, put_behind
-from mainspring.store.leash import PR_SET_PDEATHSIG
+from mainspring.contracts.process_priority import compute_niceness, put_behind
+from mainspring.store.parent_watch import PR_SET_PDEATHSIG
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.logbook import keep_logbook
+from mainspring.surfaces.cli.log_format import keep_logbook
 
 # The exit code of a part that an operator sent away: it is not started again.
 SENT_AWAY = 12

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.recipes.package.places import read_place
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.recipes.package.loader import read_place
 from mainspring.surfaces.cli import codex_view as view
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import offer_to_agree
-from mainspring.surfaces.cli.asking import Ask, TerminalPrompt, at_terminal
 from mainspring.surfaces.cli.columns import columns, short_id
+from mainspring.surfaces.cli.consent_prompt import offer_to_agree
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.local import local_owner
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.words import hint
+from mainspring.surfaces.cli.terminal_prompt import Ask, TerminalPrompt, at_terminal
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
 
 Row = Mapping[str, Any]
 # Where a thing is looked at that runs nothing by itself.

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, make_group, open_context
 from mainspring.surfaces.cli.recipes_app import RecipeKindOption
 

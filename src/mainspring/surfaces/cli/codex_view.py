@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.surfaces.cli.columns import format_time
+from mainspring.surfaces.cli.formatting import count
 from mainspring.surfaces.cli.screen import as_json, one_line
-from mainspring.surfaces.cli.words import count
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.screen import Screen

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from mainspring.surfaces.cli.formatting import clock_time, date_time
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.cli.words import clock_time, date_time
 
 if TYPE_CHECKING:
     from rich.table import Table

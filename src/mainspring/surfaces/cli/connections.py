@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Invalid, NotFound, PersonRequired, UpstreamError
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.gate.outside.quoted import escape_json
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.gate.outside.escaping import escape_json
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import confirm, has_person
-from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.columns import columns, format_time
+from mainspring.surfaces.cli.consent_prompt import confirm, has_person
+from mainspring.surfaces.cli.formatting import count, hint
 from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
-from mainspring.surfaces.cli.presence import server_address
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
-from mainspring.surfaces.cli.words import count, hint
+from mainspring.surfaces.cli.server_presence import server_address
+from mainspring.surfaces.cli.terminal_prompt import Ask
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
 
 _WAITING: Final = frozenset({"new", "changed"})
 _PATIENCE: Final = 600.0
@@ -217,7 +217,7 @@ _DOES: Final = {"read": "reads", "send": "sends, and waits for a person when a r
 
 async def _signed_in(rooms: ApplicationServices, screen: Screen, connection_id: UUID) -> None:
     """Shows where to sign in, and waits for the browser that comes back to this machine."""
-    from mainspring.surfaces.cli.coming_back import listening
+    from mainspring.surfaces.cli.oauth_redirect import listening
 
     owner, outside = local_owner(rooms), rooms.switchboard.parts.outside
     async with listening(connection_id) as back:

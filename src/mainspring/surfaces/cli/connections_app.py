@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, make_group, open_context
 
 Alias = Annotated[str, typer.Argument(metavar="ALIAS", help="What its tools are called by.")]
@@ -167,8 +167,8 @@ def _agree(
     """Show what is new or different, and agree to just that."""
     from mainspring.contracts.errors import Invalid
     from mainspring.surfaces.cli import exits
-    from mainspring.surfaces.cli.asking import at_terminal
     from mainspring.surfaces.cli.connections import agree, say_waiting, waiting
+    from mainspring.surfaces.cli.terminal_prompt import at_terminal
 
     desk, screen = open_context(ctx, for_programs)
     found = finish(waiting(desk, alias, tools or ()))

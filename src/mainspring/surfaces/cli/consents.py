@@ -12,16 +12,16 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.acting import CapabilityClient, acting, check_person_asked
-from mainspring.surfaces.cli.agreeing import addition_lines, confirm
-from mainspring.surfaces.cli.asking import Ask
+from mainspring.surfaces.cli.capability_client import CapabilityClient, acting, check_person_asked
 from mainspring.surfaces.cli.columns import columns, short_id
-from mainspring.surfaces.cli.finding import find_one
+from mainspring.surfaces.cli.consent_prompt import addition_lines, confirm
+from mainspring.surfaces.cli.formatting import count, hint
+from mainspring.surfaces.cli.lookup import find_one
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
-from mainspring.surfaces.cli.words import count, hint
+from mainspring.surfaces.cli.terminal_prompt import Ask
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
 
 _MOST = 200
 _QUESTION = "Do you agree to this?"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mainspring.contracts.errors import Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.answers import read_answer
-from mainspring.surfaces.cli.asking import Ask, TerminalPrompt
+from mainspring.surfaces.cli.formatting import count, hint
 from mainspring.surfaces.cli.paragraphs import paragraph
 from mainspring.surfaces.cli.problems import problem_lines
 from mainspring.surfaces.cli.proposal_view import (
@@ -31,12 +31,12 @@ from mainspring.surfaces.cli.proposals import (
     save_by_digest,
 )
 from mainspring.surfaces.cli.states import change_state_in
-from mainspring.surfaces.cli.words import count, hint
+from mainspring.surfaces.cli.terminal_prompt import Ask, TerminalPrompt
 
 if TYPE_CHECKING:
     from mainspring.contracts.registry import Vocabulary
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.services import ApplicationServices
 
 Proposal = Mapping[str, Any]
 _YES: Final = frozenset({"y", "yes"})

@@ -13,18 +13,18 @@ from urllib.parse import urlsplit
 
 from mainspring.runs.fleet import QueueSignals, list_workers, read_signals
 from mainspring.runs.health import HealthSignals, judge, read_vitals
-from mainspring.runs.numbers import InstallationMetrics, read_installation_metrics
+from mainspring.runs.metrics import InstallationMetrics, read_installation_metrics
 from mainspring.runs.retention import DEFAULT_DAYS
+from mainspring.store.application_name import VERSION, count_processes_by_version
 from mainspring.store.migrate import read_schema_version
-from mainspring.store.sessions import VERSION, count_processes_by_version
-from mainspring.surfaces.cli.backing_up import last_backup
+from mainspring.surfaces.cli.backup import last_backup
 from mainspring.surfaces.cli.checks import DoctorCheck, Verdict
-from mainspring.surfaces.cli.listening import is_loopback
+from mainspring.surfaces.cli.formatting import count, date_time, hint
+from mainspring.surfaces.cli.listen_address import is_loopback
 from mainspring.surfaces.cli.screen import one_line
-from mainspring.surfaces.cli.weight import in_bytes
-from mainspring.surfaces.cli.words import count, date_time, hint
-from mainspring.triggers.size import StorageReport, own_disk, read_size
-from mainspring.workspace.people.addresses import get_mail_address
+from mainspring.surfaces.cli.size import in_bytes
+from mainspring.triggers.storage_size import StorageReport, own_disk, read_size
+from mainspring.workspace.people.email_addresses import get_mail_address
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits

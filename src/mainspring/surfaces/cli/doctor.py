@@ -6,13 +6,16 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from mainspring.contracts.errors import InternalError, Problem, describe_for_log
+from mainspring.contracts.preflight import DefinitionOwner
+from mainspring.runs.transport.broker import broker_of
+from mainspring.runs.transport.broker_probe import reach
+from mainspring.settings import is_in_environment, read_settings_file
 from mainspring.surfaces.cli import checks, exits
 from mainspring.surfaces.cli.checks import DoctorCheck
-from mainspring.surfaces.cli.checks_broker import broker
-from mainspring.surfaces.cli.checks_of_parts import automation_parts
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.database_checks import (
     DatabaseFacts,
     database_checks,
@@ -20,16 +23,93 @@ from mainspring.surfaces.cli.database_checks import (
     read_database_facts,
     telemetry,
 )
-from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.screen import Screen, clean
-from mainspring.surfaces.cli.settings_check import settings_file
-from mainspring.surfaces.cli.words import as_called_here
+from mainspring.surfaces.cli.formatting import as_called_here, count
+from mainspring.surfaces.cli.screen import Screen, clean, one_line
+from mainspring.workspace.automation_states import filter_blocking_findings
+from mainspring.workspace.automations import read_grants
+from mainspring.workspace.workspace_validation import find_missing_dependencies, load_vocabulary
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
     from mainspring.workspace.vault import VaultHealth
+
+
+# The check of ``doctor`` that asks the broker, where one is set.
+
+
+def broker(settings: Settings) -> DoctorCheck:
+    """Whether hints can travel; runs are found without them, only later."""
+    found = broker_of(settings)
+    if found is None:
+        return DoctorCheck("broker", "ok", "Not needed: workers hear of runs through Postgres.")
+    if reach(found):
+        return DoctorCheck("broker", "ok", f"The broker at {found.address} answers.")
+    return DoctorCheck(
+        "broker",
+        "doubtful",
+        found.gone,
+        "Start it, or see whether MAINSPRING_BROKER_URL leads there, with its user and password.",
+    )
+
+
+# The check of ``doctor`` for active automations that need a part which is missing here.
+
+_NAME: Final = "automation parts"
+_MOST: Final = 200
+_ACTIVE: Final = """
+    SELECT a.workspace_id, a.id, a.name, d.document, v.grants
+    FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id AND v.automation_id = a.id
+        AND v.version = a.version
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    WHERE a.state = 'active' ORDER BY a.name LIMIT $1
+"""
+# Doctor opens the application without a mail server; "automation mail" reports on mail.
+_ELSEWHERE: Final = frozenset({"mail_not_set_up", "owner_mail_missing"})
+
+
+async def automation_parts(rooms: ApplicationServices) -> DoctorCheck:
+    """Active automations of which no run can succeed until somebody sets up what is missing."""
+    rows = await rooms.database.fetch(_ACTIVE, _MOST)
+    told, ways = [], []
+    for row in rows:
+        space, document = row["workspace_id"], row["document"]
+        words = await load_vocabulary(rooms.registry, space, document)
+        found = await find_missing_dependencies(
+            document,
+            read_grants(row["grants"]),
+            words,
+            rooms.gate.models,
+            rooms.gate.preflight,
+            DefinitionOwner(space, row["id"]),
+        )
+        blocking = [
+            one for one in filter_blocking_findings(document, found) if one.code not in _ELSEWHERE
+        ]
+        if blocking:
+            told.append(f"{one_line(row['name'], 60)} ({blocking[0].detail})")
+            ways.append(blocking[0].suggestion)
+    if not told:
+        return DoctorCheck(_NAME, "ok", "Nothing is missing that an active automation needs.")
+    shown = "; ".join(told[:3])
+    rest = f"; and {len(told) - 3} more" if len(told) > 3 else ""
+    many = count(len(told), "active automation")
+    return DoctorCheck(_NAME, "doubtful", f"{many} cannot succeed: {shown}{rest}.", ways[0])
+
+
+# What ``doctor`` says of the settings file in the data folder.
+
+
+def settings_file(settings: Settings) -> DoctorCheck:
+    """Which settings come from the file, and which of them the environment overrules."""
+    said = sorted(read_settings_file(settings.home))
+    if not said:
+        return DoctorCheck("settings file", "ok", "There is none; the environment says everything.")
+    told = ", ".join(f"{n} (overruled)" if is_in_environment(n) else n for n in said)
+    return DoctorCheck("settings file", "ok", f"It sets {told}.")
+
 
 _KINDS = {"ok": "succeeded", "doubtful": "warning", "wrong": "failed"}
 # More than this and a person who compares two clocks is led astray.
@@ -164,7 +244,7 @@ async def _models(rooms: ApplicationServices) -> DoctorCheck:
 
 
 def _scripts() -> DoctorCheck:
-    from mainspring.surfaces.walls_here import probe_sandbox
+    from mainspring.surfaces.sandbox_status import probe_sandbox
 
     return checks.scripts(finish(probe_sandbox()))
 

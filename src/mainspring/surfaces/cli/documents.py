@@ -29,7 +29,7 @@ _KINDS = {
 
 def read_document(file: str, limits: Limits) -> Any:
     """The JSON in a file, or on the standard input for ``-``."""
-    from mainspring.definition.json_text import read_json
+    from mainspring.definition.strict_json import read_json
 
     # One byte more than is allowed is enough to know that there are too many.
     most = limits.json_bytes + 1
@@ -44,7 +44,7 @@ def read_definition_file(file: str, limits: Limits, name: str | None = None) -> 
     """
     document = _script(file, limits) if file.endswith(_SCRIPT) else _commented(file, limits)
     if isinstance(document, dict) and "endpoints" in document:
-        from mainspring.recipes.compiling.bare import compile_bare_definition, is_bare
+        from mainspring.recipes.compiling.compiler import compile_bare_definition, is_bare
 
         document = compile_bare_definition(document) if is_bare(document) else document
     if name is not None and isinstance(document, dict):
@@ -55,7 +55,7 @@ def read_definition_file(file: str, limits: Limits, name: str | None = None) -> 
 
 def _commented(file: str, limits: Limits) -> Any:
     """The JSON in a file, which may have comments, as printed definitions do."""
-    from mainspring.definition.json_text import read_json
+    from mainspring.definition.strict_json import read_json
 
     text = _raw(file, limits.json_bytes + 1)
     try:
@@ -72,8 +72,8 @@ def _literal(source: str, limits: Limits) -> Any:
     """The object that a file of TypeScript is, with its comments; None when it is none."""
     if len(source) > limits.json_bytes:
         return None
-    from mainspring.definition.json_text import read_json
     from mainspring.definition.script.object_literal import parse_object_literal
+    from mainspring.definition.strict_json import read_json
 
     literal = parse_object_literal(source)
     return None if literal is None else read_json(literal, limits)
@@ -168,7 +168,7 @@ def read_inputs(
 
 def read_value(text: str, limits: Limits, name: str) -> Any:
     """Any JSON given as a word; what is wrong with it has a place under its name."""
-    from mainspring.definition.json_text import read_json
+    from mainspring.definition.strict_json import read_json
 
     try:
         return read_json(text, limits)
@@ -192,7 +192,7 @@ def read_object(text: str, limits: Limits, name: str) -> dict[str, Any]:
 
 def _value(name: str, text: str, shape: Mapping[str, Any], limits: Limits) -> Any:
     """Text stays text where the input is text; anywhere else it is read as JSON."""
-    from mainspring.definition.json_text import read_json
+    from mainspring.definition.strict_json import read_json
 
     kinds = _kinds(shape, name)
     if kinds == {"string"}:

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Invalid, NotFound
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.drafts import list_drafts
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import check_person, confirm
-from mainspring.surfaces.cli.asking import Ask
+from mainspring.surfaces.cli.consent_prompt import check_person, confirm
 from mainspring.surfaces.cli.drafts import BY_PEOPLE, shown_lines
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.local import local, local_owner
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.words import hint
+from mainspring.surfaces.cli.terminal_prompt import Ask
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
 
 _MOST = 500
 # As many as confirm_actions takes.

@@ -10,26 +10,26 @@ from mainspring.contracts.errors import PermissionDenied
 from mainspring.store.audit import append_audit, build_audit_record
 from mainspring.surfaces import email_verification as verification
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import has_person
+from mainspring.surfaces.cli.consent_prompt import has_person
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.local import local_owner
-from mainspring.surfaces.cli.presence import server_address
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.words import hint
+from mainspring.surfaces.cli.server_presence import server_address
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.people.addresses import reach_member
-from mainspring.workspace.people.users import read_user
-from mainspring.workspace.people.verification import (
+from mainspring.workspace.people.email_addresses import (
     VerificationCode,
     count_code,
     load_pending_email,
     mail_code,
+    reach_member,
     request_change,
 )
+from mainspring.workspace.people.users import read_user
 
 if TYPE_CHECKING:
     from mainspring.store.database import Connection
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
 
 
 async def show_email(desk: CommandContext, screen: Screen) -> int:

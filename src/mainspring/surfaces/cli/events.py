@@ -9,24 +9,24 @@ from uuid import UUID
 from mainspring.contracts.event import Event, EventQuery
 from mainspring.store.events import EventNotifier, EventTable
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.closing import output_lines
 from mainspring.surfaces.cli.columns import columns, format_time, is_narrow, short_id
 from mainspring.surfaces.cli.documents import check_text, read_object
-from mainspring.surfaces.cli.finding import find_one
+from mainspring.surfaces.cli.formatting import date_time, hint
 from mainspring.surfaces.cli.local import AuditedAction, local
+from mainspring.surfaces.cli.lookup import find_one
+from mainspring.surfaces.cli.run_result import output_lines
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
-from mainspring.surfaces.cli.words import date_time, hint
-from mainspring.triggers.consumed import list_event_consumers
+from mainspring.triggers.event_consumers import list_event_consumers
+from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.events import PublishedEvent, publish, tell_again
-from mainspring.workspace.overview import read_automation
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
     from mainspring.contracts.context import Transaction
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
 
 _PAYLOAD_WIDE, _PAYLOAD_NARROW = 120, 24
 

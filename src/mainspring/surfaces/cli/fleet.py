@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, format_time
+from mainspring.surfaces.cli.formatting import duration, hint
 from mainspring.surfaces.cli.proposals import call
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.words import duration, hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
 
 
 async def show_workers(desk: CommandContext, screen: Screen) -> int:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from mainspring.contracts.errors import Finding, Invalid, NotFound
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, format_time
-from mainspring.surfaces.cli.finding import find_automation
+from mainspring.surfaces.cli.formatting import hint
+from mainspring.surfaces.cli.lookup import find_automation
 from mainspring.surfaces.cli.proposals import call
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
 
 
 @dataclass(frozen=True, slots=True)

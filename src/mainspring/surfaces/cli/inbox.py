@@ -10,16 +10,16 @@ from mainspring.contracts.errors import Invalid
 from mainspring.gate.drafts import count_pending_drafts
 from mainspring.runs.questions import count_open_questions
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.finding import find_one
+from mainspring.surfaces.cli.formatting import count, date_time, hint
 from mainspring.surfaces.cli.local import AuditedAction, local
+from mainspring.surfaces.cli.lookup import find_one
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.words import count, date_time, hint
 from mainspring.workspace.inbox import list_notifications, mark_all_read, mark_read
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
 
 _LEVELS = {"info": "told", "warning": "warning", "error": "failed"}
 

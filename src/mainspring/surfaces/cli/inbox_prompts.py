@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.drafts import list_drafts
-from mainspring.gate.outside.quoted import escape_json
+from mainspring.gate.outside.escaping import escape_json
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.local import local, local_owner
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.workspace.inbox import list_notifications
-from mainspring.workspace.inbox_decisions import list_decided
+from mainspring.workspace.inbox import list_decided, list_notifications
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
 
 
 def marker(action_id: object) -> str:

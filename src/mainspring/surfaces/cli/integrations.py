@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from mainspring.contracts.errors import Invalid, NotFound
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.local import local_owner
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
-from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
 
 _MOST: Final = 65_536
 _STATES: Final = {

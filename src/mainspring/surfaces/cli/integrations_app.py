@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, make_group, open_context
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as gmail; list tells them.")]

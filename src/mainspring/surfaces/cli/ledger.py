@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 from mainspring.contracts.errors import Invalid
 from mainspring.gate.usage_ledger import UsageFilter, UsagePeriod, read_asks
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.caller import behind, local_caller
 from mainspring.surfaces.cli.columns import columns, format_time, is_narrow, short_id
+from mainspring.surfaces.cli.formatting import count, hint, usd
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.visiting import behind, local_caller
-from mainspring.surfaces.cli.words import count, hint, usd
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
 
 _CENTS: Final = Decimal("0.000001")
 _WIDE: Final = 60

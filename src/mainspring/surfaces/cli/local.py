@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
 from mainspring.store.audit import build_audit_record
-from mainspring.store.walls import WorkspaceDatabase
+from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.services import ApplicationServices
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Expired, PermissionDenied, Unauthenticated
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.logins import (
     SavedLogin,
     find_login,
@@ -16,13 +17,12 @@ from mainspring.surfaces.cli.logins import (
     keep_login,
     read_address,
 )
-from mainspring.surfaces.cli.presence import server_address
 from mainspring.surfaces.cli.remote import reaching
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
-from mainspring.surfaces.cli.words import hint
+from mainspring.surfaces.cli.server_presence import server_address
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.remote import ServerClient
 
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from mainspring.contracts.errors import InternalError, Invalid, Unauthenticated
 from mainspring.settings import config_folder
-from mainspring.surfaces.cli.words import hint
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.workspace.people.sessions import is_terminal_session
 from mainspring.workspace.private_file import InsecureFileError, read_private, write_private
 

@@ -8,14 +8,14 @@ from urllib.parse import SplitResult, urlsplit
 
 from mainspring.contracts.errors import Invalid, Unauthenticated, UpstreamError
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.presence import server_address
+from mainspring.surfaces.cli.running_server import find_running_server
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.cli.standing import find_running_server
+from mainspring.surfaces.cli.server_presence import server_address
 from mainspring.workspace.tokens import read_owner_token
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
 
 NAME: Final = "mainspring"
 _PATH: Final = "/mcp"
@@ -32,7 +32,7 @@ async def serve_mcp(desk: CommandContext, url: str | None) -> int:
         return exits.DONE
     if await _forwarded(settings):
         return exits.DONE
-    from mainspring.surfaces.cli.visiting import local_caller
+    from mainspring.surfaces.cli.caller import local_caller
     from mainspring.surfaces.mcp.stdio import serve_stdio
 
     async with desk.doors.open(settings) as rooms:

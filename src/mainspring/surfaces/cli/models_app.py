@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, make_group, open_context
 
 Name = Annotated[
@@ -44,7 +44,7 @@ def add_to(app: typer.Typer, panel: str) -> None:
 
 def _list(ctx: typer.Context, for_programs: Json = False) -> int:
     """List the connections, the models that were named, and what they cost."""
-    from mainspring.surfaces.cli.asked_models import list_models
+    from mainspring.surfaces.cli.models import list_models
 
     desk, screen = open_context(ctx, for_programs)
     return finish(list_models(desk, screen))
@@ -76,7 +76,7 @@ def _connect(
     for_programs: Json = False,
 ) -> int:
     """Connect models. The key comes from a pipe or a hidden prompt, never as a word."""
-    from mainspring.surfaces.cli.asked_models import ModelConnectionOptions, connect, read_key
+    from mainspring.surfaces.cli.models import ModelConnectionOptions, connect, read_key
 
     desk, screen = open_context(ctx, for_programs)
     key = None if no_key else read_key()
@@ -88,7 +88,7 @@ def _disconnect(
     ctx: typer.Context, name: Name, for_everyone: Everyone = False, for_programs: Json = False
 ) -> int:
     """Forget a connection and its key."""
-    from mainspring.surfaces.cli.asked_models import disconnect
+    from mainspring.surfaces.cli.models import disconnect
 
     desk, screen = open_context(ctx, for_programs)
     return finish(disconnect(desk, screen, name, for_everyone=for_everyone))
@@ -96,7 +96,7 @@ def _disconnect(
 
 def _test(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
     """Try a connection: it is asked which models it has, which costs nothing."""
-    from mainspring.surfaces.cli.asked_models import try_connection
+    from mainspring.surfaces.cli.models import try_connection
 
     desk, screen = open_context(ctx, for_programs)
     return finish(try_connection(desk, screen, name))
@@ -123,7 +123,7 @@ def _price(
     for_programs: Json = False,
 ) -> int:
     """Set what a model costs, above every price list."""
-    from mainspring.surfaces.cli.asked_models import delete_price, set_price
+    from mainspring.surfaces.cli.models import delete_price, set_price
 
     desk, screen = open_context(ctx, for_programs)
     if delete:
@@ -134,7 +134,7 @@ def _price(
 
 def _prices(ctx: typer.Context, for_programs: Json = False) -> int:
     """List the prices that were set."""
-    from mainspring.surfaces.cli.asked_models import list_prices
+    from mainspring.surfaces.cli.models import list_prices
 
     desk, screen = open_context(ctx, for_programs)
     return finish(list_prices(desk, screen))

@@ -15,22 +15,22 @@ from mainspring.authoring.phrases.zones import is_zone
 from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.settings import machine_zone
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import check_person
-from mainspring.surfaces.cli.asking import Ask, TerminalPrompt, at_terminal
+from mainspring.surfaces.cli.consent_prompt import check_person
 from mainspring.surfaces.cli.conversation import ProposalConversation, converse, thinking
 from mainspring.surfaces.cli.documents import is_storable
 from mainspring.surfaces.cli.files import write_file
-from mainspring.surfaces.cli.finding import find_in_use
+from mainspring.surfaces.cli.formatting import count, hint
+from mainspring.surfaces.cli.lookup import find_in_use
 from mainspring.surfaces.cli.prompts import choose_request, show_prompts
 from mainspring.surfaces.cli.proposal_saving import BY_PEOPLE, confirm_and_save
 from mainspring.surfaces.cli.proposal_view import definition_text
 from mainspring.surfaces.cli.proposals import GenerationOptions, apply_answer_words, call, tell
 from mainspring.surfaces.cli.screen import Screen, clean
-from mainspring.surfaces.cli.words import count, hint
+from mainspring.surfaces.cli.terminal_prompt import Ask, TerminalPrompt, at_terminal
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mainspring.surfaces.cli.desk import CommandContext, finish
+from mainspring.surfaces.cli.context import CommandContext, finish
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.screen import Screen

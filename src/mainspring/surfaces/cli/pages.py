@@ -9,17 +9,17 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.caller import local_caller
 from mainspring.surfaces.cli.columns import columns, format_time
 from mainspring.surfaces.cli.documents import read_text
+from mainspring.surfaces.cli.formatting import date_time, hint
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
-from mainspring.surfaces.cli.visiting import local_caller
-from mainspring.surfaces.cli.words import date_time, hint
 from mainspring.workspace.pages.front_matter import split
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
 
 _BECAME = {
     "created": "The page {slug} is created.",

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import KEPT, Json, help_alone, make_group, open_context
 
 Slug = Annotated[str, typer.Argument(metavar="PAGE", help="A page's slug, or its id.")]

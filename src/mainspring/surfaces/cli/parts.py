@@ -15,23 +15,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mainspring.contracts.errors import Problem
-from mainspring.runs.watch import nobody
+from mainspring.runs.run_events import nobody
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.children import SENT_AWAY
-from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.listening import reserve_port
-from mainspring.surfaces.cli.logbook import keep_logbook
+from mainspring.surfaces.cli.context import finish
+from mainspring.surfaces.cli.gc_tuning import tune_gc
+from mainspring.surfaces.cli.listen_address import reserve_port
+from mainspring.surfaces.cli.log_format import keep_logbook
+from mainspring.surfaces.cli.running_server import make_data_folder
 from mainspring.surfaces.cli.screen import clean
-from mainspring.surfaces.cli.settling import tune_gc
-from mainspring.surfaces.cli.standing import make_data_folder
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
     from mainspring.surfaces.cli.children import ParentPipe
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.cli.doors import ApplicationFactory
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.cli.factory import ApplicationFactory
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.services import ApplicationServices
 
 Ready = Callable[[], None]
 # What it answers is its exit code, where that is not the usual one.
@@ -148,8 +148,8 @@ async def owner_token(rooms: ApplicationServices) -> Path:
 async def first_link(rooms: ApplicationServices) -> str | None:
     """A link for the owner who has neither a password nor a session; None for any other."""
     from mainspring.workspace.automations import FIRST_MEMBER
-    from mainspring.workspace.people.links import link_address, make_link
     from mainspring.workspace.people.sessions import has_session
+    from mainspring.workspace.people.sign_in_links import link_address, make_link
     from mainspring.workspace.people.users import read_user
 
     async with rooms.database.transaction() as tx:

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import NotFound
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.store.audit import append_audit, build_audit_record
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns
+from mainspring.surfaces.cli.formatting import count, date_time, hint
 from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
-from mainspring.surfaces.cli.presence import server_address
+from mainspring.surfaces.cli.member_lookup import member_called
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
-from mainspring.surfaces.cli.whom import member_called
-from mainspring.surfaces.cli.words import count, date_time, hint
+from mainspring.surfaces.cli.server_presence import server_address
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.leavers import list_leavers
+from mainspring.workspace.departed_members import list_leavers
 from mainspring.workspace.people.invitations import invite, is_unsettled, list_invitations
-from mainspring.workspace.people.links import LinkPurpose, link_address, make_link
 from mainspring.workspace.people.members import change_role, list_members, remove_member
+from mainspring.workspace.people.sign_in_links import LinkPurpose, link_address, make_link
 from mainspring.workspace.people.users import clean_email, find_user
 from mainspring.workspace.people.workspaces import (
     add_workspace,
@@ -30,7 +30,7 @@ from mainspring.workspace.people.workspaces import (
 )
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
 
 
 async def show_members(desk: CommandContext, screen: Screen) -> int:

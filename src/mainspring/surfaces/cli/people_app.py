@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mainspring.contracts.roles import Role
-from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, get_context, help_alone, make_group, run_at_desk
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Whom it is about.")]

@@ -22,9 +22,9 @@ from mainspring.contracts.errors import (
 )
 from mainspring.settings import BadSetting, setting_names, unknown_settings
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.placing import FOR_PROGRAMS
+from mainspring.surfaces.cli.formatting import as_called_here
 from mainspring.surfaces.cli.screen import Screen, clean, make_console, one_line, steady_streams
-from mainspring.surfaces.cli.words import as_called_here
+from mainspring.surfaces.cli.workspace_selection import FOR_PROGRAMS
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -140,7 +140,7 @@ def _for_programs(words: Sequence[str]) -> bool:
 def _warn_of_unknown_settings() -> None:
     """A setting that is spelled wrong sets nothing, and nobody would ever know."""
     for name in unknown_settings():
-        from mainspring.definition.words import suggest_nearest
+        from mainspring.definition.suggestions import suggest_nearest
 
         guess = suggest_nearest(name, setting_names())
         said = f"{one_line(name, 80)} is no setting and changes nothing."

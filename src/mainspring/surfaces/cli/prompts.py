@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import NotFound
-from mainspring.definition.words import suggest_nearest
+from mainspring.definition.suggestions import suggest_nearest
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
 from mainspring.surfaces.cli.proposals import call
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.surfaces.cli.asking import Ask
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.cli.terminal_prompt import Ask
+    from mainspring.surfaces.services import ApplicationServices
 
 
 async def show_prompts(rooms: ApplicationServices, screen: Screen) -> int:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import check_person, confirm
-from mainspring.surfaces.cli.asking import Ask
+from mainspring.surfaces.cli.consent_prompt import check_person, confirm
 from mainspring.surfaces.cli.conversation import converse
 from mainspring.surfaces.cli.proposal_view import proposal_lines
 from mainspring.surfaces.cli.proposals import (
@@ -17,11 +16,12 @@ from mainspring.surfaces.cli.proposals import (
     save_by_digest,
     tell_saved,
 )
+from mainspring.surfaces.cli.terminal_prompt import Ask
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.services import ApplicationServices
 
 BY_PEOPLE: Final = "A person saves a proposal, after reading it; a program cannot."
 

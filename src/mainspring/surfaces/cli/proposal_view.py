@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.grant import Grant
+from mainspring.surfaces.cli.formatting import as_called_here, count, hint
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
-from mainspring.surfaces.cli.place_words import describe_pointer
+from mainspring.surfaces.cli.pointer_text import describe_pointer
 from mainspring.surfaces.cli.problems import finding_lines
 from mainspring.surfaces.cli.review_view import review_lines
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.summary import grant_lines, warning_lines
-from mainspring.surfaces.cli.words import as_called_here, count, hint
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, Invalid
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.answers import read_answers, read_edits
 from mainspring.surfaces.cli.columns import columns, format_time, short_id
-from mainspring.surfaces.cli.finding import find_one
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.local import local, local_owner
+from mainspring.surfaces.cli.lookup import find_one
 from mainspring.surfaces.cli.proposal_view import (
     next_lines,
     open_lines,
@@ -27,11 +28,10 @@ from mainspring.surfaces.cli.proposal_view import (
     status_words,
 )
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
 
 LAST: Final = "last"
 # What the refusal is called when another automation writes the same way.

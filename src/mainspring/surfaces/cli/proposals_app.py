@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mainspring.surfaces.cli.authoring_app import AskEach, Automatic, By, MaxUsd, Model, making
-from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, help_alone, make_group, open_context
 
 Proposal = Annotated[

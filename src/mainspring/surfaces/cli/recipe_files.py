@@ -23,7 +23,7 @@ from mainspring.surfaces.cli.screen import as_json, one_line
 from mainspring.workspace.private_file import InsecureFileError, read_private, write_private
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.screen import Screen
 
 _SEALS: Final = ("digest", "signature")

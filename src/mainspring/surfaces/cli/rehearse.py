@@ -13,11 +13,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Conflict, Invalid
-from mainspring.runs.watch import nobody
+from mainspring.runs.run_events import nobody
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, format_time
 from mainspring.surfaces.cli.documents import display_name, read_definition_file, read_document
-from mainspring.surfaces.cli.finding import find_in_use
+from mainspring.surfaces.cli.lookup import find_in_use
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
 from mainspring.surfaces.cli.proposals import call, find_proposal
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from mainspring.contracts.limits import Limits
     from mainspring.runs.worker import Worker
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
 
 _SIGNS: Final = {"added": "+", "removed": "-", "changed": "~", "status": "!", "cost": "$"}
 _PAUSE: Final = 0.2

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, Named, open_context
 
 _PANEL = "Automations"

@@ -26,9 +26,9 @@ from mainspring.contracts.errors import (
     Unauthenticated,
     UpstreamError,
 )
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.logins import SavedLogin, find_login
-from mainspring.surfaces.cli.words import hint
-from mainspring.workspace.people.terminals import CONFIRMED_HEADER, compute_call_digest
+from mainspring.workspace.people.device_login import CONFIRMED_HEADER, compute_call_digest
 
 PREFIX: Final = "/api/v1"
 _SECONDS: Final = 60.0

@@ -7,28 +7,28 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.authoring.places import set_at_pointer
+from mainspring.authoring.json_pointers import set_at_pointer
 from mainspring.contracts.errors import Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automations import store_next
 from mainspring.surfaces.cli.conversation import thinking
 from mainspring.surfaces.cli.documents import STDIN, display_name, read_definition_file
-from mainspring.surfaces.cli.finding import find_automation, find_in_use
 from mainspring.surfaces.cli.local import local
+from mainspring.surfaces.cli.lookup import find_automation, find_in_use
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
 from mainspring.surfaces.cli.proposal_view import problem_part
 from mainspring.surfaces.cli.proposals import GenerationOptions, call, find_chosen_writes
 from mainspring.surfaces.cli.review_view import review_lines
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.workspace.overview import read_automation
+from mainspring.workspace.automation_list import read_automation
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.proposal_saving import ApprovalModes
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.services import ApplicationServices
 
 _FILES: Final = (".json", ".ts")
 

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.grant import Grant
+from mainspring.surfaces.cli.formatting import as_called_here, count
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
-from mainspring.surfaces.cli.place_words import describe_pointer
+from mainspring.surfaces.cli.pointer_text import describe_pointer
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.summary import grant_lines
 from mainspring.surfaces.cli.versions import change_line
-from mainspring.surfaces.cli.words import as_called_here, count
 
 if TYPE_CHECKING:
     from rich.text import Text

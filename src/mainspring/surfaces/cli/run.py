@@ -3,47 +3,307 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+import signal
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.actions.script.checking import check_builds
-from mainspring.contracts.errors import Finding, InternalError
+from mainspring.actions.script.prebuild import check_builds
+from mainspring.contracts.errors import Conflict, Finding, InternalError
 from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.definition.inputs import RuntimeTokens, resolve_inputs
 from mainspring.gate.policy import Mode
-from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.history import list_runs, read_run
+from mainspring.runs.output import OutputPosition, read_output
 from mainspring.runs.rows import FINAL
+from mainspring.runs.run_events import Kind, RunEvent
+from mainspring.runs.run_requests import RunRequest
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.closing import closing_lines, failed_row, version_in_force
-from mainspring.surfaces.cli.documents import read_definition_file, read_inputs
-from mainspring.surfaces.cli.elsewhere import validate_offline
-from mainspring.surfaces.cli.follow import RunFollower
+from mainspring.surfaces.cli.documents import STDIN, read_definition_file, read_inputs
+from mainspring.surfaces.cli.formatting import count, hint
 from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
-from mainspring.surfaces.cli.reading import find
-from mainspring.surfaces.cli.replacing import DefinitionFile, save_to_run
+from mainspring.surfaces.cli.offline_validation import validate_offline
+from mainspring.surfaces.cli.run_display import RunDisplay
+from mainspring.surfaces.cli.run_result import closing_lines, failed_row, version_in_force
+from mainspring.surfaces.cli.runs import find
 from mainspring.surfaces.cli.screen import one_line
-from mainspring.surfaces.cli.show import RunDisplay
+from mainspring.surfaces.cli.step_output import OutputLines
 from mainspring.surfaces.cli.summary import introduction, warning_lines
-from mainspring.surfaces.cli.timeline import TimelineEntry, paint
-from mainspring.surfaces.cli.words import count, hint
+from mainspring.surfaces.cli.timeline import RunTimeline, TimelineEntry, paint
 from mainspring.workspace.audit import is_idle, tell_saved
-from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
-from mainspring.workspace.consents import check_may_repeat
-from mainspring.workspace.judging_here import judge_here, load_vocabulary
+from mainspring.workspace.automations import (
+    FIRST_MEMBER,
+    FIRST_WORKSPACE,
+    SavedAutomation,
+    find_automation_ids,
+    hold,
+    hold_names,
+    save,
+)
+from mainspring.workspace.consents import (
+    NOTHING,
+    ask_if_wider,
+    check_consent,
+    check_may_repeat,
+    load_baseline,
+)
+from mainspring.workspace.workspace_validation import judge_here, load_vocabulary
 
 if TYPE_CHECKING:
+    from mainspring.contracts.context import Actor, Transaction
     from mainspring.definition.model import Definition
     from mainspring.definition.validate import ValidationReport
     from mainspring.runs.worker import Worker
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.rooms import ApplicationServices
-    from mainspring.workspace.automations import SavedAutomation
+    from mainspring.surfaces.services import ApplicationServices
+
+
+# Following one run to its end, whoever executes it.
+
+_FRAME_SECONDS = 0.1
+# How long nothing may be heard before the record is asked.
+_SILENCE_SECONDS = 0.5
+_OVER = ("step_finished", "step_retrying", "run_ended")
+
+
+class RunFollower:
+    """Sees a run through: hears what happens, shows it, and obeys Ctrl-C."""
+
+    def __init__(self, rooms: ApplicationServices, run_id: UUID, show: RunDisplay) -> None:
+        self._rooms = rooms
+        self._run_id = run_id
+        self._show = show
+        self._heard: deque[RunEvent] = deque()
+        self._news = asyncio.Event()
+        self._cancelling: asyncio.Task[None] | None = None
+        self._queued = False
+        self._saying = OutputLines(show.screen)
+        self._place: OutputPosition | None = None
+        self.timeline = RunTimeline()
+        self.left = False
+
+    @property
+    def cancelling(self) -> bool:
+        """Whether somebody has asked for the run's end."""
+        return self._cancelling is not None
+
+    def hear(self, moment: RunEvent) -> None:
+        """Called by the worker for every run it has; only one is of interest here."""
+        if moment.run_id == self._run_id:
+            self._heard.append(moment)
+            self._news.set()
+
+    async def until_end(self, seconds: float | None) -> dict[str, Any] | None:
+        """The run when it has ended; None when it was left before."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        with self._show, self._signals():
+            asked = 0.0
+            while not self.left:
+                ended = await self._catch_up()
+                now = time.monotonic()
+                if ended or (not self._heard and now - asked > _SILENCE_SECONDS):
+                    asked = now
+                    run = await self._look()
+                    if run["status"] in FINAL:
+                        return run
+                self._show.frame(self.timeline, self._rooms.clock.now())
+                if deadline is not None and now > deadline:
+                    return None
+                await self._wait()
+        return None
+
+    async def _catch_up(self) -> bool:
+        """Shows what was heard; True when that was the end."""
+        heard, self._heard = self._heard, deque()
+        self._news.clear()
+        if any(moment.kind in _OVER for moment in heard):
+            # What a step said was recorded before it was over, and is shown before that.
+            await self._listen()
+        ended = False
+        for moment in heard:
+            self._tell(self.timeline.see(moment, time.monotonic()))
+            ended = moment.kind == "run_ended"
+        return ended
+
+    async def pass_over(self) -> None:
+        """What was said before now is not shown."""
+        await self._listen(quietly=True)
+
+    async def _listen(self, *, quietly: bool = False) -> None:
+        """Shows what steps have said since the last time."""
+        async with local(self._rooms).acquire() as connection:
+            while rows := await read_output(
+                connection, self._rooms.workspace_id, self._run_id, after=self._place
+            ):
+                self._place = OutputPosition.of(rows[-1])
+                for row in () if quietly else rows:
+                    self._show.said(self._saying.hear(row))
+
+    async def _look(self) -> dict[str, Any]:
+        """Reads the record, and shows what was not heard of it."""
+        await self._listen()
+        async with local(self._rooms).acquire() as connection:
+            run = await read_run(connection, self._rooms.workspace_id, self._run_id)
+        for row in run["steps"]:
+            self._tell(self.timeline.see(_moment(self._run_id, row), time.monotonic()))
+        if run["status"] == "waiting":
+            self._tell(self.timeline.sleep(run["due_at"]))
+        elif run["status"] == "pending" and not self._queued and not self.timeline.going:
+            self._queued = True
+            if run["started_at"] is None and _stands_behind(run):
+                self._tell(
+                    TimelineEntry("waiting", "", words="Another run of this automation goes first.")
+                )
+        return run
+
+    def _tell(self, line: TimelineEntry | None) -> None:
+        if line is not None:
+            self._show.line(line)
+
+    async def _wait(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_FRAME_SECONDS):
+                await self._news.wait()
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupted)
+        # A terminal that closes or a machine that stops is no wish to cancel the run.
+        for sign in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(sign, self._leave)
+        try:
+            yield
+        finally:
+            for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                loop.remove_signal_handler(sign)
+
+    def _interrupted(self) -> None:
+        if self._cancelling is not None:
+            self._leave()
+            return
+        self._tell(TimelineEntry("told", "", words="Cancelling. Ctrl-C again leaves at once."))
+        self._cancelling = asyncio.create_task(self._cancel(), name="cancel")
+
+    async def _cancel(self) -> None:
+        with suppress(Conflict):
+            await self._rooms.control.cancel(self._rooms.workspace_id, self._run_id)
+            await local(self._rooms, AuditedAction("cancel_run", self._run_id)).note()
+
+    def _leave(self) -> None:
+        self.left = True
+        self._news.set()
+
+
+def _stands_behind(run: Mapping[str, Any]) -> bool:
+    """Whether the run waits in its lane: it is not due before somebody lets it go."""
+    return run["due_at"] is None
+
+
+def _moment(run_id: UUID, row: Mapping[str, Any]) -> RunEvent:
+    kind: Kind = "step_retrying" if row["status"] == "retrying" else "step_finished"
+    detail = row["output"] if row["error"] is None else row["error"]
+    return RunEvent(
+        kind, run_id, row["step"], row["item"], row["status"], row["attempt"], row["ms"], detail
+    )
+
+
+# What ``run`` may put in the place of an automation that has the same name.
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionFile:
+    """The file that a person handed over, and whether they gave it another name."""
+
+    file: str
+    renamed: bool = False
+
+
+async def save_to_run(
+    tx: Transaction,
+    workspace_id: UUID,
+    report: ValidationReport,
+    handed: DefinitionFile,
+    owner: Actor,
+) -> SavedAutomation:
+    """Saves under the name; refuses what would take something away from the one that has it.
+
+    A person agrees with that to what it may do from now on; without a terminal nobody does. That
+    is asked about once it is activated, and no message is left: the owner wanted to run the file.
+    """
+    definition = report.accepted()
+    await hold_names(tx, workspace_id)
+    there = await find_automation_ids(tx, workspace_id, [definition.name])
+    before = await hold(tx, workspace_id, there[0]) if there else None
+    agreed = None if owner.is_person else NOTHING
+    if there:
+        agreed = await load_baseline(tx, workspace_id, there[0], owner)
+    saved = await save(tx, workspace_id, definition, report.grants, FIRST_MEMBER)
+    if before is not None and saved.changed:
+        reason = _reason(before["state"], before["document"], definition.as_dict())
+        if reason:
+            raise _refusal(definition.name, reason, handed)
+    at = (tx, workspace_id, saved.automation_id)
+    # What is in force and agreed to stays as it is.
+    if saved.changed or await check_consent(*at, saved.version) is not None:
+        await ask_if_wider(*at, agreed, owner, report.traits, tell=False)
+    return saved
+
+
+def _reason(state: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Why a version must not be replaced by the way; empty when it may."""
+    if state == "active":
+        return "is active, and this file says something else"
+    triggers = _triggers(before) - _triggers(after)
+    if triggers:
+        return f"has triggers that this file does not have: {', '.join(sorted(triggers))}"
+    granted = set(_granted(before)) - set(_granted(after))
+    if granted:
+        return f"has written grants that this file does not have: {', '.join(sorted(granted))}"
+    return ""
+
+
+def _triggers(document: Mapping[str, Any]) -> set[str]:
+    return {entry["id"] for entry in document.get("triggers") or ()}
+
+
+def _granted(document: Mapping[str, Any]) -> Iterator[str]:
+    """What somebody wrote down as allowed: for the whole plan, or for one of its scripts."""
+    for entry in document.get("grants") or ():
+        yield entry["capability"]
+    yield from _of_scripts(document)
+
+
+def _of_scripts(part: Any) -> Iterator[str]:
+    if isinstance(part, Mapping):
+        config = part.get("config")
+        if part.get("action") == "script" and isinstance(config, Mapping):
+            yield from (entry["tool"] for entry in config.get("grants") or ())
+        else:
+            for inner in part.values():
+                yield from _of_scripts(inner)
+    elif isinstance(part, list | tuple):
+        for inner in part:
+            yield from _of_scripts(inner)
+
+
+def _refusal(name: str, reason: str, handed: DefinitionFile) -> Conflict:
+    file = "FILE" if handed.file == STDIN else handed.file
+    # A file that was renamed for the run would be saved under its own name.
+    replace = hint("save", file, "--to", name) if handed.renamed else hint("save", file)
+    return Conflict(
+        f"There is an automation called {name!r} already. It {reason}. Nothing was saved or run.",
+        code="would_replace",
+        suggestion=f"{replace} replaces it; "
+        f"{hint('run', file, '--name', 'OTHER')} runs the file under another name.",
+    )
+
 
 # A command that is done does not keep its caller waiting for the steps of other runs.
 _STOP_SECONDS = 5.0

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import (
     DryRun,
     Inputs,
@@ -136,7 +136,7 @@ def _fire(
     With --wait the exit code says what the run came to. Ctrl-C leaves it; `cancel` ends it.
     """
     from mainspring.gate.policy import mode_of
-    from mainspring.surfaces.cli.firing import fire
+    from mainspring.surfaces.cli.fire import fire
 
     desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
@@ -168,7 +168,7 @@ def _runs(
     """List runs, the newest first; `runs watch` follows one, `runs output` shows what it said."""
     if ctx.invoked_subcommand is not None:
         return exits.DONE
-    from mainspring.surfaces.cli.reading import show_runs
+    from mainspring.surfaces.cli.runs import show_runs
 
     desk = get_context(ctx)
     chosen = None if status is None else status.value
@@ -204,7 +204,7 @@ def _watch(
 
     The exit code says what the run came to. Ctrl-C leaves it; `cancel` ends it.
     """
-    from mainspring.surfaces.cli.firing import watch_run
+    from mainspring.surfaces.cli.fire import watch_run
 
     desk = get_context(ctx)
     screen = desk.screen(for_programs=wants_json(ctx, for_programs))
@@ -240,7 +240,7 @@ def _logs(
     for_programs: Json = False,
 ) -> int:
     """Show what one run did: steps, attempts, times, errors."""
-    from mainspring.surfaces.cli.reading import show_logs
+    from mainspring.surfaces.cli.runs import show_logs
 
     desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)
@@ -249,7 +249,7 @@ def _logs(
 
 def _cancel(ctx: typer.Context, run: RunId, for_programs: Json = False) -> int:
     """Cancel a run that has not ended."""
-    from mainspring.surfaces.cli.reading import cancel
+    from mainspring.surfaces.cli.runs import cancel
 
     desk = get_context(ctx)
     return finish(cancel(desk, desk.screen(for_programs=for_programs), run))
@@ -286,7 +286,7 @@ def _replay(
     for_programs: Json = False,
 ) -> int:
     """Start a new run with what an earlier one was given."""
-    from mainspring.surfaces.cli.firing import replay_run
+    from mainspring.surfaces.cli.fire import replay_run
 
     desk = get_context(ctx)
     screen = desk.screen(for_programs=for_programs)

@@ -15,16 +15,16 @@ from mainspring.runs.history import read_run
 from mainspring.runs.output import OutputPosition, read_output
 from mainspring.runs.rows import FINAL
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.local import local
-from mainspring.surfaces.cli.reading import find
-from mainspring.surfaces.cli.saying import OutputLines
-from mainspring.surfaces.cli.words import hint
+from mainspring.surfaces.cli.runs import find
+from mainspring.surfaces.cli.step_output import OutputLines
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import OutputStream
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.services import ApplicationServices
 
 _PAGE: Final = 500
 _LOOK_SECONDS: Final = 0.25

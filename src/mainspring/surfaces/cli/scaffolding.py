@@ -9,7 +9,7 @@ from mainspring.recipes.plugins.scaffold import scaffold
 from mainspring.surfaces.cli import exits
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.screen import Screen
 
 

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from mainspring.contracts.errors import Invalid, NotFound
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns
+from mainspring.surfaces.cli.formatting import date_time, hint
 from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
+from mainspring.surfaces.cli.member_lookup import id_of
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
-from mainspring.surfaces.cli.whom import id_of
-from mainspring.surfaces.cli.words import date_time, hint
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
 
 
 @dataclass(frozen=True, slots=True)

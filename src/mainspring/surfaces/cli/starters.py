@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.files import write_file
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.screen import as_json, clean
-from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.screen import Screen
 
 _LONGEST_STEM: Final = 60

@@ -9,40 +9,40 @@ from uuid import UUID
 from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.definition.validate import read_definition
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import agree_first
-from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.automations import token_hints, trigger_lines, with_address
-from mainspring.surfaces.cli.finding import find_automation
+from mainspring.surfaces.cli.consent_prompt import agree_first
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.local import AuditedAction, local
-from mainspring.surfaces.cli.presence import is_watched
+from mainspring.surfaces.cli.lookup import find_automation
 from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.server_presence import is_watched
 from mainspring.surfaces.cli.summary import warning_lines
-from mainspring.surfaces.cli.words import hint
+from mainspring.surfaces.cli.terminal_prompt import Ask
 from mainspring.surfaces.pricing import price_of
-from mainspring.triggers.changing import change
-from mainspring.workspace import states
+from mainspring.triggers.trigger_changes import change
+from mainspring.workspace import automation_states
+from mainspring.workspace.automation_list import read_automation
+from mainspring.workspace.automation_resources import find_missing_boards, load_watched_boards
 from mainspring.workspace.automations import AutomationStatus, read_grants
-from mainspring.workspace.judging_here import find_missing_dependencies, load_vocabulary
-from mainspring.workspace.overview import read_automation
-from mainspring.workspace.watched_boards import find_missing_boards, load_watched_boards
+from mainspring.workspace.workspace_validation import find_missing_dependencies, load_vocabulary
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.authoring.forecast.answer import CostForecast
+    from mainspring.authoring.forecast.forecast import CostForecast
     from mainspring.contracts.context import Transaction
     from mainspring.contracts.errors import Finding
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
 
 Act = Callable[["Transaction", UUID, UUID], Awaitable[AutomationStatus]]
 
 _ACTS: Mapping[str, Act] = {
-    "pause": states.pause,
-    "archive": states.archive,
-    "restore": states.restore,
-    "acknowledge": states.acknowledge,
+    "pause": automation_states.pause,
+    "archive": automation_states.archive,
+    "restore": automation_states.restore,
+    "acknowledge": automation_states.acknowledge,
 }
 
 
@@ -127,7 +127,9 @@ async def _done(
     missing: Sequence[Finding],
 ) -> None:
     if act == "activate":
-        await states.activate(tx, rooms.workspace_id, automation_id, words, rooms.limits, missing)
+        await automation_states.activate(
+            tx, rooms.workspace_id, automation_id, words, rooms.limits, missing
+        )
     else:
         await _ACTS[act](tx, rooms.workspace_id, automation_id)
 

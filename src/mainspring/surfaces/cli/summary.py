@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mainspring.surfaces.cli.formatting import as_called_here, count
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
-from mainspring.surfaces.cli.words import as_called_here, count
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.registry import Vocabulary
     from mainspring.definition.model import Definition, TriggerEntry
     from mainspring.definition.validate.report import ValidationReport
-    from mainspring.workspace.watched_boards import WatchedBoard
+    from mainspring.workspace.automation_resources import WatchedBoard
 
 _MISFIRES = {
     "skip": "missed moments do not fire",

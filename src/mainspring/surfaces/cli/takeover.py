@@ -8,18 +8,18 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import confirm
-from mainspring.surfaces.cli.asking import Ask, TerminalPrompt, at_terminal
+from mainspring.surfaces.cli.consent_prompt import confirm
+from mainspring.surfaces.cli.formatting import count, hint
 from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
+from mainspring.surfaces.cli.member_lookup import member_called
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.whom import member_called
-from mainspring.surfaces.cli.words import count, hint
+from mainspring.surfaces.cli.terminal_prompt import Ask, TerminalPrompt, at_terminal
 from mainspring.surfaces.takeover import replay_missed, show_departed_member, take
-from mainspring.workspace.leavers import list_leavers
+from mainspring.workspace.departed_members import list_leavers
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
 
 
 async def take_over(

@@ -12,13 +12,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Problem
+from mainspring.surfaces.cli.formatting import clock_time, duration, hint
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
-from mainspring.surfaces.cli.words import clock_time, duration, hint
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.runs.watch import RunEvent
+    from mainspring.runs.run_events import RunEvent
 
 _PREVIEW = 60
 _STEP_COLUMN = 24

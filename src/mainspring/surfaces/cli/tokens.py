@@ -12,18 +12,20 @@ import typer
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.roles import Role
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import check_person, confirm
-from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.columns import columns
-from mainspring.surfaces.cli.finding import find_in_use
+from mainspring.surfaces.cli.consent_prompt import check_person, confirm
+from mainspring.surfaces.cli.formatting import count, date_time
 from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
+from mainspring.surfaces.cli.lookup import find_in_use
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.words import count, date_time
+from mainspring.surfaces.cli.terminal_prompt import Ask
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.token_bounds import APPROVE_WARNING, check_bounds, describe_token
 from mainspring.workspace.tokens import (
+    APPROVE_WARNING,
     StoredToken,
     TokenLimits,
+    check_bounds,
+    describe_token,
     is_revoked,
     list_tokens,
     make_token,
@@ -31,7 +33,7 @@ from mainspring.workspace.tokens import (
 )
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
 
 
 async def show_tokens(desk: CommandContext, screen: Screen) -> int:

@@ -15,17 +15,17 @@ from mainspring.contracts.errors import NotFound
 from mainspring.gate.artifacts.rows import read_artifact, read_content
 from mainspring.gate.transcripts import transcripts_of_run
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.local import local
-from mainspring.surfaces.cli.reading import find
+from mainspring.surfaces.cli.runs import find
 from mainspring.surfaces.cli.screen import as_json, clean, one_line
-from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.services import ApplicationServices
 
 _LONGEST: Final = 4_000
 _FAINT: Final = "bright_black"

@@ -23,19 +23,19 @@ from mainspring.settings import without_model_keys
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.surfaces.cli import exits, parts
 from mainspring.surfaces.cli.children import ServerPart
-from mainspring.surfaces.cli.listening import is_loopback, reserve_port
-from mainspring.surfaces.cli.logbook import keep_logbook
-from mainspring.surfaces.cli.migrating import bring_up_to_date
+from mainspring.surfaces.cli.formatting import hint
+from mainspring.surfaces.cli.listen_address import is_loopback, reserve_port
+from mainspring.surfaces.cli.log_format import keep_logbook
+from mainspring.surfaces.cli.migrate import bring_up_to_date
+from mainspring.surfaces.cli.running_server import hold_data_folder, refuse_second
 from mainspring.surfaces.cli.screen import as_json, clean
 from mainspring.surfaces.cli.signals import STOPPING
-from mainspring.surfaces.cli.standing import hold_data_folder, refuse_second
 from mainspring.surfaces.cli.supervisor import ServerStateChange, Supervisor
-from mainspring.surfaces.cli.words import hint
 from mainspring.surfaces.web.files import BUILT, is_built
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.screen import Screen
 
 # How much nicer parts are that nobody waits for: each gets a third of what it would get.

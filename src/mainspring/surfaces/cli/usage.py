@@ -14,8 +14,8 @@ from typing import Any, Final
 import typer
 
 from mainspring.contracts.errors import Invalid
-from mainspring.definition.words import find_nearest
-from mainspring.surfaces.cli.words import hint, read_home_option
+from mainspring.definition.suggestions import find_nearest
+from mainspring.surfaces.cli.formatting import hint, read_home_option
 
 # What the library says about a value, and what is said instead; {0} is what it is about.
 _VALUES: Final = (
@@ -99,7 +99,7 @@ def _stops(said: str) -> bool:
 def _how_to_stop(words: Sequence[str]) -> str:
     """Who would have to be told, if anybody is up."""
     from mainspring.settings import read_settings
-    from mainspring.surfaces.cli.standing import find_running_server
+    from mainspring.surfaces.cli.running_server import find_running_server
 
     given = read_home_option(words)
     home = read_settings().home if given is None else Path(given).expanduser()

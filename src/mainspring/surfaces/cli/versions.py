@@ -12,26 +12,25 @@ from uuid import UUID
 from mainspring.contracts.errors import NotFound
 from mainspring.contracts.grant import Grant
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import (
+from mainspring.surfaces.cli.automations import widened_lines
+from mainspring.surfaces.cli.columns import columns, format_time
+from mainspring.surfaces.cli.consent_prompt import (
     agree_to_version,
     consent_page,
     has_person,
     waiting_lines,
 )
-from mainspring.surfaces.cli.asking import Ask
-from mainspring.surfaces.cli.automations import widened_lines
-from mainspring.surfaces.cli.columns import columns, format_time
-from mainspring.surfaces.cli.finding import find_automation
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
+from mainspring.surfaces.cli.lookup import find_automation
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.summary import grant_lines
-from mainspring.surfaces.cli.words import hint
-from mainspring.triggers.changing import change
+from mainspring.surfaces.cli.terminal_prompt import Ask
+from mainspring.triggers.trigger_changes import change
 from mainspring.workspace.audit import tell_saved
+from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import FIRST_MEMBER, SavedAutomation, read_grants
 from mainspring.workspace.consents import change_by, summarize_consent
-from mainspring.workspace.judging_here import load_vocabulary
-from mainspring.workspace.overview import read_automation
 from mainspring.workspace.versions import (
     bring_back,
     diff,
@@ -39,13 +38,14 @@ from mainspring.workspace.versions import (
     list_versions,
     read_version,
 )
+from mainspring.workspace.workspace_validation import load_vocabulary
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from mainspring.contracts.context import Transaction
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
     from mainspring.workspace.consent_rows import AutomationConsent
 
 _VALUE = 100

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from mainspring.contracts.errors import Conflict, NotFound
+from mainspring.definition.suggestions import suggest_nearest
 from mainspring.definition.validate import read_definition
-from mainspring.definition.words import suggest_nearest
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.finding import find_in_use
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
-from mainspring.surfaces.cli.presence import fire_url
+from mainspring.surfaces.cli.lookup import find_in_use
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
-from mainspring.surfaces.cli.words import hint
-from mainspring.workspace.overview import read_automation
-from mainspring.workspace.switches import read_triggers
+from mainspring.surfaces.cli.server_presence import fire_url
+from mainspring.workspace.automation_list import read_automation
+from mainspring.workspace.triggers import read_triggers
 from mainspring.workspace.webhooks import revoke, rotate
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
 
 _SIMPLE_PATH = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_-]*)+")
 _EXAMPLES = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}, "null": None}

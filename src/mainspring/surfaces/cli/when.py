@@ -6,9 +6,13 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mainspring.authoring.phrases.answers import ScheduleAnswer, ScheduleChoice, ScheduleReading
-from mainspring.authoring.phrases.reading import parse_schedules
-from mainspring.authoring.phrases.words import LONGEST
+from mainspring.authoring.phrases.normalization import LONGEST
+from mainspring.authoring.phrases.schedule_answers import (
+    ScheduleAnswer,
+    ScheduleChoice,
+    ScheduleReading,
+)
+from mainspring.authoring.phrases.schedule_parser import parse_schedules
 from mainspring.authoring.phrases.zones import is_zone
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.surfaces.cli import exits

@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.runs.watch import RunEvent
+from mainspring.runs.run_events import RunEvent
 from mainspring.settings import QUEUES
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.logbook import keep_logbook
-from mainspring.surfaces.cli.settling import tune_gc
+from mainspring.surfaces.cli.gc_tuning import tune_gc
+from mainspring.surfaces.cli.log_format import keep_logbook
 from mainspring.surfaces.cli.supervisor import TOGETHER_SECONDS
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
-    from mainspring.surfaces.cli.desk import CommandContext
+    from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.screen import Screen
 
 _ENDS = {"succeeded": "succeeded", "waiting": "waiting", "pending": "told", "lost": "told"}

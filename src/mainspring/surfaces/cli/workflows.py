@@ -11,16 +11,16 @@ from uuid import UUID
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.boards import board_id_of
+from mainspring.surfaces.cli.caller import local_caller
 from mainspring.surfaces.cli.columns import columns, short_id
+from mainspring.surfaces.cli.formatting import count, hint
 from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.visiting import local_caller
-from mainspring.surfaces.cli.words import count, hint
 from mainspring.workspace.people.members import list_members
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.desk import CommandContext
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
 
 
 def read_kpi(text: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import KEPT, Json, help_alone, make_group, open_context
 
 Flow = Annotated[str, typer.Argument(metavar="WORKFLOW", help="A workflow's title, or its id.")]

@@ -64,9 +64,9 @@ from mainspring.surfaces.mcp.server import (
     message_limits,
     progress_token,
 )
-from mainspring.surfaces.rest.answers import as_json
-from mainspring.surfaces.rest.bodies import read_json_body
+from mainspring.surfaces.rest.json_answers import as_json
 from mainspring.surfaces.rest.problems import problem_answer
+from mainspring.surfaces.rest.request_bodies import read_json_body
 from mainspring.surfaces.rest.sse import HEADERS as STREAM_HEADERS
 from mainspring.surfaces.rest.sse import MEDIA_TYPE
 
@@ -74,9 +74,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from mainspring.contracts.limits import Limits
-    from mainspring.gate.direct import CapabilityCaller
-    from mainspring.surfaces.rest.door import AuthenticatedCaller
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.gate.callers import CapabilityCaller
+    from mainspring.surfaces.rest.auth import AuthenticatedCaller
+    from mainspring.surfaces.services import ApplicationServices
 
 _SESSION: Final = "mcp-session-id"
 # Sessions of clients that open pages (URL mode elicitation).

@@ -18,17 +18,17 @@ from starlette.responses import Response
 
 from mainspring.contracts.errors import Invalid, Problem, Unauthenticated
 from mainspring.surfaces.mcp.addresses import PATH, check_address
-from mainspring.surfaces.rest.door import AuthenticatedCaller, caller_of, note_use
-from mainspring.surfaces.rest.own_name import RESOURCE_PATH, own_name
+from mainspring.surfaces.rest.auth import AuthenticatedCaller, caller_of, note_use
 from mainspring.surfaces.rest.problems import problem_answer
-from mainspring.workspace.holders import TokenHolderLookup
+from mainspring.surfaces.rest.server_address import RESOURCE_PATH, own_name
 from mainspring.workspace.oauth.scopes import LEAST
+from mainspring.workspace.tokens import TokenHolderLookup
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from mainspring.settings import Settings
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.surfaces.services import ApplicationServices
 
 __all__ = ["PATH", "McpMount", "McpResponder"]
 
@@ -102,5 +102,7 @@ def _unauthorized_response(
 
 
 def _load(rooms: ApplicationServices) -> McpResponder:
-    made: McpResponder = importlib.import_module("mainspring.surfaces.mcp.exchange").McpHttpExchange(rooms)
+    made: McpResponder = importlib.import_module(
+        "mainspring.surfaces.mcp.exchange"
+    ).McpHttpExchange(rooms)
     return made

@@ -45,8 +45,8 @@ from mainspring.workspace.people.workspaces import name_if_several
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.gate.direct import CapabilityCaller
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.gate.callers import CapabilityCaller
+    from mainspring.surfaces.services import ApplicationServices
 
 Context = ServerRequestContext[Any, Any]
 # Says who sent a message: by what it came with, or always the same.

@@ -30,12 +30,12 @@ from pydantic import ValidationError
 
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_text import read_json
+from mainspring.definition.strict_json import read_json
 from mainspring.surfaces.mcp.server import Context, McpToolMethods, build_server, message_limits
 
 if TYPE_CHECKING:
-    from mainspring.gate.direct import CapabilityCaller
-    from mainspring.surfaces.rooms import ApplicationServices
+    from mainspring.gate.callers import CapabilityCaller
+    from mainspring.surfaces.services import ApplicationServices
 
 
 async def serve_stdio(

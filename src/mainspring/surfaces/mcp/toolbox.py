@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.errors import (
     ConsentRequired,
     Finding,
@@ -21,20 +23,143 @@ from mainspring.contracts.errors import (
     PersonRequired,
     Problem,
 )
-from mainspring.definition.tool_names import map_tool_aliases
-from mainspring.surfaces.mcp.results import failure_of, result_of
-from mainspring.surfaces.mcp.tool import PAGE, describe, wraps
+from mainspring.definition.json_schema.published import flatten_schema, publish_schema
+from mainspring.definition.tool_patterns import map_tool_aliases
+from mainspring.surfaces.rest.json_answers import as_json
 
 if TYPE_CHECKING:
     import asyncio
     from uuid import UUID
 
-    from mainspring.contracts.capability import Capability
     from mainspring.contracts.context import Actor
     from mainspring.gate.call import Gate
-    from mainspring.gate.direct import CapabilityCaller
-    from mainspring.gate.pinned import CapabilityOffer
+    from mainspring.gate.callers import CapabilityCaller
+    from mainspring.gate.capability_offers import CapabilityOffer
     from mainspring.surfaces.mcp.elicitation import AskPerson
+
+
+# What a call came to, as the protocol says it: the value and its text, or the problem.
+
+# Where a program finds the whole problem when an error has no structured content.
+PROBLEM_META_KEY: Final = "mainspring/problem"
+
+
+def result_of(value: Any, *, wrapped: bool) -> dict[str, Any]:
+    """The value as structured content, and the same as text for clients that read only that."""
+    structured = {"result": value} if wrapped and not _is_otherwise(value) else value
+    return {
+        "content": [{"type": "text", "text": as_json(structured).decode()}],
+        "structuredContent": structured,
+        "isError": False,
+    }
+
+
+def failure_of(problem: Problem, *, structured: bool) -> dict[str, Any]:
+    """The problem so that a model can act on it: a sentence, its places, a way out.
+
+    Clients of the handshake versions (up to 2025-11-25) validate any structured content against
+    the output schema, errors included, and show the mismatch instead of the error. For them the
+    problem travels in the metadata, which no client validates.
+    """
+    whole = problem.as_dict()
+    place = {"structuredContent": whole} if structured else {"_meta": {PROBLEM_META_KEY: whole}}
+    return {
+        "content": [{"type": "text", "text": "\n".join(_lines(problem))}],
+        **place,
+        "isError": True,
+    }
+
+
+def _lines(problem: Problem) -> list[str]:
+    lines = [problem.detail]
+    for finding in problem.findings:
+        where = finding.pointer or "the arguments"
+        lines.append(f"{where}: {finding.detail}")
+        if finding.suggestion:
+            lines.append(f"{where}: {finding.suggestion}")
+    if problem.suggestion:
+        lines.append(problem.suggestion)
+    return lines
+
+
+def _is_otherwise(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("kind") in {
+        "draft",
+        "suppressed",
+        "clarification",
+        "noop",
+    }
+
+
+# Capabilities as tools: the same name, the same schemas, and hints about what a call does.
+
+PAGE: Final = 200
+
+# A change under one of these verbs only adds; any other may change or remove what is there.
+_ADDING: Final = frozenset({"add", "append", "create", "post", "publish", "save", "send"})
+# Doing one of these again changes nothing more.
+_REPEATABLE: Final = frozenset({"delete", "remove", "revoke", "set"})
+_WORDS: Final = re.compile(r"[a-z0-9]+")
+
+# What a call may come to instead of its result; see the outcomes of a call in the reference.
+_OTHERWISE: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "description": "Instead of the result: a draft that waits for a person, or why nothing was "
+    "done.",
+    "required": ["kind"],
+    "properties": {"kind": {"enum": ["draft", "suppressed", "clarification", "noop"]}},
+}
+
+
+def describe(name: str, capability: Capability, input_schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool of the protocol; ``input_schema`` is the capability's own, or one with pins."""
+    schema, rule = flatten_schema(input_schema)
+    known_as = "" if name == capability.id else f"In an automation it is named {capability.id}."
+    return {
+        "name": name,
+        "title": capability.label,
+        "description": "\n\n".join(filter(None, (capability.description, rule, known_as))),
+        "inputSchema": schema,
+        "outputSchema": _output(capability),
+        "annotations": hints(capability),
+    }
+
+
+def hints(capability: Capability) -> dict[str, Any]:
+    """What a client may tell its person before a call."""
+    effect = capability.annotations.effect
+    words = frozenset(_WORDS.findall(capability.id))
+    reads = effect is Effect.READ
+    return {
+        "title": capability.label,
+        "readOnlyHint": reads,
+        "destructiveHint": not reads and not words & _ADDING,
+        "idempotentHint": reads or bool(words & _REPEATABLE),
+        "openWorldHint": effect is Effect.SEND,
+    }
+
+
+def wraps(capability: Capability) -> bool:
+    """Whether its results are put into an object, which is all that a tool may answer."""
+    return capability.output_schema.get("type") != "object"
+
+
+def _output(capability: Capability) -> dict[str, Any]:
+    declared: dict[str, Any] = publish_schema(capability.output_schema)
+    if wraps(capability):
+        declared = _around(declared, lambda inner: {"properties": {"result": inner}})
+        declared["required"] = ["result"]
+    if capability.annotations.effect is Effect.READ:
+        return declared
+    return _around(declared, lambda inner: {"anyOf": [inner, _OTHERWISE]})
+
+
+def _around(schema: dict[str, Any], outer: Any) -> dict[str, Any]:
+    """A schema inside another one; its definitions stay at the root, where they are looked for."""
+    lifted = {key: schema[key] for key in ("$schema", "$defs") if key in schema}
+    inner = {key: value for key, value in schema.items() if key not in lifted and key != "$id"}
+    return {**lifted, "type": "object", **outer(inner)}
+
 
 # Brings a tool into the form of one version of the protocol.
 Spelling = Callable[[str, dict[str, Any]], dict[str, Any]]

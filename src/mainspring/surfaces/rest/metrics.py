@@ -18,7 +18,7 @@ from typing import Final
 from mainspring import __version__
 from mainspring.runs.fleet import MEANINGS, QueueSignals
 from mainspring.runs.health import HealthSignals
-from mainspring.runs.numbers import BOUNDS, DurationHistogram, InstallationMetrics
+from mainspring.runs.metrics import BOUNDS, DurationHistogram, InstallationMetrics
 from mainspring.runs.rows import FINAL
 from mainspring.store.database import PoolUse
 from mainspring.surfaces.rest.exposition import (

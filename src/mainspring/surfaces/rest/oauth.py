@@ -8,48 +8,146 @@ the standards give them, since clients of others read them.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+import base64
+import binascii
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
+from urllib.parse import parse_qsl, unquote_plus
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from mainspring.contracts.errors import Problem
-from mainspring.definition.json_text import read_json
-from mainspring.store.buckets import LeakyBucket, fill_bucket
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.bodies import check_content_type, limits_of, read_bytes
-from mainspring.surfaces.rest.door import check_admitted
-from mainspring.surfaces.rest.marks import public
-from mainspring.surfaces.rest.oauth_forms import OAuthForm, read_form, read_query, showing
-from mainspring.surfaces.rest.own_name import ISSUER_PATH, RESOURCE_PATH, own_name, resources
-from mainspring.surfaces.rest.returning import page
+from mainspring.definition.strict_json import read_json
+from mainspring.store.rate_limit import LeakyBucket, fill_bucket
+from mainspring.surfaces.rest.auth import check_admitted
+from mainspring.surfaces.rest.json_answers import JsonAnswer
+from mainspring.surfaces.rest.oauth_return import page
+from mainspring.surfaces.rest.request_bodies import check_content_type, limits_of, read_bytes
+from mainspring.surfaces.rest.route_access import public
 from mainspring.surfaces.rest.routes.session import caller_address
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.rest.server_address import ISSUER_PATH, RESOURCE_PATH, own_name, resources
+from mainspring.surfaces.services import ApplicationServices
+from mainspring.workspace.oauth.authorization import (
+    check_resource,
+    is_trusted,
+    keep_request,
+    read_asked,
+)
 from mainspring.workspace.oauth.clients import (
     GRANT_TYPES,
     METHODS,
     RegisteredClient,
+    add_query,
     as_registered,
     find_client,
     is_authentic,
+    is_registered,
     read_description,
     register,
 )
-from mainspring.workspace.oauth.consents import is_trusted
-from mainspring.workspace.oauth.exchange import (
+from mainspring.workspace.oauth.errors import OAuthError
+from mainspring.workspace.oauth.scopes import ROLES, limit_to_registration
+from mainspring.workspace.oauth.token_exchange import (
     AuthorizationCodeGrant,
     IssuedTokens,
     exchange_code,
     give_up,
     refresh_tokens,
 )
-from mainspring.workspace.oauth.redirects import add_query, is_registered
-from mainspring.workspace.oauth.refusals import OAuthError
-from mainspring.workspace.oauth.requests import check_resource, keep_request, read_asked
-from mainspring.workspace.oauth.scopes import ROLES, limit_to_registration
-from mainspring.workspace.people.signing_in import build_address_key
+from mainspring.workspace.people.sign_in import build_address_key
+
+# What clients send to the authorisation server: queries and forms, each name once.
+
+_MOST_FIELDS: Final = 50
+_LONGEST: Final = 4_096
+_FORM: Final = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthForm:
+    """The fields of a form; one that is empty is not there."""
+
+    fields: Mapping[str, str]
+
+    def get(self, name: str) -> str | None:
+        return self.fields.get(name) or None
+
+    def need(self, name: str) -> str:
+        found = self.get(name)
+        if found is None:
+            raise OAuthError("invalid_request", f"{name} is missing.")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ClientAuthentication:
+    """Who a client says it is, and how it shows that."""
+
+    client_id: str | None
+    method: str
+    secret: str | None
+
+
+def read_query(request: Request) -> tuple[dict[str, str], bool]:
+    """The parameters of a query, without those in doubt; and whether there were any."""
+    pairs = request.query_params.multi_items()
+    often = Counter(name for name, _ in pairs)
+    good = {
+        name: value
+        for name, value in pairs
+        if value and often[name] == 1 and len(value) <= _LONGEST
+    }
+    return good, any(name not in good for name, value in pairs if value)
+
+
+async def read_form(request: Request, most: int) -> OAuthForm:
+    """The body of a request as a form; a name that comes twice is a mistake or a trick."""
+    said = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if said != _FORM or "content-encoding" in request.headers:
+        raise OAuthError("invalid_request", f"The body is a form, said by 'Content-Type: {_FORM}'.")
+    raw = await read_bytes(request, most)
+    try:
+        pairs = parse_qsl(
+            raw.decode("utf-8"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=_MOST_FIELDS,
+        )
+    except ValueError:
+        raise OAuthError("invalid_request", "The form cannot be read.") from None
+    fields = dict(pairs)
+    if len(fields) != len(pairs) or any("\x00" in value for value in fields.values()):
+        raise OAuthError("invalid_request", "A field is there twice, or holds a NUL character.")
+    return OAuthForm(fields)
+
+
+def showing(request: Request, form: OAuthForm) -> ClientAuthentication:
+    """Who sends a form, said in one way and no more (RFC 6749, 2.3)."""
+    headers = request.headers.getlist("authorization")
+    secret = form.get("client_secret")
+    if not headers:
+        method = "none" if secret is None else "client_secret_post"
+        return ClientAuthentication(form.get("client_id"), method, secret)
+    name, shown = _basic(headers[0]) if len(headers) == 1 else (None, None)
+    if name is None or secret is not None or form.get("client_id") not in (None, name):
+        raise OAuthError("invalid_client", "A client shows who it is in one way.")
+    return ClientAuthentication(name, "client_secret_basic", shown)
+
+
+def _basic(header: str) -> tuple[str | None, str | None]:
+    scheme, _, given = header.partition(" ")
+    try:
+        text = base64.b64decode(given.strip(), validate=True).decode("utf-8")
+    except (binascii.Error, ValueError):
+        return None, None
+    name, parted, secret = text.partition(":")
+    if scheme.lower() != "basic" or not parted:
+        return None, None
+    return unquote_plus(name), unquote_plus(secret)
+
 
 # From one address: twenty registrations at once, and then one in a minute.
 REGISTRATIONS: Final = LeakyBucket(20, 1 / 60)

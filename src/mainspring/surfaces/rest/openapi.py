@@ -15,8 +15,8 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from mainspring.contracts.errors import InternalError
 from mainspring.definition.json_schema.published import open_objects
-from mainspring.surfaces.rest.marks import describe_route_permission, is_public
 from mainspring.surfaces.rest.problems import document_statuses
+from mainspring.surfaces.rest.route_access import describe_route_permission, is_public
 
 _FINDING: Final = {
     "type": "object",

@@ -8,7 +8,7 @@ from fastapi import Request
 from pydantic import BaseModel
 
 from mainspring.contracts.limits import Limits
-from mainspring.surfaces.rest.bodies import read_body, read_json_body, takes
+from mainspring.surfaces.rest.request_bodies import read_body, read_json_body, takes
 
 # Some clients name a content type whatever they send.
 _EMPTY: Final = b"{}"

@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from mainspring.contracts.roles import Role
 from mainspring.surfaces.rest.automation_shapes import AutomationState, FindingShape
-from mainspring.surfaces.rest.bodies import Body
+from mainspring.surfaces.rest.request_bodies import Body
 from mainspring.workspace.people.passwords import LONGEST as LONGEST_PASSWORD
 from mainspring.workspace.people.users import LONGEST_EMAIL, LONGEST_NAME, EmailState
 

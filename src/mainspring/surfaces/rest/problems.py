@@ -28,10 +28,10 @@ from mainspring.contracts.errors import (
     storage_full_error,
 )
 from mainspring.definition.pointers import join_pointer
-from mainspring.store.outage import UNAVAILABLE, is_storage_full
-from mainspring.store.storage import has_no_room
-from mainspring.surfaces.rest.answers import as_json
-from mainspring.surfaces.rest.sentences import finding_of
+from mainspring.store.database_errors import UNAVAILABLE, is_storage_full
+from mainspring.store.disk_space import has_no_room
+from mainspring.surfaces.rest.json_answers import as_json
+from mainspring.surfaces.rest.validation_messages import finding_of
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send

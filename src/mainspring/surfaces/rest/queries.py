@@ -12,8 +12,8 @@ from fastapi.routing import APIRoute
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.definition.pointers import join_pointer
-from mainspring.definition.words import suggest_nearest
-from mainspring.surfaces.rest.marks import is_public
+from mainspring.definition.suggestions import suggest_nearest
+from mainspring.surfaces.rest.route_access import is_public
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 

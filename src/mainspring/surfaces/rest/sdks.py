@@ -12,12 +12,12 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, Header, Query
 from starlette.responses import Response
 
-from mainspring.actions.script.sdk.text import compute_digest, generate_sdk
+from mainspring.actions.script.sdk.generator import compute_digest, generate_sdk
 from mainspring.contracts.errors import NotFound
-from mainspring.definition.script.sdk import SDK_PATH
-from mainspring.surfaces.rest.door import check_admitted
-from mainspring.surfaces.rest.marks import public
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.definition.script.sdk_names import SDK_PATH
+from mainspring.surfaces.rest.auth import check_admitted
+from mainspring.surfaces.rest.route_access import public
+from mainspring.surfaces.services import ApplicationServices
 
 DIGEST_PATH: Final = SDK_PATH.removesuffix(".ts") + ".sha256"
 MEDIA_TYPE: Final = "application/typescript; charset=utf-8"

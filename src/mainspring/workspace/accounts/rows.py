@@ -20,6 +20,22 @@ from mainspring.workspace.vault import delete_secret, list_secrets
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
+
+# The automation that reads from a connection again and again, remembered with it.
+
+_REMEMBER = """
+    UPDATE integration_connections SET automation_id = $3, updated_at = now()
+    WHERE workspace_id = $1 AND id = $2
+"""
+
+
+async def remember_watcher(
+    tx: Transaction, workspace_id: UUID, connection_id: UUID, automation_id: UUID | None
+) -> None:
+    """Which automation reads from it now; None: none does."""
+    await tx.execute(_REMEMBER, workspace_id, connection_id, automation_id)
+
+
 AccountAuth = Literal["none", "token", "oauth"]
 AccountState = Literal["ready", "sign_in", "reconnect"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.limits import Limits
-from mainspring.workspace.boards.link_shapes import LINKS
-from mainspring.workspace.boards.managing import (
+from mainspring.workspace.boards.board_view import MOST_ROWS, get_handler
+from mainspring.workspace.boards.management import (
     DEFAULT_BOARDS,
     MOST_BOARDS,
     archive_handler,
@@ -14,10 +14,12 @@ from mainspring.workspace.boards.managing import (
     update_handler,
 )
 from mainspring.workspace.boards.part_capabilities import part_capabilities
-from mainspring.workspace.boards.reading import MOST_ROWS, get_handler
-from mainspring.workspace.boards.row_capabilities import row_capabilities
-from mainspring.workspace.boards.row_looks import LOOKS, build_summarize_capability
-from mainspring.workspace.boards.shapes import (
+from mainspring.workspace.boards.row_capabilities import (
+    LOOKS,
+    build_summarize_capability,
+    row_capabilities,
+)
+from mainspring.workspace.boards.schemas import (
     BOARD_FIELDS,
     BOARD_ID,
     BOARD_SCHEMA,
@@ -28,6 +30,7 @@ from mainspring.workspace.boards.shapes import (
     FIELD,
     ID,
     KEEPS,
+    LINKS,
     MOMENT,
     NAME,
     NUMBER,

@@ -15,11 +15,11 @@ from typing import Any, Final
 
 import orjson
 
+from mainspring.contracts.display_text import name_findings
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.plain_names import name_findings
 from mainspring.definition.pointers import join_pointer
-from mainspring.definition.words import suggest_nearest
+from mainspring.definition.suggestions import suggest_nearest
 
 FIELD_TYPES: Final = ("text", "select", "number", "date", "tags", "user", "richtext")
 # Written by the server alone.

@@ -12,23 +12,23 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from mainspring.contracts.display_text import name_findings
 from mainspring.contracts.errors import Conflict, Finding, Invalid, LimitExceeded
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
-from mainspring.contracts.plain_names import name_findings
 from mainspring.definition.json_values import is_same_value
 from mainspring.definition.pointers import join_pointer
 from mainspring.workspace.boards.columns import SERVER_KEYS, complete_columns, find_column_problems
 from mainspring.workspace.boards.events import tell
-from mainspring.workspace.boards.finding import (
+from mainspring.workspace.boards.lookup import (
     DEFAULT,
     Board,
     Dataset,
     hold_dataset,
     list_board_datasets,
 )
-from mainspring.workspace.boards.versions import add_version, read_version
+from mainspring.workspace.boards.parts import add_version, read_version
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext

@@ -14,7 +14,7 @@ from mainspring.store.events import append_events
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
-    from mainspring.workspace.boards.finding import Board
+    from mainspring.workspace.boards.lookup import Board
 
 CHANGES: Final = (
     "created",

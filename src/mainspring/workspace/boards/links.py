@@ -13,9 +13,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from mainspring.contracts.display_text import check_plain_name
 from mainspring.contracts.errors import Conflict, Finding, LimitExceeded, NotFound, Problem
 from mainspring.contracts.ids import generate_id
-from mainspring.contracts.plain_names import check_plain_name
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction

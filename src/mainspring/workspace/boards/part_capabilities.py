@@ -6,7 +6,7 @@ from typing import Any
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.limits import Limits
-from mainspring.workspace.boards.managing import revert_handler
+from mainspring.workspace.boards.management import revert_handler
 from mainspring.workspace.boards.parts import (
     MOST_VERSIONS,
     BoardPart,
@@ -16,7 +16,7 @@ from mainspring.workspace.boards.parts import (
     list_parts_handler,
     set_part_handler,
 )
-from mainspring.workspace.boards.shapes import (
+from mainspring.workspace.boards.schemas import (
     BOARD_ID,
     BY,
     COUNT,

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.limits import Limits
-from mainspring.workspace.boards.appending import append_handler
-from mainspring.workspace.boards.editing import delete_handler, restore_handler, update_handler
-from mainspring.workspace.boards.shapes import (
+from mainspring.workspace.boards.row_queries import (
+    HOW,
+    LONGEST_WORDS,
+    MOST_FILTERS,
+    MOST_GROUPS,
+    OPS,
+    ORDERS,
+    PER,
+    build_summarize_handler,
+)
+from mainspring.workspace.boards.rows import (
+    append_handler,
+    delete_handler,
+    restore_handler,
+    update_handler,
+)
+from mainspring.workspace.boards.schemas import (
     BOARD_ID,
     COUNT,
     DATASET,
@@ -16,13 +31,101 @@ from mainspring.workspace.boards.shapes import (
     ID,
     KEEPS,
     MOST_BATCH,
+    NUMBER,
+    READS,
     ROW_IDS,
     SOME_BOARD,
     SOME_ROW,
     TOLD_ROW_IDS,
     JsonSchema,
+    object_of,
     schema_with_examples,
 )
+
+# How rows are searched and filtered, in the words of capabilities, and their sums in groups.
+
+LOOKS: Final[dict[str, JsonSchema]] = {
+    "search": {
+        "description": "Only rows that have this in some value, in capitals or not.",
+        "type": "string",
+        "maxLength": LONGEST_WORDS,
+    },
+    "filters": {
+        "description": "Only rows for which all of these hold. above and below compare numbers; "
+        "from and until compare texts, such as dates; empty and filled need no value.",
+        "type": "array",
+        "maxItems": MOST_FILTERS,
+        "items": object_of(
+            {
+                "field": FIELD,
+                "op": {"enum": list(OPS)},
+                "value": {"type": ["string", "number"], "maxLength": LONGEST_WORDS},
+            },
+            ["field", "op"],
+        ),
+    },
+}
+
+
+def build_summarize_capability() -> Capability:
+    group = object_of(
+        {
+            "value": {"description": "Null: rows without a value.", "type": ["string", "null"]},
+            "rows": COUNT,
+            "number": {"type": ["number", "null"]},
+        },
+        ["value", "rows", "number"],
+    )
+    return Capability(
+        id="summarize_board_rows",
+        description="Count or add up rows of a board in groups\n\n"
+        "One group for each value of a field, as a chart needs it. Values that are no numbers "
+        "count as rows and are left out of sums.",
+        input_schema=schema_with_examples(
+            {
+                "board_id": BOARD_ID,
+                "dataset": DATASET,
+                "by": {"description": "One group for each value of this field.", **FIELD},
+                "per": {"description": "Read the values as dates, cut so.", "enum": list(PER)},
+                "how": {"enum": list(HOW), "default": "count"},
+                "of": {"description": "The field of the numbers; counting needs none.", **FIELD},
+                "order": {
+                    "description": "By the value, or the largest number first.",
+                    "enum": list(ORDERS),
+                    "default": "value",
+                },
+                "limit": {**NUMBER, "maximum": MOST_GROUPS, "default": MOST_GROUPS},
+                **LOOKS,
+            },
+            ["board_id", "by"],
+            [
+                {"board_id": SOME_BOARD, "by": "state"},
+                {"board_id": SOME_BOARD, "by": "due", "per": "month", "how": "sum", "of": "price"},
+            ],
+            ({"board_id": SOME_BOARD}, "by what?"),
+            ({"board_id": SOME_BOARD, "by": "state", "how": "median"}, "no way that is known"),
+        ),
+        output_schema=schema_with_examples(
+            {
+                "board_id": ID,
+                "dataset": {"type": "string"},
+                "groups": {"type": "array", "items": group},
+                "of": {"description": "How many groups there are in all.", **COUNT},
+            },
+            ["board_id", "dataset", "groups", "of"],
+            [
+                {
+                    "board_id": SOME_BOARD,
+                    "dataset": "default",
+                    "groups": [{"value": "open", "rows": 2, "number": 2}],
+                    "of": 1,
+                }
+            ],
+            ({"groups": []}, "of which board?"),
+        ),
+        handler=build_summarize_handler(),
+        annotations=READS,
+    )
 
 
 def row_capabilities(limits: Limits) -> tuple[Capability, ...]:

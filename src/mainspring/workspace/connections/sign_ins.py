@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.store.turns import delete_in_batches
-from mainspring.workspace.away import (
+from mainspring.store.batch_delete import delete_in_batches
+from mainspring.workspace.sign_in_state import (
     LIFETIME,
     hash_of_state,
     open_leaving,

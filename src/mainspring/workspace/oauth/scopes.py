@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mainspring.contracts.roles import Permission, Role, min_role
-from mainspring.workspace.oauth.refusals import OAuthError
+from mainspring.workspace.oauth.errors import OAuthError
 
 ROLES: Final[Mapping[str, Role]] = MappingProxyType(
     {"read": Role.VIEWER, "operate": Role.OPERATOR, "edit": Role.EDITOR}

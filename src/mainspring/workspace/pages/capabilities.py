@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Capability, CapabilityHandler, Effect
+from mainspring.contracts.display_text import clean_name, name_findings
 from mainspring.contracts.errors import Conflict, Finding, NotFound
 from mainspring.contracts.outcome import Unchanged
-from mainspring.contracts.plain_names import clean_name, name_findings
-from mainspring.workspace.pages import keep, read, schemas
+from mainspring.workspace.pages import read, schemas, writer
+from mainspring.workspace.pages.action_pages import ActionPages
 from mainspring.workspace.pages.content import (
     RESERVED,
     PageDraft,
@@ -20,9 +21,8 @@ from mainspring.workspace.pages.content import (
     refuse,
     refuse_reserved,
 )
-from mainspring.workspace.pages.discovery import ActionPages
-from mainspring.workspace.pages.keep import get_page_writer
 from mainspring.workspace.pages.search import PageQuery, PageSearch
+from mainspring.workspace.pages.writer import get_page_writer
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -189,7 +189,7 @@ def _create(limits: Limits) -> CapabilityHandler:
     async def create(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
         page = read_writing(arguments, limits, in_run=ctx.run is not None)
         refuse_reserved(page.type)
-        kept = await keep.write_page(ctx.tx, page, get_page_writer(ctx))
+        kept = await writer.write_page(ctx.tx, page, get_page_writer(ctx))
         told = {"id": str(kept.id), "slug": kept.slug, "became": kept.became}
         return Unchanged(told) if kept.became == "unchanged" else told
 
@@ -220,8 +220,8 @@ def _update(limits: Limits) -> CapabilityHandler:
         named = name_findings(page.title, "/title") if "title" in changed else []
         refuse([*named, *find_page_problems(page, limits)])
         refuse_reserved(page.type)
-        await keep.change(ctx.tx, row["id"], page, by)
-        await keep.note(ctx.tx, row["id"], "updated", by, {"fields": sorted(changed)})
+        await writer.change(ctx.tx, row["id"], page, by)
+        await writer.note(ctx.tx, row["id"], "updated", by, {"fields": sorted(changed)})
         return {**told, "became": "updated"}
 
     return update
@@ -248,14 +248,14 @@ def _check_changeable(row: Mapping[str, Any], arguments: Arguments) -> None:
 async def _delete(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
     by = get_page_writer(ctx)
     row = await read.find_page(ctx.tx, by.workspace_id, arguments)
-    changed = await keep.delete(ctx.tx, row["id"], by)
+    changed = await writer.delete(ctx.tx, row["id"], by)
     return {"id": str(row["id"]), "slug": row["slug"], "changed": changed}
 
 
 async def _restore(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
     by = get_page_writer(ctx)
     row = await read.find_page(ctx.tx, by.workspace_id, arguments, deleted=True)
-    changed = await keep.restore(ctx.tx, row["id"], by)
+    changed = await writer.restore(ctx.tx, row["id"], by)
     told = {"id": str(row["id"]), "slug": row["slug"], "changed": changed}
     return told if changed else Unchanged(told)
 

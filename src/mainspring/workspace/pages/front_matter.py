@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_text import read_json
+from mainspring.definition.strict_json import read_json
 
 _MARK: Final = "---"
 _OPENING: Final = re.compile(r"---[ \t\r]*\n")

@@ -7,12 +7,13 @@ from typing import Any, Final
 from mainspring.contracts.limits import Limits
 from mainspring.workspace.pages.content import (
     LONGEST_REF,
+    LONGEST_SLUG,
     LONGEST_TITLE,
     LONGEST_TYPE,
     MOST_VALUES,
+    SLUG_PATTERN,
     TYPE_PATTERN,
 )
-from mainspring.workspace.pages.slugs import LONGEST_SLUG, SLUG_PATTERN
 
 JsonSchema = dict[str, Any]
 

@@ -23,8 +23,8 @@ from mainspring.contracts.errors import Finding, Invalid, PersonRequired
 from mainspring.contracts.roles import Permission
 from mainspring.store.audit import tell_installation
 from mainspring.workspace.people import administration_schemas as schemas
-from mainspring.workspace.people.links import drop_links, link_address, make_link
 from mainspring.workspace.people.sessions import end_sessions
+from mainspring.workspace.people.sign_in_links import drop_links, link_address, make_link
 from mainspring.workspace.people.users import (
     User,
     create_user,

@@ -19,9 +19,9 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict, NotFound
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.workspace.people.links import link_hash
 from mainspring.workspace.people.members import check_may_name, hold_members, may_name
 from mainspring.workspace.people.sessions import IDLE
+from mainspring.workspace.people.sign_in_links import link_hash
 from mainspring.workspace.people.users import clean_email
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from uuid import UUID
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict, NotFound, PermissionDenied
 from mainspring.contracts.roles import Permission, Role, min_role, role_too_small_error
-from mainspring.workspace.leavers import remember_leaver, stop_all_of
-from mainspring.workspace.oauth.consents import forget_agreements
+from mainspring.workspace.departed_members import remember_leaver, stop_all_of
+from mainspring.workspace.oauth.authorization import forget_agreements
 from mainspring.workspace.tokens import revoke_tokens_of
 from mainspring.workspace.webhooks import end_tokens_of
 from mainspring.workspace.workflows.roster import leave_all

@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
+from mainspring.contracts.display_text import check_plain_name
 from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound
 from mainspring.contracts.ids import generate_id
-from mainspring.contracts.plain_names import check_plain_name
 from mainspring.contracts.roles import Role
-from mainspring.workspace.leavers import stop_all_of
+from mainspring.workspace.departed_members import stop_all_of
 from mainspring.workspace.people.workspaces import add_workspace
 
 if TYPE_CHECKING:

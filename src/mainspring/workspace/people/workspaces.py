@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from mainspring.contracts.display_text import check_plain_name
 from mainspring.contracts.errors import Finding, Invalid, NotFound
 from mainspring.contracts.ids import generate_id
-from mainspring.contracts.plain_names import check_plain_name
 from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import ensure_workspace
 

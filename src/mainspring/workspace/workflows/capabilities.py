@@ -18,18 +18,18 @@ from mainspring.contracts.capability import (
     build_capability,
 )
 from mainspring.contracts.roles import Permission
-from mainspring.workspace.boards.shapes import ID, KEEPS, NUMBER, READS, schema_with_examples
-from mainspring.workspace.workflows import looking, making, shapes, switching
-from mainspring.workspace.workflows.keeping import MOST_LISTED
+from mainspring.workspace.boards.schemas import ID, KEEPS, NUMBER, READS, schema_with_examples
+from mainspring.workspace.workflows import management, progress, schemas, status
+from mainspring.workspace.workflows.repository import MOST_LISTED
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
-    from mainspring.workspace.workflows.attached import WorkflowDependencies
+    from mainspring.workspace.workflows.automations import WorkflowDependencies
 
-_ID: Final = {"workflow_id": shapes.WORKFLOW_ID}
-_SOME: Final = {"workflow_id": shapes.SOME_WORKFLOW}
-_TIE: Final = {**_ID, "automation_id": shapes.AUTOMATION_ID}
-_SOME_TIE: Final = {**_SOME, "automation_id": shapes.SOME_AUTOMATION}
+_ID: Final = {"workflow_id": schemas.WORKFLOW_ID}
+_SOME: Final = {"workflow_id": schemas.SOME_WORKFLOW}
+_TIE: Final = {**_ID, "automation_id": schemas.AUTOMATION_ID}
+_SOME_TIE: Final = {**_SOME, "automation_id": schemas.SOME_AUTOMATION}
 _IDS: Final = {"type": "array", "items": ID}
 
 
@@ -61,12 +61,12 @@ def workflow_capabilities(house: WorkflowDependencies) -> tuple[Capability, ...]
 
 def _create(house: WorkflowDependencies) -> Capability:
     async def create(ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        return await making.create(ctx, house, given)
+        return await management.create(ctx, house, given)
 
-    kpi = shapes.SOME_KPI
+    kpi = schemas.SOME_KPI
     takes = schema_with_examples(
         {
-            **shapes.FIELDS,
+            **schemas.FIELDS,
             "status": {"enum": ["draft", "active", "paused"], "default": "draft"},
             "board_id": {
                 "description": "A board that is there; left out: one is made.",
@@ -86,7 +86,7 @@ def _create(house: WorkflowDependencies) -> Capability:
                 "charter": "Bring it to the first hundred customers.",
                 "kpis": [kpi],
                 "deadlines": [{"label": "Beta", "date": "2026-03-31"}],
-                "roster": [{"user_id": shapes.SOME_PERSON, "role": "owner"}],
+                "roster": [{"user_id": schemas.SOME_PERSON, "role": "owner"}],
                 "status": "active",
                 "templates": ["progress_scorer", "task_nudger"],
             },
@@ -97,7 +97,7 @@ def _create(house: WorkflowDependencies) -> Capability:
         ({"title": "x", "deadlines": [{"label": "b", "date": "soon"}]}, "a day, as in 2026-03-31"),
         ({"title": "x", "status": "archived"}, "it is put aside later"),
         ({"title": "x", "templates": ["scorer"]}, "there is no such template"),
-        ({"title": "x", "roster": [{"user_id": shapes.SOME_PERSON}]}, "as what?"),
+        ({"title": "x", "roster": [{"user_id": schemas.SOME_PERSON}]}, "as what?"),
     )
     return build_capability(
         "create_workflow",
@@ -106,7 +106,7 @@ def _create(house: WorkflowDependencies) -> Capability:
         "it is its owner when the roster names none. As a draft it starts nothing; made active, "
         "its automations are active too.",
         takes,
-        shapes.build_workflow_schema(waiting=True),
+        schemas.build_workflow_schema(waiting=True),
         create,
         _KEEPS,
     )
@@ -122,7 +122,7 @@ def _get() -> Capability:
                 "type": "boolean",
                 "default": False,
             },
-            "timezone": shapes.DAYS_IN,
+            "timezone": schemas.DAYS_IN,
         },
         ["workflow_id"],
         [_SOME, {**_SOME, "standing": True, "timezone": "Europe/Berlin"}],
@@ -134,8 +134,8 @@ def _get() -> Capability:
         "Read a workflow",
         "Its KPIs, days, people, board and automations, and how it stands where that is asked for.",
         takes,
-        shapes.build_workflow_schema(standing=True),
-        looking.get,
+        schemas.build_workflow_schema(standing=True),
+        progress.get,
         _READS,
     )
 
@@ -143,8 +143,8 @@ def _get() -> Capability:
 def _list() -> Capability:
     takes = schema_with_examples(
         {
-            "status": {"description": "Only those.", **shapes.STATUS},
-            "limit": {**NUMBER, "maximum": MOST_LISTED, "default": looking.DEFAULT_LISTED},
+            "status": {"description": "Only those.", **schemas.STATUS},
+            "limit": {**NUMBER, "maximum": MOST_LISTED, "default": progress.DEFAULT_LISTED},
             "after": {"description": "The next of the page before.", **ID},
         },
         [],
@@ -154,7 +154,7 @@ def _list() -> Capability:
     )
     entry = {
         key: value
-        for key, value in shapes.build_workflow_schema().items()
+        for key, value in schemas.build_workflow_schema().items()
         if not key.startswith(("$", "x-"))
     }
     entry.pop("examples")
@@ -164,7 +164,7 @@ def _list() -> Capability:
             "next": {"type": ["string", "null"]},
         },
         ["workflows", "next"],
-        [{"workflows": [shapes.SOME_TOLD], "next": None}],
+        [{"workflows": [schemas.SOME_TOLD], "next": None}],
         ({"workflows": []}, "the end is said by next being null"),
     )
     return build_capability(
@@ -173,19 +173,19 @@ def _list() -> Capability:
         "In the order in which they were made. next is where the next page begins.",
         takes,
         answers,
-        looking.list_workflows_handler,
+        progress.list_workflows_handler,
         _READS,
     )
 
 
 def _update(house: WorkflowDependencies) -> Capability:
     async def update(ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        return await making.update(ctx, house, given)
+        return await management.update(ctx, house, given)
 
     takes = schema_with_examples(
         {
             **_ID,
-            **shapes.FIELDS,
+            **schemas.FIELDS,
             "board_id": {
                 "description": "Another board; null: none.",
                 "type": ["string", "null"],
@@ -199,7 +199,7 @@ def _update(house: WorkflowDependencies) -> Capability:
         ["workflow_id"],
         [
             {**_SOME, "charter": "Two hundred customers.", "expected_version": 1},
-            {**_SOME, "kpis": [{**shapes.SOME_KPI, "current": 20}]},
+            {**_SOME, "kpis": [{**schemas.SOME_KPI, "current": 20}]},
         ],
         ({"title": "Launch"}, "which workflow?"),
         (_SOME, "nothing changes"),
@@ -214,14 +214,14 @@ def _update(house: WorkflowDependencies) -> Capability:
         "are replaced as a whole; a KPI that is named without a current value keeps the one it "
         "has. Templates are added. The roster is changed by owners of the workflow and admins.",
         takes,
-        shapes.build_workflow_schema(waiting=True),
+        schemas.build_workflow_schema(waiting=True),
         update,
         _KEEPS,
     )
 
 
 def _build_kpi_capability() -> Capability:
-    fields = {**_ID, "name": shapes.KPI_NAME, "current": shapes.CURRENT}
+    fields = {**_ID, "name": schemas.KPI_NAME, "current": schemas.CURRENT}
     some = {**_SOME, "name": "Paying customers", "current": 20}
     takes = schema_with_examples(
         fields,
@@ -242,17 +242,17 @@ def _build_kpi_capability() -> Capability:
         "Keeps the current value of one KPI of a workflow; the rest of it stays.",
         takes,
         answers,
-        making.set_kpi,
+        management.set_kpi,
         _REPORTS,
     )
 
 
 def _build_status_capability(house: WorkflowDependencies) -> Capability:
     async def set_status(ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        return await switching.set_status(ctx, house, given)
+        return await status.set_status(ctx, house, given)
 
     takes = schema_with_examples(
-        {**_ID, "status": shapes.STATUS},
+        {**_ID, "status": schemas.STATUS},
         ["workflow_id", "status"],
         [{**_SOME, "status": "paused"}],
         ({**_SOME, "status": "stopped"}, "no such status"),
@@ -261,11 +261,11 @@ def _build_status_capability(house: WorkflowDependencies) -> Capability:
     answers = schema_with_examples(
         {
             **_ID,
-            "before": shapes.STATUS,
-            "status": shapes.STATUS,
+            "before": schemas.STATUS,
+            "status": schemas.STATUS,
             "activated": _IDS,
             "paused": _IDS,
-            "waiting": shapes.WAITING,
+            "waiting": schemas.WAITING,
         },
         ["workflow_id", "before", "status", "activated", "paused", "waiting"],
         [
@@ -274,7 +274,7 @@ def _build_status_capability(house: WorkflowDependencies) -> Capability:
                 "before": "active",
                 "status": "paused",
                 "activated": [],
-                "paused": [shapes.SOME_AUTOMATION],
+                "paused": [schemas.SOME_AUTOMATION],
                 "waiting": [],
             }
         ],
@@ -294,7 +294,7 @@ def _build_status_capability(house: WorkflowDependencies) -> Capability:
 
 def _delete(house: WorkflowDependencies) -> Capability:
     async def delete(ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        return await switching.delete(ctx, house, given)
+        return await status.delete(ctx, house, given)
 
     takes = schema_with_examples(
         {
@@ -323,9 +323,9 @@ def _delete(house: WorkflowDependencies) -> Capability:
             {
                 **_SOME,
                 "deleted": True,
-                "automations_archived": [shapes.SOME_AUTOMATION],
+                "automations_archived": [schemas.SOME_AUTOMATION],
                 "automations_kept": [],
-                "board_id": shapes.SOME_BOARD,
+                "board_id": schemas.SOME_BOARD,
                 "board_archived": False,
             }
         ],
@@ -344,7 +344,7 @@ def _delete(house: WorkflowDependencies) -> Capability:
 
 def _build_attach_capabilities(house: WorkflowDependencies) -> tuple[Capability, ...]:
     async def attach(ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        return await switching.attach_one(ctx, house, given)
+        return await status.attach_one(ctx, house, given)
 
     return (
         _build_attach_capability(
@@ -357,7 +357,7 @@ def _build_attach_capabilities(house: WorkflowDependencies) -> tuple[Capability,
             "detach_automation",
             "Detach an automation from a workflow",
             "It stays as it is now, and goes its own way.",
-            switching.detach_one,
+            status.detach_one,
         ),
     )
 
@@ -373,5 +373,5 @@ def _build_attach_capability(
         ({**_SOME_TIE, "automation_id": "Digest"}, "an id, not a name"),
     )
     return build_capability(
-        name, label, words, takes, shapes.build_workflow_schema(), handler, _KEEPS
+        name, label, words, takes, schemas.build_workflow_schema(), handler, _KEEPS
     )

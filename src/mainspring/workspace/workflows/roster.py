@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Finding, PermissionDenied
-from mainspring.workspace.boards.membership import can_manage_members
-from mainspring.workspace.workflows.judging import (
+from mainspring.workspace.boards.lookup import can_manage_members
+from mainspring.workspace.workflows.validation import (
     BOARD_ROLES,
     WorkflowRole,
     find_non_members,
@@ -23,7 +23,7 @@ from mainspring.workspace.workflows.judging import (
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
-    from mainspring.workspace.workflows.keeping import Workflow
+    from mainspring.workspace.workflows.repository import Workflow
 
 _MEMBERS = "SELECT user_id FROM members WHERE workspace_id = $1 AND user_id = ANY($2::uuid[])"
 _ROLE = """

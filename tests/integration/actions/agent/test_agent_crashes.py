@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from mainspring.contracts.context import CallContext
-from mainspring.gate.turns import FIRST_OF_AGENTS
+from mainspring.gate.agent_turns import FIRST_OF_AGENTS
 from tests.kit.agents import (
     Loss,
     Minds,

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from mainspring.app import Application
 from mainspring.contracts.context import StepContext
 from mainspring.contracts.errors import Problem
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.run_tokens import find_pass
-from mainspring.wiring import Application
 from tests.kit.agents import (
     FINAL,
     NUMBER,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.agents import Minds, agents_bench, ends, thinking
 from tests.kit.house import Bench

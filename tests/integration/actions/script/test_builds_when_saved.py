@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mainspring.actions.script.checking import check_builds, prebuild_scripts
-from mainspring.actions.script.workshop import ScriptRunner
+from mainspring.actions.script.prebuild import check_builds, prebuild_scripts
+from mainspring.actions.script.runner import ScriptRunner
 from mainspring.contracts.errors import NotFound
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate

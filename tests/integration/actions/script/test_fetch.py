@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest_asyncio
 
-from mainspring.wiring import build_application
+from mainspring.app import build_application
 from tests.kit.house import Bench
 from tests.kit.leaks import Haystack, add_tables
 from tests.kit.outside import local_server

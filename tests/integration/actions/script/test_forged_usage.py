@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest_asyncio
 
+from mainspring.app import build_application
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply
-from mainspring.vocabulary import build_registry
-from mainspring.wiring import build_application
+from mainspring.registry import build_registry
 from tests.kit.house import Bench
 from tests.kit.provider import LLM, FakeModels
 from tests.kit.scripts import script

@@ -7,10 +7,10 @@ from decimal import Decimal
 
 import pytest_asyncio
 
+from mainspring.app import build_application
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, Price
-from mainspring.vocabulary import build_registry
-from mainspring.wiring import build_application
+from mainspring.registry import build_registry
 from tests.kit.house import Bench
 from tests.kit.provider import FakeModels
 from tests.kit.scripts import script

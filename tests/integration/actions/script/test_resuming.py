@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 from uuid import UUID
 
-from mainspring.runs.arrivals import RunRequest
 from mainspring.runs.replay import replay
+from mainspring.runs.run_requests import RunRequest
 from tests.kit.boards import Boards
 from tests.kit.dying import Dead, lose_workers
 from tests.kit.house import Bench

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.actions.script.schema import SOURCE_CHARACTERS
+from mainspring.actions.script.runner import SOURCE_CHARACTERS
 from mainspring.definition.validate import validate
 from mainspring.runs.output import read_output
 from tests.kit.house import Bench, document, step

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest_asyncio
 
+from mainspring.app import build_application
 from mainspring.definition.script import mark_of
-from mainspring.wiring import build_application
 from tests.kit.house import Bench
 from tests.kit.leaks import Haystack, add_tables
 from tests.kit.outside import local_server

@@ -10,8 +10,8 @@ import pytest
 
 from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.contracts.model import ModelReply, ToolCall
-from mainspring.gate.installs import install_id_of
-from mainspring.runs.arrivals import RunRequest
+from mainspring.gate.installed_integrations import install_id_of
+from mainspring.runs.run_requests import RunRequest
 from tests.kit.house import Bench, document, step
 from tests.kit.parcels import Parcels, parcel, reading
 from tests.kit.provider import FakeModels

@@ -10,7 +10,7 @@ import pytest
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.integration.gate.connected.test_signing_in import connected
 from tests.kit.accounts import Accounts, house_of

@@ -12,7 +12,7 @@ import pytest
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import ReconnectRequired
 from mainspring.contracts.roles import Role
-from mainspring.vocabulary import ApplicationRegistry
+from mainspring.registry import ApplicationRegistry
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.boards import Boards
 from tests.kit.doubles.slack import SlackWorkspace, refusal, slack_workspace

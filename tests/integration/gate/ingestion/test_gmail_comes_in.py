@@ -11,8 +11,8 @@ import pytest
 
 from mainspring.contracts.errors import ReconnectRequired
 from mainspring.contracts.ids import generate_id
-from mainspring.gate.installs import install_id_of
-from mainspring.runs.arrivals import RunRequest
+from mainspring.gate.installed_integrations import install_id_of
+from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.sealing import connection_scope
 from tests.kit.boards import Boards

@@ -11,7 +11,7 @@ import pytest
 
 from mainspring.contracts.errors import Expired, Invalid, NotFound, UpstreamError
 from mainspring.contracts.integration import Item, UnreadableItem
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
 from tests.kit.boards import Boards
 from tests.kit.house import Bench, document, step
 from tests.kit.parcels import ARRIVED, Parcels, parcel, reading

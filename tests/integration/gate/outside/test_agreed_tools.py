@@ -10,7 +10,7 @@ import pytest
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.house import document, step
 from tests.kit.mcp import connected
@@ -528,7 +528,7 @@ async def test_tools_survive_a_restart_between_connecting_and_calling(shop: Tool
 async def test_a_process_that_still_remembers_the_old_tool_does_not_call_it(
     shop: Toolshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mainspring.gate.outside.words.FRESH_SECONDS", 3_600.0)
+    monkeypatch.setattr("mainspring.gate.outside.tool_registry.FRESH_SECONDS", 3_600.0)
     one = await shop.connect("notes")
     owner = CapabilityCaller(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER))
     async with opened(shop.house.settings) as other:

@@ -14,11 +14,11 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.errors import LimitExceeded
+from mainspring.gate.outside.connection_service import McpConnectionService
 from mainspring.gate.outside.harvest import McpToolDiscovery
-from mainspring.gate.outside.switchboard import McpConnectionService
-from mainspring.gate.outside.words import McpToolRegistry
-from mainspring.store.walls import WorkspaceDatabase
-from mainspring.vocabulary import ApplicationRegistry
+from mainspring.gate.outside.tool_registry import McpToolRegistry
+from mainspring.registry import ApplicationRegistry
+from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from mainspring.workspace.connections import rows
 from tests.kit.connecting import OWNER

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from mainspring.app import application_services, build_registry
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.surfaces.cli import ApplicationFactory
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.run import run_file
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.wiring import application_services, build_registry
+from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.agents import thinking
 from tests.kit.house import document, step

@@ -12,7 +12,7 @@ import pytest
 from mainspring.contracts.errors import Conflict, Invalid, PermissionDenied, Problem
 from mainspring.contracts.model import ModelMessage, ModelRequest
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from tests.kit.house import Bench
 from tests.kit.leaks import Haystack, add_tables
 from tests.kit.members import member

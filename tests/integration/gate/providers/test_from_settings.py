@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from mainspring.app import open_application
 from mainspring.gate.providers.from_settings import take_in
 from mainspring.settings import Settings, read_settings, setting_names
-from mainspring.wiring import open_application
 from mainspring.workspace.model_connections import API_KEY, ModelConnection, list_all_connections
 from tests.kit.house import Bench
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.gate.providers import wire
+from mainspring.gate.providers import model_client
 from mainspring.gate.providers.embedder import OpenAIEmbedder
 from tests.kit.house import Bench, document, step
 from tests.kit.model_server import Answer, model_server
@@ -134,7 +134,7 @@ def slow_loading(monkeypatch: pytest.MonkeyPatch) -> SlowLoading:
     """The libraries have not been loaded in this process, and load for four seconds."""
     slow = SlowLoading(SDK, 4.0)
     monkeypatch.delitem(sys.modules, SDK, raising=False)
-    monkeypatch.setattr(wire, "_loaded", [], raising=False)
+    monkeypatch.setattr(model_client, "_loaded", [], raising=False)
     monkeypatch.setattr(sys, "meta_path", [slow, *sys.meta_path])
     return slow
 

@@ -19,8 +19,8 @@ from pydantic_ai.models.openai import OpenAIChatModel
 
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelMessage, ModelRequest, ModelTool, ToolResult
-from mainspring.gate.providers.spelling import MOST_CALLS
-from mainspring.gate.providers.wire import Kind
+from mainspring.gate.providers.message_conversion import MOST_CALLS
+from mainspring.gate.providers.model_client import Kind
 from tests.kit.model_server import Answer, Call, Seen
 from tests.kit.wires import KEY, LOOK, MODELS, connected, said
 
@@ -381,7 +381,7 @@ async def test_texts_become_vectors_in_their_order_over_many_requests() -> None:
 
 def test_nothing_that_asks_no_model_loads_the_libraries_of_providers() -> None:
     program = (
-        "import sys, mainspring.wiring, mainspring.gate.providers.desk;"
+        "import sys, mainspring.app, mainspring.gate.providers.model_registry;"
         "heavy = {'pydantic_ai', 'anthropic', 'openai'} & set(sys.modules);"
         "sys.exit(repr(heavy) if heavy else 0)"
     )

@@ -21,7 +21,7 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import CUT_OFF
 from mainspring.gate.egress import Egress
-from mainspring.gate.providers.wire import Kind, ModelEndpoint, ask
+from mainspring.gate.providers.model_client import Kind, ModelEndpoint, ask
 from tests.kit.model_server import Answer
 from tests.kit.outside import Names, RecordingDial
 from tests.kit.wires import KEY, LOOK, MODELS, Connection, connected, said

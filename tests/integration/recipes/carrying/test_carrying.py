@@ -16,11 +16,11 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict, Invalid, PermissionDenied
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.recipes.carrying.carried import WorkspaceContent
-from mainspring.recipes.carrying.files import MARKER, format_json, to_files
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.recipes.carrying.model import WorkspaceContent
+from mainspring.recipes.carrying.workspace_files import MARKER, format_json, to_files
 from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
-from mainspring.workspace.portable import import_judged, judge_import
+from mainspring.workspace.import_export import import_judged, judge_import
 from tests.kit.house import Bench, document, step
 
 Files = dict[str, str]

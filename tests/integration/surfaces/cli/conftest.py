@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import typer
 
+from mainspring.app import application_services, build_registry, open_application
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import ApplicationFactory, build_app, run_cli
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.wiring import application_services, build_registry, open_application
+from mainspring.surfaces.services import ApplicationServices
 from tests.kit.house import Bench
 from tests.kit.terminals import Typed, answered
 

@@ -21,7 +21,7 @@ from typing import Any
 from mainspring.contracts.errors import Problem
 from mainspring.surfaces.cli import supervisor as supervising
 from mainspring.surfaces.cli.children import SENT_AWAY, ParentPipe, ServerPart
-from mainspring.surfaces.cli.logbook import keep_logbook
+from mainspring.surfaces.cli.log_format import keep_logbook
 from mainspring.surfaces.cli.supervisor import ServerStateChange, Supervisor
 
 

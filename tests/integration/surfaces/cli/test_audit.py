@@ -12,12 +12,12 @@ from mainspring.contracts.errors import Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.audit import read_sought, show_audit
 from mainspring.surfaces.cli.automations import save_file
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.events import tell, tell_once_more
-from mainspring.surfaces.cli.firing import fire, replay_run
+from mainspring.surfaces.cli.export_import import bring_in
+from mainspring.surfaces.cli.fire import fire, replay_run
 from mainspring.surfaces.cli.inbox import read_messages
-from mainspring.surfaces.cli.moving import bring_in
-from mainspring.surfaces.cli.reading import cancel
+from mainspring.surfaces.cli.runs import cancel
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.cli.versions import go_back

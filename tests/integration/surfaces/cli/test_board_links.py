@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mainspring.app import application_services, build_registry
 from mainspring.contracts.errors import Invalid, NotFound, UpstreamError
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import ApplicationFactory
@@ -20,10 +21,9 @@ from mainspring.surfaces.cli.board_links import (
     unlink,
 )
 from mainspring.surfaces.cli.boards import show_board
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.wiring import application_services, build_registry
+from mainspring.surfaces.services import ApplicationServices
 from tests.kit.api import served
 from tests.kit.boards import Boards
 from tests.kit.doubles.feeds import web_double

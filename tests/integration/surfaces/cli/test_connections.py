@@ -17,10 +17,10 @@ from urllib.parse import urlencode
 import httpx2
 import pytest
 
+from mainspring.app import application_services, build_registry
 from mainspring.contracts.errors import Invalid, NotFound, Problem
 from mainspring.contracts.ids import generate_id
 from mainspring.surfaces.cli import ApplicationFactory, build_app, run_cli
-from mainspring.surfaces.cli.coming_back import listening
 from mainspring.surfaces.cli.connections import (
     add,
     add_program,
@@ -30,10 +30,10 @@ from mainspring.surfaces.cli.connections import (
     set_effect,
     show_connection,
 )
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
+from mainspring.surfaces.cli.oauth_redirect import listening
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.wiring import application_services, build_registry
+from mainspring.surfaces.services import ApplicationServices
 from tests.integration.surfaces.cli.conftest import Command
 from tests.kit import mcp_program
 from tests.kit.mcp_server import McpDouble, Script, mcp_server, tool

@@ -11,13 +11,13 @@ import pytest
 from mainspring.contracts.errors import Conflict, NotFound, PermissionDenied
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.consents import answer_consent, show_consent, show_consents
-from mainspring.surfaces.cli.desk import CommandContext
-from mainspring.surfaces.cli.finding import find_automation
-from mainspring.surfaces.cli.moving import bring_in
+from mainspring.surfaces.cli.context import CommandContext
+from mainspring.surfaces.cli.export_import import bring_in
+from mainspring.surfaces.cli.lookup import find_automation
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.secrets import SecretOwner, set_secret
 from mainspring.surfaces.cli.states import change_state
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.services import ApplicationServices
 from tests.kit.house import document, step
 from tests.kit.terminals import no, yes
 

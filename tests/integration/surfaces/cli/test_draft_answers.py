@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
+from mainspring.app import application_services, build_registry
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import ApplicationFactory, exits
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.draft_batches import answer_batch
 from mainspring.surfaces.cli.drafts import (
     confirm_draft,
@@ -28,10 +29,9 @@ from mainspring.surfaces.cli.drafts import (
     show_drafts,
 )
 from mainspring.surfaces.cli.inbox_prompts import show_prompts
-from mainspring.surfaces.cli.reading import show_logs
+from mainspring.surfaces.cli.runs import show_logs
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.wiring import application_services, build_registry
+from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench, document, step
 from tests.kit.letters import letter_box

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from mainspring.app import application_services, build_registry
 from mainspring.contracts.errors import Conflict, PermissionDenied
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import ApplicationFactory, email
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.wiring import application_services, build_registry
+from mainspring.surfaces.services import ApplicationServices
 from tests.integration.surfaces.cli.conftest import Command
 from tests.kit.gate import Market, gate_bench
 from tests.kit.house import Bench

@@ -11,15 +11,15 @@ import pytest
 from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automations_app import _version
-from mainspring.surfaces.cli.carrying import (
+from mainspring.surfaces.cli.context import CommandContext
+from mainspring.surfaces.cli.export_import import export
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.cli.workspace_files import (
     bring_folder,
     diff_folders,
     export_folder,
     is_folder_or_file,
 )
-from mainspring.surfaces.cli.desk import CommandContext
-from mainspring.surfaces.cli.moving import export
-from mainspring.surfaces.cli.screen import Screen
 from tests.kit.boards import Boards
 from tests.kit.house import Bench, document, step
 

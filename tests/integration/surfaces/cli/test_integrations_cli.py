@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from mainspring.app import application_services, build_registry
 from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import ApplicationFactory
 from mainspring.surfaces.cli import integrations as commands
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.wiring import application_services, build_registry
+from mainspring.surfaces.services import ApplicationServices
 from tests.kit.accounts import house_of
 from tests.kit.doubles.oauth_provider import ACCOUNT, CLIENT, CLIENT_SECRET, oauth_provider
 

@@ -12,22 +12,22 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automations import save_file, show_automation, show_list
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.events import show_event, show_events, tell, tell_once_more
-from mainspring.surfaces.cli.finding import find_automation, find_in_use
-from mainspring.surfaces.cli.firing import fire, replay_run
+from mainspring.surfaces.cli.export_import import bring_in, export
+from mainspring.surfaces.cli.fire import fire, replay_run
 from mainspring.surfaces.cli.inbox import read_messages, show_inbox
-from mainspring.surfaces.cli.moving import bring_in, export
-from mainspring.surfaces.cli.reading import cancel, show_logs, show_runs
+from mainspring.surfaces.cli.lookup import find_automation, find_in_use
+from mainspring.surfaces.cli.runs import cancel, show_logs, show_runs
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.cli.versions import go_back, show_diff
 from mainspring.surfaces.cli.webhooks import end_token, make_token
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.workspace.switches import read_triggers
+from mainspring.surfaces.services import ApplicationServices
+from mainspring.workspace.triggers import read_triggers
 from tests.kit.house import Bench, document, step
 
 HOOKS = [{"id": "left", "type": "webhook"}, {"id": "right", "type": "webhook"}]

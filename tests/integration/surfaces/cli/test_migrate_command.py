@@ -14,6 +14,7 @@ import pytest_asyncio
 from mainspring.__main__ import command_line
 from mainspring.contracts.errors import Conflict
 from mainspring.settings import Settings
+from mainspring.store.application_name import hash_host_name
 from mainspring.store.database import Database
 from mainspring.store.downgrade import downgrade, plan_downgrade
 from mainspring.store.migrate import (
@@ -23,9 +24,8 @@ from mainspring.store.migrate import (
     read_schema_version,
     require_tables,
 )
-from mainspring.store.sessions import hash_host_name
 from mainspring.surfaces.cli import run_cli
-from mainspring.surfaces.cli.migrating import bring_up_to_date
+from mainspring.surfaces.cli.migrate import bring_up_to_date
 from tests.integration.surfaces.cli.conftest import Command
 from tests.kit.house import Bench
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from mainspring.app import application_services
 from mainspring.contracts.errors import Conflict
-from mainspring.surfaces.cli.checks_of_parts import automation_parts
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
+from mainspring.surfaces.cli.doctor import automation_parts
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
-from mainspring.wiring import application_services
 from tests.kit.house import Bench, document, step
 
 POST = step("post", "slack_post", {"channel": "#a", "text": "hello"})

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.drafts import show_draft, show_drafts
-from mainspring.surfaces.cli.firing import fire
+from mainspring.surfaces.cli.fire import fire
 from mainspring.surfaces.cli.inbox import show_inbox
-from mainspring.surfaces.cli.reading import show_runs
 from mainspring.surfaces.cli.run import run_file
+from mainspring.surfaces.cli.runs import show_runs
 from mainspring.surfaces.cli.screen import Screen
 from tests.kit.house import Bench, document, step
 

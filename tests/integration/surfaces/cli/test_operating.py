@@ -15,11 +15,11 @@ from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.runs.fleet import read_signals
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automations import show_automation
-from mainspring.surfaces.cli.desk import CommandContext
-from mainspring.surfaces.cli.firing import fire
+from mainspring.surfaces.cli.context import CommandContext
+from mainspring.surfaces.cli.fire import fire
 from mainspring.surfaces.cli.fleet import drain_workers, show_workers
 from mainspring.surfaces.cli.halts import HaltSelection, halt, release, show_halts
-from mainspring.surfaces.cli.reading import show_logs, show_runs
+from mainspring.surfaces.cli.runs import show_logs, show_runs
 from mainspring.surfaces.cli.screen import Screen
 from tests.kit.house import Bench, document, step
 from tests.kit.processes import ROOT

@@ -12,23 +12,22 @@ import pytest
 from mainspring.contracts.errors import Conflict, Invalid, NotFound
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import validate
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
 from mainspring.surfaces.cli import people, tokens
 from mainspring.surfaces.cli.audit import show_audit
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.parts import first_link
-from mainspring.surfaces.cli.placing import UNUSED, select_workspace
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.secrets import list_secrets, parse_secret_owner
 from mainspring.surfaces.cli.takeover import take_over
 from mainspring.surfaces.cli.tokens import TokenOptions
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.cli.workspace_selection import UNUSED, select_workspace
+from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.audit import AuditQuery
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, save, set_state
-from mainspring.workspace.holders import find_holder
-from mainspring.workspace.people.signing_in import SignInOrigin, sign_in_by_link
+from mainspring.workspace.people.sign_in import SignInOrigin, sign_in_by_link
 from mainspring.workspace.people.users import set_password
-from mainspring.workspace.tokens import hash_token
+from mainspring.workspace.tokens import find_holder, hash_token
 from tests.kit.house import document, step
 from tests.kit.people import make_person
 

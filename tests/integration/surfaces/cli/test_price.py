@@ -8,7 +8,7 @@ import pytest
 
 from mainspring.contracts.errors import Conflict
 from mainspring.surfaces.cli.automations import show_automation
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
 from tests.kit.house import Bench, document, step

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.errors import Invalid, Problem
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.rehearse import RehearseOptions, rehearse
 from mainspring.surfaces.cli.screen import Screen
 from tests.kit.house import Bench, document, step

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.services import ApplicationServices
 from tests.kit.house import Bench, document, step
 
 NOTE = step("note", "transform_data", {"output": "x"})

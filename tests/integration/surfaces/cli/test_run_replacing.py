@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
+from mainspring.app import build_registry
 from mainspring.contracts.errors import Conflict, ConsentRequired, Invalid
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import ApplicationFactory, exits
-from mainspring.surfaces.cli.desk import CommandContext
-from mainspring.surfaces.cli.finding import find_automation
-from mainspring.surfaces.cli.firing import replay_run
+from mainspring.surfaces.cli.context import CommandContext
+from mainspring.surfaces.cli.fire import replay_run
+from mainspring.surfaces.cli.lookup import find_automation
 from mainspring.surfaces.cli.run import retry, run_file
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.wiring import build_registry
+from mainspring.surfaces.services import ApplicationServices
+from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import set_state
-from mainspring.workspace.overview import read_automation
 from tests.kit.house import Bench, document, step
 from tests.kit.terminals import yes
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.settings import Settings
-from mainspring.surfaces.cli.standing import hold_data_folder
+from mainspring.surfaces.cli.running_server import hold_data_folder
 from tests.integration.surfaces.cli.conftest import Command
 from tests.kit.house import Bench, document, step
 

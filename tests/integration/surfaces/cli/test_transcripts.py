@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.desk import CommandContext
-from mainspring.surfaces.cli.firing import watch_run
-from mainspring.surfaces.cli.reading import show_logs
+from mainspring.surfaces.cli.context import CommandContext
+from mainspring.surfaces.cli.fire import watch_run
+from mainspring.surfaces.cli.runs import show_logs
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rest.shapes import RunDetail
+from mainspring.surfaces.rest.run_shapes import RunDetail
 from tests.kit.agents import Minds, agents_bench, calls, ends, thinking
 from tests.kit.api import served
 from tests.kit.house import Bench, document, step

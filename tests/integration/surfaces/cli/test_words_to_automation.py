@@ -12,18 +12,18 @@ from uuid import UUID
 
 import pytest
 
+from mainspring.app import application_services, build_registry
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied, Problem
 from mainspring.contracts.model import ModelReply, ToolCall
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import ApplicationFactory, exits, prompts, proposals
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.new import NewAutomationOptions, new
 from mainspring.surfaces.cli.proposal_saving import save_proposal
 from mainspring.surfaces.cli.proposals import GenerationOptions
 from mainspring.surfaces.cli.review import review
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.wiring import application_services, build_registry
+from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import set_state
 from tests.integration.surfaces.cli.conftest import Command
 from tests.kit.house import Bench

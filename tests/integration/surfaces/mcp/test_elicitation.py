@@ -17,12 +17,12 @@ import pytest_asyncio
 from mcp import Client, StdioServerParameters
 from mcp_types import ElicitRequestURLParams, ElicitResult
 
+from mainspring.app import application_services
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.surfaces.mcp import server
 from mainspring.surfaces.mcp.server import Context, McpToolMethods, build_server
-from mainspring.wiring import application_services
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.people.workspaces import add_workspace, rename_workspace
 from tests.kit.api import Api, served

@@ -15,11 +15,11 @@ import pytest
 import pytest_asyncio
 from mcp.shared.tool_name_validation import validate_tool_name
 
+from mainspring.app import Application, build_application, build_registry
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
 from mainspring.surfaces.mcp.server import message_limits
-from mainspring.wiring import Application, build_application, build_registry
 from tests.kit.api import Api, served
 from tests.kit.house import Bench
 from tests.kit.mcp import NEW, OLD, VERSIONS, Wire, connected, error_of, problem_of

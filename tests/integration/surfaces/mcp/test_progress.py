@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from mainspring.app import application_services
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.surfaces.mcp import server
 from mainspring.surfaces.mcp.server import Context, McpToolMethods, build_server
-from mainspring.wiring import application_services
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api
 from tests.kit.authoring import Desk

@@ -13,12 +13,12 @@ from uuid import UUID
 import httpx2
 import pytest_asyncio
 
+from mainspring.app import build_application
 from mainspring.contracts.context import RunRef
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.gate.run_tokens import mint
-from mainspring.wiring import build_application
 from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
 from mainspring.workspace.tokens import TokenLimits, make_token, revoke_token
 from tests.kit.api import served

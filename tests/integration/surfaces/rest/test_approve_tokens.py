@@ -15,7 +15,7 @@ from asyncpg import CheckViolationError
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
-from mainspring.workspace.token_bounds import APPROVE_WARNING
+from mainspring.workspace.tokens import APPROVE_WARNING
 from tests.kit.api import Api
 from tests.kit.house import document, step
 from tests.kit.mcp import Wire

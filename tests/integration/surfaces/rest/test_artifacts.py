@@ -19,7 +19,7 @@ import pytest_asyncio
 from mainspring.contracts.context import RunRef
 from mainspring.contracts.errors import Expired, Invalid, NotFound
 from mainspring.contracts.ids import generate_id
-from mainspring.gate.artifacts.folder import FolderStore
+from mainspring.gate.artifacts.blob_stores import FolderStore
 from mainspring.gate.artifacts.links import LinkSigner
 from mainspring.gate.artifacts.rows import Artifact, insert_artifact
 from mainspring.gate.artifacts.save import artifacts_capability

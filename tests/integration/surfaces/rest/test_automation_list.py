@@ -11,7 +11,7 @@ from mainspring.surfaces.rest.automation_shapes import (
     GrantsUsed,
 )
 from mainspring.surfaces.rest.paging import Page
-from mainspring.workspace.signs import count_success_streak
+from mainspring.workspace.automation_list import count_success_streak
 from tests.kit.api import Api
 from tests.kit.house import Bench, document, step
 

@@ -24,7 +24,7 @@ from mainspring.surfaces.rest.automation_shapes import (
     VersionSummary,
 )
 from mainspring.surfaces.rest.paging import Page
-from mainspring.surfaces.rest.shapes import Accepted
+from mainspring.surfaces.rest.run_shapes import Accepted
 from tests.kit.api import Api
 from tests.kit.declared import PRINTED
 from tests.kit.house import Bench, document, step

@@ -9,11 +9,11 @@ import pytest
 import pytest_asyncio
 from fastapi import APIRouter, Request
 
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.bodies import Body, read_body, takes
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import anyone_known
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.openapi import describe, operations
+from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
+from mainspring.surfaces.rest.route_access import anyone_known
+from mainspring.surfaces.rest.router import router
 from tests.kit.api import Api, served
 from tests.kit.house import Bench, document, step
 

@@ -10,13 +10,13 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
 
+from mainspring.app import application_services
 from mainspring.contracts.errors import InternalError
-from mainspring.surfaces.rest.answers import JsonAnswer
 from mainspring.surfaces.rest.app import build_api
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import is_public
+from mainspring.surfaces.rest.json_answers import JsonAnswer
+from mainspring.surfaces.rest.route_access import is_public
+from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.web.files import SCREENS
-from mainspring.wiring import application_services
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.tokens import list_tokens, make_token, revoke_token
 from tests.kit.api import Api

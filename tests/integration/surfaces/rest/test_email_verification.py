@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.people.addresses import find_member_address
+from mainspring.workspace.people.email_addresses import find_member_address
 from tests.kit.api import Api, served
 from tests.kit.gate import Market, gate_bench
 from tests.kit.house import Bench

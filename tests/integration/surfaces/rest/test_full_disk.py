@@ -11,10 +11,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from mainspring.store.outage import database_unavailable_error
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import public
+from mainspring.store.database_errors import database_unavailable_error
+from mainspring.surfaces.rest.json_answers import JsonAnswer
+from mainspring.surfaces.rest.route_access import public
+from mainspring.surfaces.rest.router import router
 from tests.kit.api import Api, served
 from tests.kit.full_disk import full_disk, install_full_disk
 from tests.kit.house import Bench, document, step

@@ -17,9 +17,9 @@ import pytest_asyncio
 from mainspring.contracts.context import Actor
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.web_push import PushDelivery
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
 from mainspring.triggers.alerts import CONSUMER, FailureAlerts
 from mainspring.triggers.log_reader import EventLogReader
 from mainspring.workspace.automations import FIRST_MEMBER, set_state

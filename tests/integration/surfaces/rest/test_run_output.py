@@ -12,7 +12,7 @@ import httpx2
 from mainspring.contracts.ids import generate_id
 from mainspring.surfaces.rest.paging import Page
 from mainspring.surfaces.rest.routes.health import WallsAnswer
-from mainspring.surfaces.rest.shapes import PieceShape, RunDetail
+from mainspring.surfaces.rest.run_shapes import PieceShape, RunDetail
 from tests.kit.api import Api
 from tests.kit.house import PATIENCE, Bench
 from tests.kit.scripts import script

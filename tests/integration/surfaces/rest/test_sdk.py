@@ -9,9 +9,9 @@ import re
 import sysconfig
 from pathlib import Path
 
-from mainspring.actions.script.sdk.text import generate_sdk, generate_types
+from mainspring.actions.script.sdk.generator import generate_sdk, generate_types
 from mainspring.contracts.limits import Limits
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 from tests.kit.api import Api
 from tests.kit.capabilities import Outside
 

@@ -12,13 +12,13 @@ import pytest
 from fastapi import APIRouter, Request
 from starlette.responses import StreamingResponse
 
+from mainspring.app import application_services
 from mainspring.contracts.errors import Conflict, Invalid
-from mainspring.surfaces.rest import wire
+from mainspring.surfaces.rest import http_protocol
 from mainspring.surfaces.rest.app import build_api
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import anyone_known
+from mainspring.surfaces.rest.route_access import anyone_known
+from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.serve import GRACE_SECONDS, serve
-from mainspring.wiring import application_services
 from tests.kit.api import Api, served
 from tests.kit.house import Bench
 
@@ -114,7 +114,7 @@ async def test_what_is_no_request_is_answered_and_hung_up_on(api: Api, request_:
 async def test_a_connection_that_never_asks_is_closed(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wire, "HEADER_SECONDS", 0.2)
+    monkeypatch.setattr(http_protocol, "HEADER_SECONDS", 0.2)
 
     assert await _raw(api, b"GET / HT") == b""
     assert await _raw(api, b"") == b""
@@ -147,7 +147,7 @@ async def test_idle_connections_and_unfinished_headers_are_closed(api: Api) -> N
         (HEALTH, b"\r\n"),
         (HEALTH, b"GET /api/v1/he"),
     ]
-    assert 2 * wire.HEADER_SECONDS < 20, "silence, and then headers without end"
+    assert 2 * http_protocol.HEADER_SECONDS < 20, "silence, and then headers without end"
     # A busy machine may be late; a connection that is kept is open for ever.
     async with asyncio.timeout(60):
         lasted = await asyncio.gather(
@@ -249,8 +249,8 @@ async def test_a_stream_hears_that_the_server_closes(bench: Bench) -> None:
 
 
 def _echo() -> APIRouter:
-    from mainspring.surfaces.rest.answers import JsonAnswer
-    from mainspring.surfaces.rest.bodies import read_json_body
+    from mainspring.surfaces.rest.json_answers import JsonAnswer
+    from mainspring.surfaces.rest.request_bodies import read_json_body
 
     made = router("test")
 

@@ -17,8 +17,7 @@ from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.roles import Role
 from mainspring.surfaces.rest.browser import BrowserSessionPolicy
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
-from mainspring.workspace.people.links import make_link
-from mainspring.workspace.people.signing_in import (
+from mainspring.workspace.people.sign_in import (
     PER_ADDRESS,
     PER_EMAIL,
     PER_PAIR,
@@ -28,6 +27,7 @@ from mainspring.workspace.people.signing_in import (
     count_try,
     sign_in,
 )
+from mainspring.workspace.people.sign_in_links import make_link
 from mainspring.workspace.tokens import make_token
 from tests.kit.api import PATIENCE, Api, served
 from tests.kit.house import Bench

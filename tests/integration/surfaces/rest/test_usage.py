@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
+from mainspring.app import application_services, build_registry
 from mainspring.contracts.context import StepContext
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.model import DEFAULT_MODEL, ModelReply
 from mainspring.contracts.roles import Role
 from mainspring.settings import Settings
 from mainspring.surfaces.cli.capabilities import show_capabilities
-from mainspring.surfaces.cli.desk import CommandContext
-from mainspring.surfaces.cli.doors import ApplicationFactory
+from mainspring.surfaces.cli.context import CommandContext
+from mainspring.surfaces.cli.factory import ApplicationFactory
 from mainspring.surfaces.cli.ledger import read_day, show_usage
-from mainspring.surfaces.cli.reading import show_logs
+from mainspring.surfaces.cli.runs import show_logs
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.wiring import application_services, build_registry
+from mainspring.surfaces.services import ApplicationServices
 from tests.kit.api import Api, served
 from tests.kit.house import Bench, document, step
 from tests.kit.neighbours import NEIGHBOUR, add_person, add_workspace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from mainspring.surfaces.rest.pages import document
+from mainspring.surfaces.rest.web_pages import document
 from mainspring.surfaces.web.files import BUILT, SCREENS, read_page
 from tests.kit.api import Api
 

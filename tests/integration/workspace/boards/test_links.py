@@ -18,8 +18,8 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.direct import CapabilityCaller
-from mainspring.runs.arrivals import RunRequest
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.boards import Boards, values
 from tests.kit.doubles.feeds import web_double

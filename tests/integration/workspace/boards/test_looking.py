@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.workspace.boards.found_rows import COUNTED
+from mainspring.workspace.boards.row_queries import COUNTED
 from tests.kit.api import Api
 from tests.kit.boards import MANY_ROWS, Boards, values
 from tests.kit.house import Bench

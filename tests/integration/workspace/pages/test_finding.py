@@ -15,13 +15,13 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
+from mainspring.app import Application, run_background_loops
 from mainspring.contracts.errors import Invalid, NotFound, Problem
 from mainspring.contracts.ids import generate_id
-from mainspring.store.walls import WorkspaceDatabase
-from mainspring.wiring import Application, run_background_loops
+from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.pages.content import PageDraft
-from mainspring.workspace.pages.keep import PageWriter, ingest
-from mainspring.workspace.pages.vectors import PageEmbeddingJob
+from mainspring.workspace.pages.embedding_job import PageEmbeddingJob
+from mainspring.workspace.pages.writer import PageWriter, ingest
 from tests.kit.house import Bench
 from tests.kit.pages import BagOfWords, Shelf, other_workspace, with_model
 

@@ -11,7 +11,7 @@ import pytest
 from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.roles import Role
 from mainspring.gate.providers.embedder import OpenAIEmbedder
-from mainspring.workspace.pages.vectors import PageEmbeddingJob
+from mainspring.workspace.pages.embedding_job import PageEmbeddingJob
 from tests.kit.house import Bench
 from tests.kit.members import member
 from tests.kit.model_server import Answer, model_server

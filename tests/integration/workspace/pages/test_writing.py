@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from mainspring.contracts.display_text import name_findings
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem
-from mainspring.contracts.plain_names import name_findings
 from mainspring.contracts.roles import Role
 from mainspring.workspace.pages.content import RESERVED, PageDraft
-from mainspring.workspace.pages.keep import PageWriter, ingest
+from mainspring.workspace.pages.writer import PageWriter, ingest
 from tests.kit.house import Bench, document, step
 from tests.kit.pages import Shelf, other_workspace
 

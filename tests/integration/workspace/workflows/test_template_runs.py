@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from mainspring.runs.arrivals import RunRequest
+from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.inbox import list_notifications
 from tests.kit.boards import Boards, values
 from tests.kit.house import Bench

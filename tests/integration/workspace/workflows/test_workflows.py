@@ -13,11 +13,11 @@ from mainspring.contracts.errors import Problem
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.definition.authority import build_review_addition
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.workspace.automation_states import activate, pause
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.consents import ask_consent
 from mainspring.workspace.people.members import remove_member
-from mainspring.workspace.states import activate, pause
 from tests.kit.boards import Boards
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member

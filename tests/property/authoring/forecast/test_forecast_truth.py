@@ -12,11 +12,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mainspring.authoring.forecast.answer import CostForecast, build_forecast, caps_of
 from mainspring.authoring.forecast.costs import CostEvidence, cost_of, cost_of_run, paying_of
-from mainspring.authoring.forecast.history import PastRun
-from mainspring.authoring.forecast.measured import MeasuredRuns, cost_of_runs
-from mainspring.authoring.forecast.places import count_step_frequencies
+from mainspring.authoring.forecast.definition_view import bounds_of
+from mainspring.authoring.forecast.forecast import CostForecast, build_forecast, caps_of
+from mainspring.authoring.forecast.forecaster import MeasuredRuns, PastRun, cost_of_runs
 from mainspring.authoring.forecast.rates import (
     RunRate,
     by_schedule,
@@ -24,11 +23,11 @@ from mainspring.authoring.forecast.rates import (
     together,
     unknown,
 )
-from mainspring.authoring.forecast.reading import bounds_of
+from mainspring.authoring.forecast.step_frequency import count_step_frequencies
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import Price
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 
 LIMITS = Limits()
 WORDS = build_registry(LIMITS)

@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mainspring.actions.agent.desk import build_toolset
-from mainspring.actions.agent.material import parse_output_shape, read_material
+from mainspring.actions.agent.loop import build_toolset
+from mainspring.actions.agent.prompts import QuoteMarkers, format_problem
 from mainspring.actions.agent.sample import build_sample, build_sample_answer
+from mainspring.actions.agent.task import parse_output_shape, read_material
 from mainspring.actions.agent.transcript import AgentTranscript
-from mainspring.actions.agent.words import QuoteMarkers, format_problem
-from mainspring.contracts.agency import AgentTool, AgentTurn
+from mainspring.contracts.agent import AgentTool, AgentTurn
 from mainspring.contracts.errors import Finding, Invalid, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ToolCall
 from mainspring.definition.json_schema import compile_schema
-from mainspring.gate.turns import reply_as_dict, reply_from_dict
-from mainspring.surfaces.cli.agent_lines import agent_line
+from mainspring.gate.agent_turns import reply_as_dict, reply_from_dict
+from mainspring.surfaces.cli.step_output import agent_line
 
 MARK = "untrusted-0123456789abcdef"
 _TURN = (

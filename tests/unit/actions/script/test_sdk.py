@@ -7,12 +7,16 @@ from typing import Any
 
 import pytest
 
-from mainspring.actions.script.sdk.shapes import TypeScriptTypes, format_comment
-from mainspring.actions.script.sdk.text import generate_sdk, generate_types
+from mainspring.actions.script.sdk.generator import (
+    TypeScriptTypes,
+    format_comment,
+    generate_sdk,
+    generate_types,
+)
 from mainspring.contracts.capability import Annotations, Audience, Capability, Write
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 
 TEXT = {"type": "string"}
 

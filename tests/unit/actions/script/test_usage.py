@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 
-from mainspring.actions.script.usage import UsageAccumulator
+from mainspring.actions.script.conversation import UsageAccumulator
 from mainspring.contracts.model import Usage
 
 

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from mainspring.actions.script import voice
+from mainspring.actions.script import output_recorder
 from mainspring.contracts.context import OutputStream, StepContext
 
 
@@ -23,9 +23,9 @@ class _Record:
         return "".join(text for one, text in self.pieces if one == stream)
 
 
-def _voice() -> tuple[voice.OutputRecorder, _Record]:
+def _voice() -> tuple[output_recorder.OutputRecorder, _Record]:
     record = _Record()
-    return voice.OutputRecorder(cast("StepContext", record), 1_048_576), record
+    return output_recorder.OutputRecorder(cast("StepContext", record), 1_048_576), record
 
 
 async def test_a_few_changes_between_the_streams_keep_their_order() -> None:
@@ -51,7 +51,7 @@ async def test_a_flood_of_changes_is_told_stream_by_stream_and_whole() -> None:
 async def test_who_has_said_plenty_is_written_down_in_larger_pieces(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(voice, "_PLENTY", 4)
+    monkeypatch.setattr(output_recorder, "_PLENTY", 4)
     said, record = _voice()
     for _ in range(3):
         for number in range(3):

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from mainspring.authoring.forecast.amounts import Basis, CostRange
-from mainspring.authoring.forecast.answer import CostForecast, build_forecast, caps_of
 from mainspring.authoring.forecast.costs import RunCost, StepCost, cost_of_run
+from mainspring.authoring.forecast.definition_view import bounds_of
+from mainspring.authoring.forecast.forecast import CostForecast, build_forecast, caps_of
 from mainspring.authoring.forecast.rates import RunRate, by_count, by_schedule, together, unknown
-from mainspring.authoring.forecast.reading import bounds_of
 from mainspring.authoring.forecast.schemas import FORECAST_SCHEMA
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema, compile_schema

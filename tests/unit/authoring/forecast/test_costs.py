@@ -18,11 +18,11 @@ from mainspring.authoring.forecast.costs import (
     paying_of,
     same_model,
 )
-from mainspring.authoring.forecast.places import count_step_frequencies
-from mainspring.authoring.forecast.reading import bounds_of
+from mainspring.authoring.forecast.definition_view import bounds_of
+from mainspring.authoring.forecast.step_frequency import count_step_frequencies
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import Price
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 from tests.kit.gate import Market
 
 LIMITS = Limits()

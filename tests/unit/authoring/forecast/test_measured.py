@@ -8,20 +8,20 @@ from typing import Any
 
 from mainspring.authoring.forecast.amounts import CostRange
 from mainspring.authoring.forecast.costs import RunCost, StepCost, paying_of
-from mainspring.authoring.forecast.history import PastRun
-from mainspring.authoring.forecast.measured import (
+from mainspring.authoring.forecast.definition_view import bounds_of
+from mainspring.authoring.forecast.forecaster import (
     CostShape,
+    PastRun,
     choose,
     cost_of_runs,
     measure_step,
     shape_of,
     span_of,
 )
-from mainspring.authoring.forecast.places import count_step_frequencies
-from mainspring.authoring.forecast.reading import bounds_of
+from mainspring.authoring.forecast.step_frequency import count_step_frequencies
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 
 LIMITS = Limits()
 WORDS = build_registry(LIMITS)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mainspring.authoring.generate.desk import GenerationResult
-from mainspring.authoring.generate.generating import generate
+from mainspring.authoring.generate.context import GenerationResult
+from mainspring.authoring.generate.conversation import generate
 from tests.kit.authored import Scripted, desk_for, hands_in, judged, plain, wish_for
 
 BEFORE = plain(

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.generate.desk import MOST_ASKS, RequestTurn
-from mainspring.authoring.generate.generating import generate
+from mainspring.authoring.generate.context import MOST_ASKS, RequestTurn
+from mainspring.authoring.generate.conversation import generate
 from mainspring.contracts.errors import BudgetExceeded, UpstreamError
 from mainspring.contracts.model import ModelReply, ToolCall
 from tests.kit.authored import (

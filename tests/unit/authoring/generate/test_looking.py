@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mainspring.actions.agent.words import QuoteMarkers
-from mainspring.authoring.generate.generating import TOOLS, generate
+from mainspring.actions.agent.prompts import QuoteMarkers
+from mainspring.authoring.generate.conversation import TOOLS, generate
 from mainspring.authoring.generate.looking import ModelLookup, find
 from mainspring.authoring.generate.prompts import system_text
 from mainspring.authoring.resources import BoardSummary, DatasetSummary, WorkspaceResources

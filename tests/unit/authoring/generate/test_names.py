@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.generate.desk import RequestTurn
-from mainspring.authoring.generate.names import KnownNames, find_invented_names, remarks
-from mainspring.authoring.places import value_at
+from mainspring.authoring.generate.context import RequestTurn
+from mainspring.authoring.generate.name_checks import KnownNames, find_invented_names, remarks
+from mainspring.authoring.json_pointers import value_at
 from tests.kit.authored import BOARD, RESOURCES, WORDS, plain, wish_for
 
 OTHER = "01900000-0000-7000-8000-0000000000ff"

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mainspring.authoring.generate.handing import SubmissionReviewer
-from mainspring.authoring.generate.names import KnownNames
-from mainspring.authoring.generate.shots import SHOTS
-from mainspring.authoring.generate.timing import read_schedule
+from mainspring.authoring.generate.name_checks import KnownNames
+from mainspring.authoring.generate.prompts import SHOTS
+from mainspring.authoring.generate.schedule_reconciliation import read_schedule
+from mainspring.authoring.generate.submission import SubmissionReviewer
 from tests.kit.authored import RESOURCES, WORDS, Scripted, desk_for, judged, says, wish_for
 
 ODD: list[Any] = [

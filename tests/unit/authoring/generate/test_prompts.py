@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mainspring.authoring.generate import outline
-from mainspring.authoring.generate.generating import generate
-from mainspring.authoring.generate.prompts import system_text
-from mainspring.authoring.generate.shots import SHOTS, FewShotExample
+from mainspring.authoring.generate.conversation import generate
+from mainspring.authoring.generate.prompts import SHOTS, FewShotExample, system_text
 from mainspring.definition.templates import FILTERS
 from tests.kit.authored import (
     LIMITS,

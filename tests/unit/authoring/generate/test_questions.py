@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.generate.desk import GenerationResult
-from mainspring.authoring.generate.generating import generate
-from mainspring.authoring.generate.names import KnownNames
-from mainspring.authoring.generate.questions import take
+from mainspring.authoring.generate.context import GenerationResult
+from mainspring.authoring.generate.conversation import generate
+from mainspring.authoring.generate.name_checks import KnownNames
+from mainspring.authoring.generate.submission import take
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
 from tests.kit.authored import BOARD, RESOURCES, Scripted, desk_for, hands_in, plain, wish_for

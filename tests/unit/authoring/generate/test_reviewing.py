@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.generate.desk import ModelReview
-from mainspring.authoring.generate.reviewing import MOST_FLAGS, SUMMARY, ask_reviewer
+from mainspring.authoring.generate.context import ModelReview
+from mainspring.authoring.generate.model_review import MOST_FLAGS, SUMMARY, ask_reviewer
 from mainspring.contracts.errors import BudgetExceeded, LimitExceeded
 from mainspring.contracts.model import ToolCall
 from tests.kit.authored import Scripted, Standing, calls, desk_for, plain, says

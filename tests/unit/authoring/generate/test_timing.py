@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mainspring.authoring.generate.desk import GenerationResult
-from mainspring.authoring.generate.generating import generate
-from mainspring.authoring.generate.timing import is_same_schedule
-from mainspring.authoring.proposals.answering import AnswerContext, apply_answers
-from mainspring.authoring.shapes import ProposalSketch
+from mainspring.authoring.generate.context import GenerationResult
+from mainspring.authoring.generate.conversation import generate
+from mainspring.authoring.generate.schedule_reconciliation import is_same_schedule
+from mainspring.authoring.models import ProposalSketch
+from mainspring.authoring.proposals.refining import AnswerContext, apply_answers
 from mainspring.contracts.limits import Limits
 from tests.kit.authored import NOW, Scripted, desk_for, hands_in, judged, plain, wish_for
 

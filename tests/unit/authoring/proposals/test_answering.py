@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.proposals.answering import AnswerContext, apply_answers
-from mainspring.authoring.shapes import ProposalQuestion, QuestionChoice
+from mainspring.authoring.models import ProposalQuestion, QuestionChoice
+from mainspring.authoring.proposals.refining import AnswerContext, apply_answers
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 

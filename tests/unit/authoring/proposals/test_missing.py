@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.proposals.missing import LookupContext, still_open
+from mainspring.authoring.models import ProposalQuestion
+from mainspring.authoring.proposals.builder import LookupContext, still_open
 from mainspring.authoring.resources import BoardSummary, DatasetSummary, WorkspaceResources
-from mainspring.authoring.shapes import ProposalQuestion
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
-from mainspring.vocabulary import ApplicationRegistry, build_registry
+from mainspring.registry import ApplicationRegistry, build_registry
 
 LIMITS = Limits()
 BOARD = BoardSummary("0190c7a0-0000-7000-8000-000000000001", "Orders")

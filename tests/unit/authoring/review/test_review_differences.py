@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 from mainspring.authoring.review.differences import describe_changes, describe_widened
-from mainspring.workspace.changes import list_changes
+from mainspring.workspace.versions import list_changes
 from tests.kit.reviewing import WORDS, agent, document, schedule, slack, step
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.authoring.review.explain import explain
-from mainspring.authoring.review.schedules import describe_schedule
+from mainspring.authoring.review.trigger_descriptions import describe_schedule
 from tests.kit.reviewing import BOARD, WORDS, agent, document, schedule, slack, step
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.review.facts import ReviewFacts, collect_capabilities_and_hosts
 from mainspring.authoring.review.flags import find_flags, with_warnings
+from mainspring.authoring.review.view import ReviewFacts, collect_capabilities_and_hosts
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate

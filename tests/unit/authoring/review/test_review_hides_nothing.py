@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from mainspring.authoring.models import ReviewFlag
 from mainspring.authoring.review.differences import MOST_SENTENCES, describe_changes
 from mainspring.authoring.review.explain import explain
-from mainspring.authoring.review.facts import ReviewFacts
 from mainspring.authoring.review.flags import find_flags, with_warnings
 from mainspring.authoring.review.impact import impact_of
-from mainspring.authoring.review.wording import MOST_FLAGS
-from mainspring.authoring.shapes import ReviewFlag
+from mainspring.authoring.review.quoting import MOST_FLAGS
+from mainspring.authoring.review.view import ReviewFacts
 from mainspring.contracts.capability import Effect
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.grant import Grant
@@ -20,7 +20,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.script import LONGEST
 from mainspring.definition.templates import render_template
 from mainspring.definition.validate import validate
-from mainspring.workspace.changes import list_changes
+from mainspring.workspace.versions import list_changes
 from tests.kit.reviewing import WORDS, agent, document, flags, slack, step, told
 
 _PROGRAM = (

@@ -8,18 +8,18 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mainspring.authoring.review.definition_reader import resolves
 from mainspring.authoring.review.differences import MOST_SENTENCES, describe_changes
 from mainspring.authoring.review.explain import MOST_LINES, explain
-from mainspring.authoring.review.facts import ReviewFacts
 from mainspring.authoring.review.flags import find_flags
 from mainspring.authoring.review.grants import grants_of
 from mainspring.authoring.review.impact import impact_of
-from mainspring.authoring.review.reading import resolves
+from mainspring.authoring.review.quoting import MOST_FLAGS
 from mainspring.authoring.review.schemas import IMPACT_SCHEMA
-from mainspring.authoring.review.wording import MOST_FLAGS
+from mainspring.authoring.review.view import ReviewFacts
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
-from mainspring.workspace.changes import list_changes
+from mainspring.workspace.versions import list_changes
 from tests.kit.reviewing import WORDS
 
 _JUDGE = compile_schema(IMPACT_SCHEMA, Limits())

@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from mainspring.authoring.review.folding import fold_text
-from mainspring.authoring.review.orders import orders_in
-from mainspring.authoring.review.reading import DocumentReader
+from mainspring.authoring.review.definition_reader import DocumentReader
+from mainspring.authoring.review.flags_of_texts import fold_text, orders_in
 from mainspring.authoring.review.suspicious import INVISIBLE
 from tests.kit.orders import Facts, corpus
 from tests.kit.requests import SETS, read_requests

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mainspring.authoring.review.contents import LONGEST_VALUE
 from mainspring.authoring.review.explain import explain
 from mainspring.authoring.review.grants import grants_of
 from mainspring.authoring.review.impact import describe_grants, impact_of
+from mainspring.authoring.review.step_descriptions import LONGEST_VALUE
 from tests.kit.reviewing import WORDS, document, slack, step
 
 END = "the very last word"

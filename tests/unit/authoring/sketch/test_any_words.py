@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mainspring.authoring.places import NOT_THERE, value_at
+from mainspring.authoring.json_pointers import NOT_THERE, value_at
+from mainspring.authoring.models import ProposalSketch
 from mainspring.authoring.resources import BoardSummary, DatasetSummary, WorkspaceResources
-from mainspring.authoring.shapes import ProposalSketch
 from mainspring.contracts.limits import Limits
 from mainspring.definition.templates.template import parse_template
 from tests.unit.authoring.sketch.workspace import HERE, draw, strays

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mainspring.authoring.places import set_at_pointer, take_out
-from mainspring.authoring.shapes import ProposalSketch
+from mainspring.authoring.json_pointers import set_at_pointer, take_out
+from mainspring.authoring.models import ProposalSketch
 from tests.unit.authoring.sketch.workspace import LEADS, asked, draw, strays
 
 BEFORE: Final = draw(

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import pytest
 
-from mainspring.authoring.places import value_at
-from mainspring.authoring.proposals.answering import AnswerContext, apply_answers
+from mainspring.authoring.json_pointers import value_at
+from mainspring.authoring.models import ProposalSketch
+from mainspring.authoring.proposals.refining import AnswerContext, apply_answers
 from mainspring.authoring.resources import BoardSummary, DatasetSummary
-from mainspring.authoring.shapes import ProposalSketch
 from mainspring.contracts.limits import Limits
 from mainspring.definition.templates.template import parse_template
 from tests.unit.authoring.sketch.workspace import (

@@ -8,8 +8,8 @@ from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 
-from mainspring.authoring.shapes import ProposalSketch
-from mainspring.authoring.sketch.sketching import sketch
+from mainspring.authoring.models import ProposalSketch
+from mainspring.authoring.sketch.sketcher import sketch
 from tests.kit.requests import SETS, Request, read_requests, read_worlds
 from tests.unit.authoring.sketch.workspace import IMPORT, actions, draw
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mainspring.authoring.proposals.answering import AnswerContext, apply_answers
-from mainspring.authoring.sketch.asides import is_courtesy, is_length, is_statement
+from mainspring.authoring.proposals.refining import AnswerContext, apply_answers
 from mainspring.authoring.sketch.languages import ONLY_ENGLISH, is_foreign
+from mainspring.authoring.sketch.planning import is_courtesy, is_length, is_statement
 from mainspring.contracts.limits import Limits
 from scripts.phrase_score import INDEPENDENT, PHRASES, score
 from tests.kit.requests import SETS, read_requests

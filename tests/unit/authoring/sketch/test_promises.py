@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pytest
 
+from mainspring.authoring.models import ProposalSketch
 from mainspring.authoring.prompts import STARTERS
-from mainspring.authoring.proposals.answering import AnswerContext, apply_answers
-from mainspring.authoring.shapes import ProposalSketch
+from mainspring.authoring.proposals.refining import AnswerContext, apply_answers
 from mainspring.contracts.limits import Limits
 from mainspring.definition.templates.template import parse_template
 from tests.unit.authoring.sketch.workspace import (

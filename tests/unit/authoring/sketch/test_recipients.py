@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.shapes import ProposalSketch
+from mainspring.authoring.models import ProposalSketch
 from tests.unit.authoring.sketch.workspace import asked, draw
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.proposals.answering import AnswerContext, apply_answers
+from mainspring.authoring.models import ProposalSketch
+from mainspring.authoring.proposals.refining import AnswerContext, apply_answers
 from mainspring.authoring.resources import WorkspaceResources
-from mainspring.authoring.shapes import ProposalSketch
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from tests.unit.authoring.sketch.workspace import (

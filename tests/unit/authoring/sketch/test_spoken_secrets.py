@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.shapes import ProposalSketch
-from mainspring.authoring.sketch.spoken_secrets import find_mentioned_secrets
-from mainspring.authoring.sketch.tool_steps import add_secret
-from mainspring.authoring.sketch.workbench import SketchBuilder
+from mainspring.authoring.models import ProposalSketch
+from mainspring.authoring.sketch.sketch_builder import SketchBuilder
+from mainspring.authoring.sketch.tool_steps import add_secret, find_mentioned_secrets
 from tests.unit.authoring.sketch.workspace import HERE, WORDS, draw
 
 NAMES = ("github_token", "bank_key", "news")

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from mainspring.authoring.sketch import verbs
+from mainspring.authoring.sketch import word_tables
 from tests.unit.authoring.sketch.test_any_words import DO, WHEN, assert_inert, check_questions
 from tests.unit.authoring.sketch.workspace import LEADS, ORDERS, actions, asked, draw, strays
 
@@ -117,7 +117,7 @@ def test_a_slip_of_one_letter_is_read_as_the_verb(slip: str) -> None:
 
 TABLES: Final = [
     sorted(one)
-    for name, one in sorted(vars(verbs).items())
+    for name, one in sorted(vars(word_tables).items())
     if name.isupper() and isinstance(one, frozenset | dict)
 ]
 OTHERS: Final = [

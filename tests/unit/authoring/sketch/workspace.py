@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mainspring.authoring.places import is_within, parent_of
+from mainspring.authoring.json_pointers import is_within, parent_of
+from mainspring.authoring.models import AutomationRequest, ProposalSketch
 from mainspring.authoring.resources import BoardSummary, DatasetSummary, WorkspaceResources
-from mainspring.authoring.shapes import AutomationRequest, ProposalSketch
-from mainspring.authoring.sketch.sketching import sketch
+from mainspring.authoring.sketch.sketcher import sketch
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 
 # One of several keys is lacking, and one of them is asked for.
 EITHER: Final = frozenset({"any_of", "one_of"})

@@ -16,7 +16,7 @@ from mainspring.definition.script import (
     read_script_grants,
     rewrite_script,
 )
-from mainspring.definition.script.reading import MOST_ANGLES
+from mainspring.definition.script.parser import MOST_ANGLES
 
 _PIECES = st.sampled_from(
     [

@@ -12,7 +12,7 @@ from mainspring.contracts.registry import Registry, Vocabulary
 from mainspring.definition.grants import resolve_effective_grants
 from mainspring.definition.tool_patterns import read_agent_grants
 from mainspring.definition.validate import ValidationReport, validate
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 from tests.kit.house import document, step
 
 LIMITS = Limits()

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from mainspring.app import build_registry
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import ValidationReport, validate
-from mainspring.wiring import build_registry
 from tests.kit.definitions import document
 
 LIMITS = Limits()

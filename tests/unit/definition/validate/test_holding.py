@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from mainspring.app import build_registry
 from mainspring.contracts.limits import Limits
 from mainspring.definition.model import hold_seconds
 from mainspring.definition.program import compile_program
 from mainspring.definition.validate import read_holds, validate
-from mainspring.wiring import build_registry
 from tests.kit.house import document, step
 
 WORDS = build_registry(Limits())

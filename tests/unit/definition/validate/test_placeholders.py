@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from mainspring.app import build_registry
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
 from mainspring.definition.secret_use import find_secret_uses
 from mainspring.definition.validate import validate
-from mainspring.wiring import build_registry
 from tests.kit.house import document, step
 
 LIMITS = Limits()

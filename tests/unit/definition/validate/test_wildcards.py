@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.definition.templates import compile_config
-from mainspring.definition.validate.wildcards import find_config_problems
+from mainspring.definition.validate.steps import find_config_problems
 from tests.kit.definitions import LIMITS
 
 SCHEMA: dict[str, Any] = {

@@ -8,8 +8,8 @@ import pytest
 
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import NeedsClarification
-from mainspring.gate.acting.by_rules import read_plainly
-from mainspring.gate.installs import InstalledIntegration, InstalledIntegrations
+from mainspring.gate.act_on_integration import read_plainly
+from mainspring.gate.installed_integrations import InstalledIntegration, InstalledIntegrations
 from tests.kit.parcels import Parcels
 
 

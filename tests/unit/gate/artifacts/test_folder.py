@@ -13,8 +13,8 @@ import pytest
 
 from mainspring.contracts.errors import InternalError
 from mainspring.contracts.ids import generate_id
+from mainspring.gate.artifacts.blob_stores import FolderStore
 from mainspring.gate.artifacts.blobs import BlobKey, artifact_id_of, blob_key, read_path
-from mainspring.gate.artifacts.folder import FolderStore
 
 SPACE = UUID("01900000-0000-7000-8000-000000000001")
 

@@ -9,8 +9,7 @@ import pytest
 from mainspring.contracts.clock import SystemClock
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.gate.artifacts.folder import FolderStore
-from mainspring.gate.artifacts.place import open_blobs
+from mainspring.gate.artifacts.blob_stores import FolderStore, open_blobs
 from mainspring.gate.artifacts.s3 import S3Store, parse_s3_url
 from mainspring.settings import Settings
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mainspring.gate.artifacts.sigv4 import SigV4Credentials, sign_headers
+from mainspring.gate.artifacts.s3 import SigV4Credentials, sign_headers
 
 HOST = "examplebucket.s3.amazonaws.com"
 NOW = datetime(2013, 5, 24, tzinfo=UTC)

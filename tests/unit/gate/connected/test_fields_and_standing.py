@@ -13,15 +13,15 @@ from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Invalid, ReconnectRequired
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.integration import Adapter, Integration
-from mainspring.gate.connected.fields import read_fields
-from mainspring.gate.connected.problems import complete_reconnect_error, reconnect_pending_error
-from mainspring.gate.connected.standing import (
+from mainspring.gate.capability_offers import CapabilityOffer, restrict_to_connections
+from mainspring.gate.connected.member_access import (
     MemberConnections,
     describe_integration,
     state_of,
     usable_for,
 )
-from mainspring.gate.pinned import CapabilityOffer, restrict_to_connections
+from mainspring.gate.connected.problems import complete_reconnect_error, reconnect_pending_error
+from mainspring.gate.connected.service import read_fields
 from mainspring.workspace.accounts.rows import AccountRow, AccountState
 
 FIELDS = [

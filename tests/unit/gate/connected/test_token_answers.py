@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.errors import UpstreamError
-from mainspring.gate.connected.token_answers import missing_scopes, parse_token_response
-from mainspring.gate.outside.authority import TokenEndpointError
+from mainspring.gate.connected.tokens import missing_scopes, parse_token_response
+from mainspring.gate.outside.authorization_server import TokenEndpointError
 
 
 @pytest.mark.parametrize(

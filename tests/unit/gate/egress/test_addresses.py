@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_address
 
 import pytest
 
-from mainspring.gate.egress.addresses import is_public, read_address
+from mainspring.gate.egress.dial import is_public, read_address
 
 PUBLIC = [
     "1.1.1.1",

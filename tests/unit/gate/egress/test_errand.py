@@ -10,7 +10,8 @@ import pytest
 from mainspring.contracts.context import HttpRequest
 from mainspring.contracts.errors import Invalid, PermissionDenied, UpstreamError
 from mainspring.contracts.secret import SecretRef, SecretText
-from mainspring.gate.egress.errand import (
+from mainspring.gate.egress.headers import MAX_REQUEST_HEADER_BYTES
+from mainspring.gate.egress.prepared_request import (
     REDIRECTS,
     PreparedRequest,
     build_wire_headers,
@@ -19,9 +20,8 @@ from mainspring.gate.egress.errand import (
     find_secret_names,
     follow_redirect,
 )
-from mainspring.gate.egress.headers import MAX_REQUEST_HEADER_BYTES
 from mainspring.gate.egress.url import parse_url
-from mainspring.gate.redact import Redactor
+from mainspring.gate.secret_masking import Redactor
 
 URL = "https://one.example/a"
 KEY, PIN = SecretRef("key"), SecretRef("pin")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.gate.outside.switchboard import validate_server_url
+from mainspring.gate.outside.connection_service import validate_server_url
 
 KEY = "Zx-4711-key"
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.capability import Effect
-from mainspring.gate.outside.effects import DELETES, READS, USER_VISIBLE, WRITES, judge
+from mainspring.gate.outside.tool_effects import DELETES, READS, USER_VISIBLE, WRITES, judge
 
 
 def names(text: str) -> list[str]:

@@ -9,15 +9,20 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.limits import Limits
-from mainspring.gate.outside.looking import inspect_tool
-from mainspring.gate.outside.pins import ToolDescription, clean_text, differences, hash_tool
 from mainspring.gate.outside.session import ListedTool
-from mainspring.gate.outside.settling import (
+from mainspring.gate.outside.tool_changes import (
     ToolConsent,
     approve_tool,
     compare_tools,
     hash_offered_tool,
     refuse_tool,
+)
+from mainspring.gate.outside.tool_inspection import (
+    ToolDescription,
+    clean_text,
+    differences,
+    hash_tool,
+    inspect_tool,
 )
 from mainspring.store.clock import DatabaseClock
 

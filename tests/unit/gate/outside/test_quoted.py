@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mainspring.gate.outside.calling import preview
-from mainspring.gate.outside.quoted import escape_json
+from mainspring.gate.outside.escaping import escape_json
+from mainspring.gate.outside.tool_registry import preview
 
 
 @pytest.mark.parametrize(

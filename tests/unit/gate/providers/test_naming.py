@@ -9,7 +9,7 @@ import pytest
 from mainspring.contracts.errors import Conflict, NotFound
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.model import DEFAULT_MODEL
-from mainspring.gate.providers.naming import resolve_model_name
+from mainspring.gate.providers.model_names import resolve_model_name
 from mainspring.workspace.model_connections import HOME_URLS, ModelConnection, ModelKind
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
-from mainspring.gate.providers.reading import ProviderReplyMetadata, embedding_tokens, read_answer
+from mainspring.gate.providers.reply_metadata import (
+    ProviderReplyMetadata,
+    embedding_tokens,
+    read_answer,
+)
 
 MESSAGE: dict[str, Any] = {
     "model": "claude",

@@ -19,7 +19,7 @@ from pydantic_ai.messages import (
 )
 
 from mainspring.contracts import model as ours
-from mainspring.gate.providers.spelling import (
+from mainspring.gate.providers.message_conversion import (
     MOST_CALLS,
     from_response,
     to_messages,

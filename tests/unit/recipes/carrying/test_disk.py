@@ -9,10 +9,9 @@ import pytest
 
 from mainspring.contracts.errors import Conflict, Invalid, NotFound
 from mainspring.contracts.limits import Limits, override_limits
-from mainspring.recipes.carrying.carried import WorkspaceContent, WorkspaceResource
-from mainspring.recipes.carrying.disk import _walk, read_folder, write_folder
-from mainspring.recipes.carrying.files import MARKER, to_files
-from mainspring.recipes.carrying.inside import open_folder
+from mainspring.recipes.carrying.folder import _walk, open_folder, read_folder, write_folder
+from mainspring.recipes.carrying.model import WorkspaceContent, WorkspaceResource
+from mainspring.recipes.carrying.workspace_files import MARKER, to_files
 
 LIMITS = Limits()
 CRM = WorkspaceResource("board", "crm", {"name": "CRM"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mainspring.recipes.carrying.naming import (
+from mainspring.recipes.carrying.model import (
     LONGEST,
     build_file_slug,
     build_file_slugs,

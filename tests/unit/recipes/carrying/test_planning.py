@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mainspring.contracts.ids import generate_id
-from mainspring.recipes.carrying.carried import WorkspaceContent, WorkspaceResource
-from mainspring.recipes.carrying.planning import plan
-from mainspring.recipes.carrying.unspoken import as_written, list_kept_datasets
+from mainspring.recipes.carrying.importer import as_written, list_kept_datasets, plan
+from mainspring.recipes.carrying.model import WorkspaceContent, WorkspaceResource
 from mainspring.recipes.entities.boards import normalize_board
 
 OTHER = {"name": "more", "columns": [{"key": "z"}]}

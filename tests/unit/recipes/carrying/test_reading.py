@@ -11,11 +11,18 @@ from hypothesis import strategies as st
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.recipes.carrying.carried import WorkspaceContent, WorkspaceResource, normalize_slugs
-from mainspring.recipes.carrying.comparing import compare
-from mainspring.recipes.carrying.files import MARKER, WORKSPACE_FORMAT, format_json, to_files
-from mainspring.recipes.carrying.one_file import read_one_file
-from mainspring.recipes.carrying.reading import MOST_FILES, is_ours, read_files
+from mainspring.recipes.carrying.diff import compare
+from mainspring.recipes.carrying.model import WorkspaceContent, WorkspaceResource, normalize_slugs
+from mainspring.recipes.carrying.workspace_files import (
+    MARKER,
+    MOST_FILES,
+    WORKSPACE_FORMAT,
+    format_json,
+    is_ours,
+    read_files,
+    read_one_file,
+    to_files,
+)
 
 LIMITS = Limits()
 MARKED = {MARKER: format_json({"format": WORKSPACE_FORMAT, "version": 1})}

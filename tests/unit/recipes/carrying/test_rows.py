@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mainspring.recipes.carrying.rows import (
+from mainspring.recipes.carrying.row_import import (
     DELETED,
     NO_KEY,
     OTHER,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Permission
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 
 READS = {
     "list_starter_recipes",

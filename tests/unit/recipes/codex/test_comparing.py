@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mainspring.recipes.codex.comparing import find_conflicts, list_recipe_changes
+from mainspring.recipes.codex.upgrade_preview import find_conflicts, list_recipe_changes
 
 
 def _board(*columns: str, **more: Any) -> dict[str, Any]:

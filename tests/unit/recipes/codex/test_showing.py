@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mainspring.contracts.limits import Limits
-from mainspring.recipes.codex.showing import describe_authority
+from mainspring.recipes.codex.presentation import describe_authority
 from mainspring.recipes.codex.starters import read_starters
 
 STARTERS = read_starters().known

@@ -13,10 +13,10 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from mainspring.recipes.compiling import compile_automation
-from mainspring.recipes.compiling.bare import compile_bare_definition, is_bare
+from mainspring.recipes.compiling.compiler import compile_bare_definition, is_bare
 from mainspring.recipes.package import judge_package, read_package, read_place
+from mainspring.registry import build_registry
 from mainspring.surfaces.cli.documents import read_definition_file
-from mainspring.vocabulary import build_registry
 from tests.kit.declared import HOST, PRINTED, URL
 from tests.kit.printed import ADDED, DIGEST, DIGEST_TEXT
 

@@ -12,7 +12,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.secret_use import find_secret_uses
 from mainspring.definition.validate import validate
 from mainspring.recipes.compiling import compile_automation
-from mainspring.vocabulary import build_registry
+from mainspring.registry import build_registry
 from tests.kit.declared import HOST, PRINTED, URL
 
 

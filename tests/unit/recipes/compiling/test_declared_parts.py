@@ -9,14 +9,20 @@ import pytest
 from mainspring.contracts.context import HttpResponse
 from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.limits import Limits
-from mainspring.gate.ingestion.declared_answers import items_of, next_link, parse_response, value_at
-from mainspring.gate.ingestion.declared_paging import (
+from mainspring.gate.ingestion.declared import (
+    EndpointCursor,
     build_page_request,
+    load_endpoint_cursor,
     max_marker,
     next_page_position,
 )
-from mainspring.gate.ingestion.declared_reading import EndpointCursor, load_endpoint_cursor
-from mainspring.gate.ingestion.declared_templates import parse_item_template, split_placeholders
+from mainspring.gate.ingestion.declared_mapping import parse_item_template, split_placeholders
+from mainspring.gate.ingestion.declared_responses import (
+    items_of,
+    next_link,
+    parse_response,
+    value_at,
+)
 
 LIMITS = Limits()
 HERE = "https://a.example/items?x=1"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.callers import AUTHORED_BY
+from mainspring.authoring.authors import AUTHORED_BY
 from mainspring.authoring.draft import HOSTS_NOTE
 from mainspring.contracts.limits import Limits
 from mainspring.recipes.package import (
@@ -18,9 +18,9 @@ from mainspring.recipes.package import (
     judge_package,
     read_package,
 )
-from mainspring.recipes.package.antiexamples import build_good_recipe
-from mainspring.recipes.package.judging import HOUSE_METADATA
-from mainspring.vocabulary import build_registry
+from mainspring.recipes.package.example_recipes import build_good_recipe
+from mainspring.recipes.package.validation import HOUSE_METADATA
+from mainspring.registry import build_registry
 
 LIMITS = Limits()
 WORDS = build_registry(LIMITS)

@@ -18,8 +18,8 @@ import pytest
 from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.contracts.limits import Limits
 from mainspring.recipes.package import read_archive, read_package, read_place
-from mainspring.recipes.package.antiexamples import build_good_recipe
-from mainspring.recipes.package.entries import MOST_BYTES, MOST_ENTRIES
+from mainspring.recipes.package.example_recipes import build_good_recipe
+from mainspring.recipes.package.loader import MOST_BYTES, MOST_ENTRIES
 
 SCRIPT = {"script": {"source_file": "main.ts", "triggers": []}}
 RECIPE = {**build_good_recipe(), "template": SCRIPT}

@@ -10,11 +10,15 @@ import pytest
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema, compile_schema
-from mainspring.definition.schema.anti_example import AntiExample
+from mainspring.definition.schema.antiexamples import AntiExample
 from mainspring.recipes.package import build_recipe_schema, judge_package, read_package
-from mainspring.recipes.package.antiexamples import ANTI_EXAMPLES, build_good_recipe
-from mainspring.recipes.package.examples import EXAMPLES, RecipeExample
-from mainspring.vocabulary import build_registry
+from mainspring.recipes.package.example_recipes import (
+    ANTI_EXAMPLES,
+    EXAMPLES,
+    RecipeExample,
+    build_good_recipe,
+)
+from mainspring.registry import build_registry
 
 LIMITS = Limits()
 WORDS = build_registry(LIMITS)

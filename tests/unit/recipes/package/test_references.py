@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.definition.script.reading import read_script
+from mainspring.definition.script.parser import read_script
 from mainspring.recipes.package import InstalledReference, InstallOwner, ReferenceValues, fill
 from mainspring.recipes.package.references import find_reference_problems, find_references
 

@@ -11,7 +11,7 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.recipes.package import Semver, compute_recipe_digest, format_digest, read_package
-from mainspring.recipes.package.antiexamples import build_good_recipe
+from mainspring.recipes.package.example_recipes import build_good_recipe
 from mainspring.recipes.package.signing import add_signature, generate_key, get_public_key, read_key
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from mainspring.runs.transport.hearing import CeleryHintListener
+from mainspring.runs.transport.celery_listener import CeleryHintListener
 
 PATIENCE = 30.0
 

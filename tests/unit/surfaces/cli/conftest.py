@@ -9,10 +9,10 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 import typer
 
+from mainspring.app import build_registry
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import ApplicationFactory, build_app
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.wiring import build_registry
+from mainspring.surfaces.services import ApplicationServices
 
 
 def _locked(settings: Settings) -> AbstractAsyncContextManager[ApplicationServices]:

@@ -12,8 +12,8 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.settings import machine_zone
 from mainspring.surfaces.cli.answers import read_answer, read_answers, read_edits
-from mainspring.surfaces.cli.asking import TerminalPrompt, at_terminal
 from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.cli.terminal_prompt import TerminalPrompt, at_terminal
 from tests.unit.surfaces.cli.proposed import CHANNEL, ZONE
 
 LIMITS = Limits()

@@ -7,13 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.actions.script.sandbox.walls import Isolation, ProcessUser
+from mainspring.actions.script.sandbox.isolation import Isolation, ProcessUser
 from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import checks
 from mainspring.surfaces.cli.doctor import summarize_verdicts
-from mainspring.surfaces.cli.listening import reserve_port
-from mainspring.surfaces.cli.standing import find_running_server, hold_data_folder, refuse_second
+from mainspring.surfaces.cli.listen_address import reserve_port
+from mainspring.surfaces.cli.running_server import (
+    find_running_server,
+    hold_data_folder,
+    refuse_second,
+)
 from mainspring.workspace.vault import VaultHealth
 
 

@@ -12,13 +12,13 @@ import pytest
 from mainspring.contracts.errors import Invalid
 from mainspring.runs.fleet import QueueSignals
 from mainspring.runs.health import HealthSignals
-from mainspring.runs.numbers import InstallationMetrics
+from mainspring.runs.metrics import InstallationMetrics
 from mainspring.settings import Settings
-from mainspring.store.sessions import VERSION
+from mainspring.store.application_name import VERSION
 from mainspring.surfaces.cli import database_checks as checks
 from mainspring.surfaces.cli.database_checks import DatabaseFacts
-from mainspring.surfaces.cli.weight import in_bytes, sentences
-from mainspring.triggers.size import DiskSpace, StorageReport, TableGroup
+from mainspring.surfaces.cli.size import in_bytes, sentences
+from mainspring.triggers.storage_size import DiskSpace, StorageReport, TableGroup
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 HOUSE = InstallationMetrics(0, 0, 1, 5, 0, 1.0, 100, 0)

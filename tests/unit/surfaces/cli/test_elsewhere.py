@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.limits import Limits
+from mainspring.registry import build_registry
 from mainspring.surfaces.cli import ApplicationFactory, build_app, run_cli
-from mainspring.surfaces.cli.elsewhere import UNCHECKED, validate_offline
-from mainspring.vocabulary import build_registry
+from mainspring.surfaces.cli.offline_validation import UNCHECKED, validate_offline
 from tests.kit.house import document, step
 from tests.kit.scripts import SDK
 

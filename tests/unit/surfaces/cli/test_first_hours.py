@@ -14,21 +14,21 @@ from pathlib import Path
 import pytest
 import typer
 
+from mainspring.app import build_registry
 from mainspring.contracts.errors import Conflict, Finding
 from mainspring.settings import Settings, read_settings, unknown_settings
 from mainspring.surfaces.cli import ApplicationFactory, checks, parts, run_cli
-from mainspring.surfaces.cli.desk import CommandContext
+from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.doctor import examine
-from mainspring.surfaces.cli.listening import is_loopback
+from mainspring.surfaces.cli.formatting import format_in_zone, hint, read_home_option
+from mainspring.surfaces.cli.listen_address import is_loopback
 from mainspring.surfaces.cli.problems import problem_lines
+from mainspring.surfaces.cli.running_server import hold_data_folder
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.standing import hold_data_folder
 from mainspring.surfaces.cli.supervisor import ServerStateChange, describe_exit
 from mainspring.surfaces.cli.up import ServerStatusView
 from mainspring.surfaces.cli.versions import values_beside
-from mainspring.surfaces.cli.words import format_in_zone, hint, read_home_option
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.wiring import build_registry
+from mainspring.surfaces.services import ApplicationServices
 
 Command = Callable[..., int]
 LIBRARY_WORDS = ("Input should", "Value error", "argument(s)", "No such", "Invalid value")

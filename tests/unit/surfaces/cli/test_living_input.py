@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import typer
 
+from mainspring.app import build_registry
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from mainspring.surfaces.cli import run_cli
-from mainspring.wiring import build_registry
 
 Command = Callable[..., int]
 TRIGGERS = ("manual", "schedule", "webhook", "event")

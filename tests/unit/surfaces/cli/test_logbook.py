@@ -8,8 +8,8 @@ import sys
 from contextvars import copy_context
 from uuid import UUID
 
-from mainspring.contracts.whereabouts import HERE, STEP, LogContext, enter_run, enter_workspace
-from mainspring.surfaces.cli.logbook import JsonLines, TextLines
+from mainspring.contracts.log_context import HERE, STEP, LogContext, enter_run, enter_workspace
+from mainspring.surfaces.cli.log_format import JsonLines, TextLines
 
 SPACE, AUTOMATION, RUN = (UUID(int=number) for number in (1, 2, 3))
 

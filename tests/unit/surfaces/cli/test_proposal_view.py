@@ -9,10 +9,11 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from mainspring.app import build_registry
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
-from mainspring.surfaces.cli.place_words import describe_pointer
+from mainspring.surfaces.cli.pointer_text import describe_pointer
 from mainspring.surfaces.cli.proposal_view import (
     maker_lines,
     next_lines,
@@ -22,7 +23,6 @@ from mainspring.surfaces.cli.proposal_view import (
 )
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.summary import warning_lines
-from mainspring.wiring import build_registry
 from tests.unit.surfaces.cli.proposed import CHANNEL, ID, ZONE, proposal, review
 
 LONE = {**CHANNEL, "id": "lone", "choices": []}

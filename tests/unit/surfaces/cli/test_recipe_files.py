@@ -13,6 +13,7 @@ import typer
 
 from mainspring.contracts.limits import Limits
 from mainspring.recipes.package import read_package
+from mainspring.registry import build_registry
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import (
     ApplicationFactory,
@@ -22,9 +23,8 @@ from mainspring.surfaces.cli import (
     run_cli,
     scaffold_app,
 )
-from mainspring.surfaces.cli.desk import CommandContext
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.vocabulary import build_registry
+from mainspring.surfaces.cli.context import CommandContext
+from mainspring.surfaces.services import ApplicationServices
 
 KINDS = ("board", "automation", "workflow", "integration", "bundle")
 

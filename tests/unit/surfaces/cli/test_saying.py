@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mainspring.surfaces.cli.saying import OutputLines
 from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.cli.step_output import OutputLines
 
 
 def piece(seq: int, text: str, stream: str = "out", attempt: int = 1) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import pytest
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
+from mainspring.registry import build_registry
 from mainspring.surfaces.cli.documents import read_definition_file
-from mainspring.vocabulary import build_registry
 
 HOW_TO = Path(__file__).parents[4] / "docs" / "how-to" / "scripts.md"
 

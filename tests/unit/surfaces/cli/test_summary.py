@@ -9,10 +9,10 @@ import pytest
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.definition.model import TriggerEntry
-from mainspring.definition.script.grants import KV
+from mainspring.definition.script.findings import KV
+from mainspring.registry import build_registry
 from mainspring.surfaces.cli.summary import describe_trigger_summary, grant_lines
-from mainspring.vocabulary import build_registry
-from mainspring.workspace.watched_boards import WatchedBoard
+from mainspring.workspace.automation_resources import WatchedBoard
 
 WORDS = build_registry(Limits())
 BOARD = "01900000-0000-7000-8000-00000000000b"

@@ -10,7 +10,7 @@ import pytest
 
 from mainspring.contracts.errors import UpstreamError
 from mainspring.runs.rows import RunEnd
-from mainspring.runs.watch import Kind, RunEvent
+from mainspring.runs.run_events import Kind, RunEvent
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.timeline import RunTimeline, TimelineEntry, paint
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from mainspring.surfaces.cli.words import count, duration, usd
+from mainspring.surfaces.cli.formatting import count, duration, usd
 
 
 @pytest.mark.parametrize(

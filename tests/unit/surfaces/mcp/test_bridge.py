@@ -17,7 +17,7 @@ from typing import IO, Any, ClassVar
 import pytest
 
 from mainspring.settings import Settings
-from mainspring.surfaces.cli.standing import hold_data_folder
+from mainspring.surfaces.cli.running_server import hold_data_folder
 
 DEADLINE = 30.0
 

@@ -10,7 +10,7 @@ import sys
 def loaded(*libraries):
     return sorted(name for name in sys.modules if name.split(".")[0] in libraries)
 import mainspring.surfaces.cli.app
-import mainspring.wiring
+import mainspring.app
 print(loaded("fastapi", "starlette", "uvicorn"))
 import mainspring.surfaces.mcp.bridge
 import mainspring.surfaces.mcp.mount

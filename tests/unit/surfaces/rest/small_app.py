@@ -13,12 +13,12 @@ from pydantic import Field
 
 from mainspring.contracts.errors import Conflict, LimitExceeded
 from mainspring.contracts.limits import Limits
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.bodies import Body, read_body, read_json_body, takes
+from mainspring.surfaces.rest.error_boundary import ErrorBoundaryMiddleware
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit
 from mainspring.surfaces.rest.problems import handle_problems
 from mainspring.surfaces.rest.queries import check_known_query
-from mainspring.surfaces.rest.shell import ErrorBoundaryMiddleware
+from mainspring.surfaces.rest.request_bodies import Body, read_body, read_json_body, takes
 
 
 class Leg(Body):

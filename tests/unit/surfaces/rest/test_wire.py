@@ -13,10 +13,10 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from mainspring.surfaces.rest import wire
-from mainspring.surfaces.rest.request_tally import RequestMetrics
-from mainspring.surfaces.rest.turnstile import WebhookThrottleMiddleware, close
-from mainspring.surfaces.rest.wire import BoundedHttpProtocol
+from mainspring.surfaces.rest import http_protocol
+from mainspring.surfaces.rest.http_protocol import BoundedHttpProtocol
+from mainspring.surfaces.rest.request_metrics import RequestMetrics
+from mainspring.surfaces.rest.webhook_throttle import WebhookThrottleMiddleware, close
 
 PATH = "/api/v1/automations/1/fire"
 BODY = b'{"say":"x"}'
@@ -259,7 +259,7 @@ async def test_a_long_body_in_pieces_is_not_taken_for_such_a_line() -> None:
 async def test_a_client_that_was_refused_cannot_keep_the_connection_by_sending_slowly(
     monkeypatch: pytest.MonkeyPatch, length: bytes, piece: bytes
 ) -> None:
-    monkeypatch.setattr(wire, "REST_SECONDS", 0.2, raising=False)
+    monkeypatch.setattr(http_protocol, "REST_SECONDS", 0.2, raising=False)
     async with _opened() as opened:
         await opened.send(_call())
         refused = _call(body=BODY).replace(b"Content-Length: 11", b"Content-Length: " + length)
@@ -274,7 +274,7 @@ async def test_a_client_that_was_refused_cannot_keep_the_connection_by_sending_s
 async def test_the_time_for_the_rest_of_a_body_ends_with_the_next_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(wire, "REST_SECONDS", 0.05)
+    monkeypatch.setattr(http_protocol, "REST_SECONDS", 0.05)
     async with _opened() as opened:
         await opened.send(_call())
         await opened.send(_call(body=b""), BODY[:4])

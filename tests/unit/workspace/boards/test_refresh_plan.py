@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from mainspring.workspace.boards.refresh_plan import (
+from mainspring.workspace.boards.refresh import (
     CurrentRow,
     choose_free_names,
     choose_key_field,

@@ -6,8 +6,11 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from mainspring.contracts.roles import Role
-from mainspring.workspace.oauth.consents import ClientConsent, is_consent_sufficient
-from mainspring.workspace.oauth.requests import PendingAuthorization
+from mainspring.workspace.oauth.authorization import (
+    ClientConsent,
+    PendingAuthorization,
+    is_consent_sufficient,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WEB = "https://a.example/cb"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mainspring.workspace.oauth.redirects import (
+from mainspring.workspace.oauth.clients import (
     RedirectTarget,
     add_query,
     describe_redirect,

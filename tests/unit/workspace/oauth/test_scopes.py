@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from mainspring.contracts.roles import Role
-from mainspring.workspace.oauth.refusals import OAuthError
+from mainspring.workspace.oauth.errors import OAuthError
 from mainspring.workspace.oauth.scopes import (
     ROLES,
     describe_role,

@@ -13,8 +13,13 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.workspace.pages.content import read_writing
 from mainspring.workspace.pages.front_matter import split
-from mainspring.workspace.pages.search import clean_query, split_last_word
-from mainspring.workspace.pages.snippets import SNIPPET, build_snippet, split_query_words
+from mainspring.workspace.pages.search import (
+    SNIPPET,
+    build_snippet,
+    clean_query,
+    split_last_word,
+    split_query_words,
+)
 from tests.kit.runaway import RUNAWAY
 
 

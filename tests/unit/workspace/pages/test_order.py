@@ -10,13 +10,17 @@ from hypothesis import strategies as st
 
 from mainspring.contracts.errors import Invalid
 from mainspring.settings import BadSetting, read_settings
-from mainspring.workspace.pages.fusion import fuse_results
-from mainspring.workspace.pages.local_model import open_local_model
-from mainspring.workspace.pages.search import clean_query, split_last_word
-from mainspring.workspace.pages.slugs import build_slug, is_slug
-from mainspring.workspace.pages.snippets import SNIPPET, build_snippet, split_query_words
-from mainspring.workspace.pages.vectors import MOST_PIECES, PIECE, split_page
-from mainspring.workspace.pages.wordpiece import WordPieces
+from mainspring.workspace.pages.content import build_slug, is_slug
+from mainspring.workspace.pages.embedding_job import MOST_PIECES, PIECE, split_page
+from mainspring.workspace.pages.local_embedder import WordPieces, open_local_model
+from mainspring.workspace.pages.search import (
+    SNIPPET,
+    build_snippet,
+    clean_query,
+    fuse_results,
+    split_last_word,
+    split_query_words,
+)
 
 A, B, C = (UUID(int=number) for number in (1, 2, 3))
 
@@ -131,7 +135,7 @@ def test_words_are_cut_into_the_longest_pieces_that_are_known() -> None:
 def test_a_model_that_is_not_installed_is_said_with_the_way_to_get_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mainspring.workspace.pages.local_model.find_spec", lambda name: None)
+    monkeypatch.setattr("mainspring.workspace.pages.local_embedder.find_spec", lambda name: None)
 
     with pytest.raises(Invalid) as caught:
         open_local_model()

@@ -8,13 +8,13 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.workspace.workflows.judging import (
+from mainspring.workspace.workflows.management import keep_currents
+from mainspring.workspace.workflows.validation import (
     ensure_owner,
     find_workflow_problems,
     read_day,
     refuse,
 )
-from mainspring.workspace.workflows.making import keep_currents
 
 ANNA, BERT = UUID(int=1), UUID(int=2)
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from mainspring.workspace.workflows.standing import (
+from mainspring.workspace.workflows.progress import (
     WorkflowTask,
     build_kpi_scores,
     build_status,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from mainspring.app import build_registry
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
-from mainspring.wiring import build_registry
 from mainspring.workspace.workflows.templates import TEMPLATES, build_definition
 
 WORDS = build_registry(Limits())

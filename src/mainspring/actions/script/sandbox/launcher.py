@@ -21,17 +21,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mainspring.actions.script.sandbox.confine import (
+from mainspring.actions.script.sandbox.confinement import (
     ChildLimits,
     PreparedConfinement,
     confine_child,
     exec_deno,
     raise_walls,
 )
-from mainspring.actions.script.sandbox.folder import remove_place
-from mainspring.actions.script.sandbox.system import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, Kernel
-from mainspring.actions.script.sandbox.walls import IsolationMode
-from mainspring.contracts.priority import compute_niceness, put_behind
+from mainspring.actions.script.sandbox.isolation import IsolationMode
+from mainspring.actions.script.sandbox.linux import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, Kernel
+from mainspring.actions.script.sandbox.private_folder import remove_place
+from mainspring.contracts.process_priority import compute_niceness, put_behind
 
 MESSAGE_BYTES = 16_384
 _STREAMS = 3

@@ -17,10 +17,10 @@ from types import TracebackType
 from typing import Self
 
 from mainspring.actions.script.sandbox.caps import ProcessLimits
-from mainspring.actions.script.sandbox.link import LauncherClient
-from mainspring.actions.script.sandbox.place import DenoPaths, make_place
+from mainspring.actions.script.sandbox.deno_paths import DenoPaths, make_place
+from mainspring.actions.script.sandbox.isolation import Isolation, IsolationMode
+from mainspring.actions.script.sandbox.launcher_client import LauncherClient
 from mainspring.actions.script.sandbox.process import SandboxProcess
-from mainspring.actions.script.sandbox.walls import Isolation, IsolationMode
 from mainspring.contracts.errors import InternalError, LimitExceeded, NotFound
 
 _PER_CORE = 4

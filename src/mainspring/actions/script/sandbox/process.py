@@ -19,8 +19,7 @@ from typing import Any, Literal
 import orjson
 
 from mainspring.actions.script.sandbox.caps import ProcessLimits
-from mainspring.actions.script.sandbox.link import LauncherClient, open_pipe_pair
-from mainspring.actions.script.sandbox.speech import (
+from mainspring.actions.script.sandbox.frames import (
     Frame,
     FrameParser,
     FrameTooLong,
@@ -28,6 +27,7 @@ from mainspring.actions.script.sandbox.speech import (
     OutputDecoder,
     ProtocolError,
 )
+from mainspring.actions.script.sandbox.launcher_client import LauncherClient, open_pipe_pair
 
 __all__ = ["ExitReason", "Frame", "OutputChunk", "ProcessExit", "SandboxProcess"]
 

@@ -10,11 +10,8 @@ from starlette.responses import Response
 from mainspring.contracts.errors import Finding, PermissionDenied, Problem
 from mainspring.contracts.roles import Permission
 from mainspring.surfaces.email_verification import mailer_of, send_code, verify_code
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.bodies import read_body, takes
-from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.auth import SignedIn
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.people_shapes import (
     ChangedPerson,
     EmailCode,
@@ -22,18 +19,21 @@ from mainspring.surfaces.rest.people_shapes import (
     PersonShape,
 )
 from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rest.request_bodies import read_body, takes
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.routes.session import own_session, person, tell
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.workspace.people.fresh_start import start_afresh
-from mainspring.workspace.people.signing_in import check_own_password
-from mainspring.workspace.people.users import describe_user
-from mainspring.workspace.people.verification import (
+from mainspring.surfaces.services import ApplicationServices
+from mainspring.workspace.people.credential_reset import start_afresh
+from mainspring.workspace.people.email_addresses import (
     VerificationCode,
     count_code,
     load_pending_email,
     mail_code,
     request_change,
 )
+from mainspring.workspace.people.sign_in import check_own_password
+from mainspring.workspace.people.users import describe_user
 from mainspring.workspace.people.workspaces import load_role
 from mainspring.workspace.tokens import load_owner_token_hash
 

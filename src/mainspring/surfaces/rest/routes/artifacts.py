@@ -30,16 +30,16 @@ from mainspring.gate.artifacts.rows import (
     read_content,
 )
 from mainspring.runs.history import find_run
-from mainspring.store.walls import WorkspaceDatabase
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.bodies import Body, read_body, takes
+from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.surfaces.rest.auth import SignedIn, check_role, reader_of
 from mainspring.surfaces.rest.browser import BrowserSessionPolicy
-from mainspring.surfaces.rest.door import SignedIn, check_role, reader_of
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs, public
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
+from mainspring.surfaces.rest.route_access import needs, public
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.services import ApplicationServices
 
 _BINARY: Final = "application/octet-stream"
 # Types that no browser takes for a program, even if it opens the file at once.

@@ -12,13 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.roles import Permission
-from mainspring.gate.direct import describe_direct_call
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs
+from mainspring.gate.callers import describe_direct_call
+from mainspring.surfaces.rest.auth import SignedIn
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.audit import AuditQuery, read_audit
 
 # Not every zone has a year 1 or 9999 in UTC, and nothing was done outside of these.

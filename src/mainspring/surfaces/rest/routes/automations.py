@@ -19,19 +19,19 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Query, Request
 from pydantic import Field
 
-from mainspring.actions.script.checking import prebuild_scripts
+from mainspring.actions.script.prebuild import prebuild_scripts
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.contracts.roles import Permission
-from mainspring.definition.json_text import hash_content
 from mainspring.definition.model import TriggerType
+from mainspring.definition.strict_json import hash_content
 from mainspring.definition.validate import ValidationReport
 from mainspring.gate.policy import mode_of
-from mainspring.recipes.compiling.bare import compile_bare_definition, is_bare
-from mainspring.runs.arrivals import RunRequest as Wish
+from mainspring.recipes.compiling.compiler import compile_bare_definition, is_bare
+from mainspring.runs.run_requests import RunRequest as Wish
 from mainspring.store.audit import AuditRecord, build_audit_record
 from mainspring.store.database import Connection
-from mainspring.surfaces.rest.answers import JsonAnswer
+from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn, check_role
 from mainspring.surfaces.rest.automation_shapes import (
     AgreedShape,
     AutomationDetail,
@@ -45,19 +45,30 @@ from mainspring.surfaces.rest.automation_shapes import (
     describe_secret_uses,
     grants_used,
 )
-from mainspring.surfaces.rest.bodies import Body, read_json_body, takes_schema
-from mainspring.surfaces.rest.door import AuthenticatedCaller, SignedIn, check_role
-from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.idempotency import KEY_HEADER, REPLAY, key_of
-from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rest.request_bodies import Body, read_json_body, takes_schema
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import PREFIX, router
 from mainspring.surfaces.rest.routes.runs import answer_accepted
-from mainspring.surfaces.rest.shapes import Accepted
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.triggers.changing import change
+from mainspring.surfaces.rest.run_shapes import Accepted
+from mainspring.surfaces.services import ApplicationServices
+from mainspring.triggers.trigger_changes import change
 from mainspring.workspace.audit import is_idle, tell_saved
+from mainspring.workspace.automation_list import (
+    AutomationHealth,
+    AutomationQuery,
+    AutomationSort,
+    list_with_signs,
+    read_automation,
+    read_signs,
+    read_use,
+)
+from mainspring.workspace.automation_resources import find_missing_boards
+from mainspring.workspace.automation_states import acknowledge, activate, archive, pause, restore
 from mainspring.workspace.automations import (
     AutomationStatus,
     SavedAutomation,
@@ -74,18 +85,12 @@ from mainspring.workspace.consents import (
     ensure_asked,
     summarize_consent,
 )
-from mainspring.workspace.judging_here import find_missing_dependencies, judge_here, load_vocabulary
-from mainspring.workspace.overview import (
-    AutomationHealth,
-    AutomationQuery,
-    AutomationSort,
-    list_with_signs,
-    read_automation,
+from mainspring.workspace.tokens import ANSWER
+from mainspring.workspace.workspace_validation import (
+    find_missing_dependencies,
+    judge_here,
+    load_vocabulary,
 )
-from mainspring.workspace.signs import read_signs, read_use
-from mainspring.workspace.states import acknowledge, activate, archive, pause, restore
-from mainspring.workspace.token_bounds import ANSWER
-from mainspring.workspace.watched_boards import find_missing_boards
 
 _ONE: Final = "/automations/{automation_id}"
 # How long a second request with the same key is answered with the first one's run.

@@ -13,12 +13,12 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from mainspring.contracts.roles import Permission
-from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.auth import SignedIn
+from mainspring.surfaces.rest.capability_routes import CapabilityRoute, add_faces
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.services import ApplicationServices
 
 _ONE: Final = "/boards/{board_id}"
 _ONLY_SHOWN: Final = {

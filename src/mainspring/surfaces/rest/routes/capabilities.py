@@ -10,17 +10,17 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from mainspring.contracts.errors import Finding, Invalid, NotFound
-from mainspring.gate.pinned import CapabilityOffer
+from mainspring.gate.capability_offers import CapabilityOffer
 from mainspring.gate.usage_ledger import history_of
 from mainspring.surfaces.capability_list import as_dict, find_offer, list_offers
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.bodies import limits_for, read_json_body, takes_schema
-from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.faces import CALLED
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import anyone_known, open_to_runs
+from mainspring.surfaces.rest.auth import SignedIn
+from mainspring.surfaces.rest.capability_routes import CALLED
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.rest.request_bodies import limits_for, read_json_body, takes_schema
+from mainspring.surfaces.rest.route_access import anyone_known, open_to_runs
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.services import ApplicationServices
 
 
 class CapabilityShape(BaseModel):

@@ -2,53 +2,143 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from datetime import datetime
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Request
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict
 from mainspring.contracts.roles import LEAST, Permission, Role, min_role
-from mainspring.gate.direct import CapabilityCaller
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.surfaces.capability_list import list_offers
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.bodies import read_body, takes
-from mainspring.surfaces.rest.client_shapes import (
-    ClientAnswer,
-    ClientRedirect,
-    ClientRequest,
-    ConnectedClients,
-)
-from mainspring.surfaces.rest.door import AuthenticatedCaller, SignedIn
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs
-from mainspring.surfaces.rest.own_name import own_name
+from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.routes.session import check_whole, own_session, tell
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.workspace.oauth.consents import (
+from mainspring.surfaces.rest.server_address import own_name
+from mainspring.surfaces.services import ApplicationServices
+from mainspring.workspace.oauth.authorization import (
     ClientConsent,
+    PendingAuthorization,
     agree,
     check_role,
     disconnect,
     find_agreed,
     is_consent_sufficient,
     list_connected,
+    open_request,
     refuse,
+    take_request,
 )
-from mainspring.workspace.oauth.redirects import describe_redirect
-from mainspring.workspace.oauth.requests import PendingAuthorization, open_request, take_request
+from mainspring.workspace.oauth.clients import describe_redirect
 from mainspring.workspace.oauth.scopes import (
     describe_role,
     format_scope,
     list_role_choices,
     suggest_role,
 )
-from mainspring.workspace.people.fresh_start import hold_ways_in
+from mainspring.workspace.people.credential_reset import hold_ways_in
 from mainspring.workspace.people.workspaces import list_user_workspaces
+
+# The shapes of requests and answers about connected clients, for the published document.
+
+
+class ClientAnswer(Body):
+    """What a person says to a client that wants to connect."""
+
+    agree: bool
+    workspace_id: UUID = Field(
+        description="The workspace that the person was shown; the answer counts for no other."
+    )
+    role: Role | None = Field(None, description="How much it may do at most; needed for a yes.")
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class RedirectShape(_Shape):
+    kind: Literal["web", "loopback", "app"]
+    name: str = Field(description="A host, this machine, or the scheme of an app.")
+
+
+class AskingClient(_Shape):
+    id: UUID
+    name: str = Field(description="What it calls itself; nobody has checked it.")
+    registered_at: datetime
+
+
+class ChoiceShape(_Shape):
+    role: Role
+    scope: str
+    allows: list[str] = Field(description="What it may do then, in sentences.")
+
+
+class OfferedTool(_Shape):
+    id: str
+    label: str
+    effect: str
+    confirmation: bool = Field(description="Whether a person agrees before it reaches outside.")
+    role: Role = Field(description="The least role that is offered it.")
+
+
+class AgreedBefore(_Shape):
+    role: Role
+    at: datetime
+
+
+class PlaceShape(_Shape):
+    id: UUID
+    name: str
+
+
+class ClientRequest(_Shape):
+    """A client that wants to connect, and what it could be given."""
+
+    client: AskingClient
+    redirect: RedirectShape = Field(description="Where the answer goes.")
+    workspace: PlaceShape
+    asked: Role | None = Field(description="The most it asks for; null: it leaves that to you.")
+    own_role: Role
+    choices: list[ChoiceShape]
+    suggested: Role
+    agreed: AgreedBefore | None = Field(description="What you agreed to before.")
+    passes: bool = Field(
+        description="Whether it asks for no more than you agreed to, and is answered at the very "
+        "address on the web for which you did, so that you need not be asked again."
+    )
+    tools: list[OfferedTool] = Field(description="What it could call with the most of these.")
+    expires_at: datetime
+
+
+class ClientRedirect(_Shape):
+    """Where the browser goes now, with the answer."""
+
+    redirect: str
+
+
+class ConnectedClient(_Shape):
+    id: UUID
+    name: str
+    redirect: RedirectShape
+    role: Role
+    agreed_at: datetime
+    last_used_at: datetime | None
+    active: bool = Field(description="Whether it holds a token that works or can be renewed.")
+
+
+class ConnectedClients(_Shape):
+    address: str = Field(description="Where a client is pointed to.")
+    clients: list[ConnectedClient]
+
 
 RequestId = Annotated[str, Path(min_length=1, max_length=100)]
 

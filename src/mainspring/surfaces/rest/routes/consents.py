@@ -6,9 +6,9 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.rest.capability_routes import CapabilityRoute, add_faces
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.services import ApplicationServices
 
 _FACES: Final = (
     CapabilityRoute("GET", "/consents", "list_consents", "List what waits for consent"),

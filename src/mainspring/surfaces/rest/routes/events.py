@@ -9,36 +9,33 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.responses import Response
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.contracts.event import Event, EventQuery, EventType
+from mainspring.contracts.event import (
+    EVENT_TYPE_PATTERN,
+    LONGEST_EVENT_TYPE,
+    LONGEST_SOURCE,
+    Event,
+    EventQuery,
+    EventType,
+)
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Permission
-from mainspring.definition.json_text import hash_content
+from mainspring.definition.strict_json import hash_content
 from mainspring.runs.events import keep_event_key
 from mainspring.store.events import EventNotifier, EventTable
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.bodies import read_body, takes
-from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.event_shapes import (
-    EventDetail,
-    EventShape,
-    EventTypeShape,
-    EventTypesShape,
-    FilterTrial,
-    NewEvent,
-    NewEventType,
-    PublishedShape,
-    TriedAll,
-)
-from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.auth import SignedIn
 from mainspring.surfaces.rest.idempotency import EVENT_KEY_HEADER, key_of
-from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.triggers.consumed import list_event_consumers
+from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.services import ApplicationServices
+from mainspring.triggers.event_consumers import list_event_consumers
 from mainspring.triggers.filter_trial import unmet_in
 from mainspring.workspace.events import (
     PublishedEvent,
@@ -48,6 +45,114 @@ from mainspring.workspace.events import (
     publish,
     tell_again,
 )
+
+# Events and their types, as they are asked for and answered.
+
+MOST_TRIED = 200
+
+TypeName = Annotated[
+    str, StringConstraints(pattern=EVENT_TYPE_PATTERN, max_length=LONGEST_EVENT_TYPE)
+]
+
+
+class _Shown(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class EventShape(_Shown):
+    """One fact in the log."""
+
+    id: UUID
+    type: str
+    source_id: str
+    payload: dict[str, Any]
+    created_at: datetime
+    run_id: UUID | None = Field(description="The run that told of it.")
+    replay_of: UUID | None = Field(description="The event that it repeats.")
+
+
+class Consumed(_Shown):
+    """A trigger that went off on an event, and what became of it."""
+
+    trigger_id: UUID
+    automation_id: UUID | None
+    run_id: UUID | None
+    status: str | None
+    reason: str | None
+
+
+class EventDetail(EventShape):
+    """One fact, with the triggers that went off on it."""
+
+    consumed_by: list[Consumed]
+
+
+class PublishedShape(_Shown):
+    """The event is in the log."""
+
+    event_id: UUID
+    existed: bool = Field(description="An earlier call with the same key had told of it.")
+
+
+class EventTypeShape(_Shown):
+    """A kind of event and the shape of its payload."""
+
+    type: str
+    description: str
+    payload_schema: dict[str, Any]
+    built_in: bool = Field(description="Told by the house itself; nobody else may.")
+
+
+class EventTypesShape(_Shown):
+    items: list[EventTypeShape]
+
+
+class TriedShape(_Shown):
+    """What a filter says to one payload."""
+
+    event_id: UUID | None = Field(description="The event that was tried; null for a given payload.")
+    matches: bool
+    unmet: list[str] = Field(description="Pointers to the parts of the filter that do not hold.")
+
+
+class TriedAll(_Shown):
+    matched: int
+    items: list[TriedShape]
+
+
+class NewEvent(Body):
+    """A fact to tell."""
+
+    type: TypeName = Field(description="What happened, such as orders.paid.")
+    payload: dict[str, Any] = Field(default_factory=dict)
+    source_id: str = Field(
+        "api", min_length=1, max_length=LONGEST_SOURCE, description="What it happened to."
+    )
+    idempotency_key: str | None = Field(
+        None,
+        min_length=1,
+        max_length=255,
+        pattern=r"^[!-~]+$",
+        description="A second call with the same key within a day tells nothing new.",
+    )
+
+
+class NewEventType(Body):
+    """What events of a type mean, and what they carry."""
+
+    description: str = Field(min_length=1, max_length=2_000)
+    payload_schema: dict[str, Any] = Field(
+        description="JSON Schema, draft 2020-12, of the payload."
+    )
+
+
+class FilterTrial(Body):
+    """A filter, and what to try it on: a payload, or else the newest events."""
+
+    filter: dict[str, Any]
+    event_type: TypeName | None = None
+    payload: dict[str, Any] | None = None
+    recent: int = Field(20, ge=1, le=MOST_TRIED, description="How many of the newest events.")
 
 
 def routes(rooms: ApplicationServices) -> APIRouter:

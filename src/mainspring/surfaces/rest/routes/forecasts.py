@@ -10,13 +10,13 @@ from fastapi import APIRouter
 from mainspring.authoring.forecast.schemas import FORECAST_SCHEMA
 from mainspring.contracts.roles import Permission
 from mainspring.surfaces.pricing import price_of
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.auth import SignedIn
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.workspace.overview import read_automation
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.services import ApplicationServices
+from mainspring.workspace.automation_list import read_automation
 
 _ANSWER: Final = {
     "description": "What it will cost, and what that rests on.",

@@ -33,19 +33,19 @@ from mainspring.runs.health import (
     read_vitals,
     recent_runs,
 )
-from mainspring.runs.numbers import EndedRunMetrics, read_installation_metrics, read_spent
+from mainspring.runs.metrics import EndedRunMetrics, read_installation_metrics, read_spent
 from mainspring.store.database import Database
+from mainspring.store.disk_space import has_no_room
 from mainspring.store.migrate import PACKAGED, read_migrations, read_schema_version
-from mainspring.store.storage import has_no_room
 from mainspring.surfaces.rest import metrics
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.door import AuthenticatedCaller, SignedIn, check_admitted
+from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn, check_admitted
 from mainspring.surfaces.rest.exposition import MEDIA_TYPE, MetricFamily, format_exposition
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs, public
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.surfaces.walls_here import probe_sandbox
+from mainspring.surfaces.rest.route_access import needs, public
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.sandbox_status import probe_sandbox
+from mainspring.surfaces.services import ApplicationServices
 
 _logger = logging.getLogger(__name__)
 

@@ -11,16 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mainspring.contracts.roles import Permission
 from mainspring.gate.drafts import DraftStatus, list_drafts, read_draft
-from mainspring.surfaces.rest.answers import JsonAnswer
+from mainspring.surfaces.rest.auth import SignedIn
 from mainspring.surfaces.rest.automation_shapes import MarkedShape, MessageShape
-from mainspring.surfaces.rest.bodies import Body
-from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.capability_routes import CapabilityRoute, add_faces
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.rest.request_bodies import Body
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.inbox import list_notifications, mark_all_read, mark_read
 
 

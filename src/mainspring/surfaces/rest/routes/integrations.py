@@ -15,14 +15,12 @@ from starlette.responses import Response
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.manifest import get_source_name
 from mainspring.contracts.roles import Permission
-from mainspring.gate.connected.reception import CALLBACK
+from mainspring.gate.connected.service import CALLBACK
 from mainspring.store.audit import build_audit_record
+from mainspring.surfaces.rest.auth import check_role, person_of
 from mainspring.surfaces.rest.browser import BrowserSessionPolicy
-from mainspring.surfaces.rest.door import check_role, person_of
-from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
-from mainspring.surfaces.rest.ground import PREFIX, router
-from mainspring.surfaces.rest.marks import public
-from mainspring.surfaces.rest.returning import (
+from mainspring.surfaces.rest.capability_routes import CapabilityRoute, add_faces
+from mainspring.surfaces.rest.oauth_return import (
     AGAIN,
     not_signed_in,
     once_more,
@@ -30,7 +28,9 @@ from mainspring.surfaces.rest.returning import (
     problem_page,
     read_callback_params,
 )
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.rest.route_access import public
+from mainspring.surfaces.rest.router import PREFIX, router
+from mainspring.surfaces.services import ApplicationServices
 
 _FACES: Final = (
     CapabilityRoute("GET", "/integrations", "list_integrations", "List the integrations"),

@@ -16,12 +16,12 @@ from starlette.responses import Response
 
 from mainspring.contracts.object_schema import build_object_part
 from mainspring.gate.prompting.interactions import MOST_BYTES
-from mainspring.surfaces.rest.answers import as_json
-from mainspring.surfaces.rest.bodies import read_bytes
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import public
+from mainspring.surfaces.rest.json_answers import as_json
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.rest.request_bodies import read_bytes
+from mainspring.surfaces.rest.route_access import public
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.services import ApplicationServices
 
 _EXTRA: Final = {
     "requestBody": {

@@ -9,11 +9,8 @@ from starlette.responses import Response
 
 from mainspring.contracts.errors import Finding, PermissionDenied
 from mainspring.contracts.roles import Permission, Role
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.bodies import read_body, takes
-from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.auth import SignedIn
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.people_shapes import (
     ChangedMember,
     EstateShape,
@@ -25,17 +22,20 @@ from mainspring.surfaces.rest.people_shapes import (
     Takeover,
 )
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.rest.request_bodies import read_body, takes
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.services import ApplicationServices
 from mainspring.surfaces.takeover import show_departed_member, take
-from mainspring.workspace.leavers import list_leavers
+from mainspring.workspace.departed_members import list_leavers
 from mainspring.workspace.people.invitations import (
     invite,
     is_unsettled,
     list_invitations,
     withdraw,
 )
-from mainspring.workspace.people.links import link_address
 from mainspring.workspace.people.members import change_role, list_members, remove_member
+from mainspring.workspace.people.sign_in_links import link_address
 
 
 def routes(rooms: ApplicationServices) -> APIRouter:

@@ -12,15 +12,15 @@ from starlette.responses import Response
 
 from mainspring.contracts.errors import Expired, LimitExceeded, Problem
 from mainspring.contracts.roles import Permission
-from mainspring.store.buckets import LeakyBucket, fill_bucket
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.bodies import Body, read_body, takes
-from mainspring.surfaces.rest.door import AuthenticatedCaller, SignedIn
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs
+from mainspring.store.rate_limit import LeakyBucket, fill_bucket
+from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.routes.session import own_session, tell
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace import push_subscriptions as rows
 from mainspring.workspace.push_subscriptions import Kind, Subscription
 

@@ -27,15 +27,15 @@ from mainspring.runs.output import (
 from mainspring.runs.replay import Which, replay
 from mainspring.runs.rows import RunStatus
 from mainspring.runs.story import tell
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.bodies import Body
-from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.auth import SignedIn
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.shapes import (
+from mainspring.surfaces.rest.request_bodies import Body
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.rest.run_shapes import (
     Accepted,
     PieceShape,
     RunDetail,
@@ -43,7 +43,7 @@ from mainspring.surfaces.rest.shapes import (
     RunState,
     RunSummary,
 )
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.consents import check_may_repeat
 
 STEP_ID: Final = "^[a-z][a-z0-9_]*$"

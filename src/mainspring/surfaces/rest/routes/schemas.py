@@ -15,14 +15,14 @@ from mainspring.contracts.roles import Permission
 from mainspring.definition.filters import FILTER_SCHEMA
 from mainspring.definition.schema import build_definition_schema
 from mainspring.definition.templates import FILTERS, TESTS
+from mainspring.definition.templates.filter_help import FILTER_WORDS, TEST_WORDS
 from mainspring.definition.templates.filters import REQUIRED
-from mainspring.definition.templates.wording import FILTER_WORDS, TEST_WORDS
 from mainspring.recipes.package.schema import build_recipe_schema
-from mainspring.surfaces.rest.answers import JsonAnswer, as_json
-from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.rest.auth import SignedIn
+from mainspring.surfaces.rest.json_answers import JsonAnswer, as_json
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.services import ApplicationServices
 
 _DECLARED = """
     SELECT type, description, payload_schema FROM event_types

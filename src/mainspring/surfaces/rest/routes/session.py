@@ -13,12 +13,9 @@ from mainspring.contracts.errors import Conflict, PermissionDenied
 from mainspring.contracts.roles import Permission, Role
 from mainspring.store.audit import append_audit, build_audit_record
 from mainspring.store.database import Connection
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.bodies import Body, read_body, takes
+from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn, person_of
 from mainspring.surfaces.rest.browser import BrowserSessionPolicy
-from mainspring.surfaces.rest.door import AuthenticatedCaller, SignedIn, person_of
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import anywhere, needs, public
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.people_shapes import (
     ChosenWorkspace,
     Credentials,
@@ -28,12 +25,16 @@ from mainspring.surfaces.rest.people_shapes import (
     WhoShape,
 )
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.workspace.people import looking, signing_in
+from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
+from mainspring.surfaces.rest.route_access import anywhere, needs, public
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.services import ApplicationServices
+from mainspring.workspace.people import link_preview
+from mainspring.workspace.people import sign_in as people_sign_in
+from mainspring.workspace.people.email_addresses import load_pending_email
 from mainspring.workspace.people.sessions import end_session, list_sessions, move_session
-from mainspring.workspace.people.signing_in import is_address
+from mainspring.workspace.people.sign_in import is_address
 from mainspring.workspace.people.users import User, read_user
-from mainspring.workspace.people.verification import load_pending_email
 from mainspring.workspace.people.workspaces import list_user_workspaces, load_role
 from mainspring.workspace.tokens import load_owner_token_hash
 
@@ -61,14 +62,14 @@ def _add_look(made: APIRouter, rooms: ApplicationServices, browsers: BrowserSess
     @public
     async def look_at_link(request: Request) -> JsonAnswer:
         given, visit = await _read_sign_in_request(request, LinkToken, rooms, browsers)
-        found = await looking.look_at_link(rooms.database, visit, given.token)
+        found = await link_preview.look_at_link(rooms.database, visit, given.token)
         return JsonAnswer(asdict(found))
 
 
 def _add_coming(
     made: APIRouter, rooms: ApplicationServices, browsers: BrowserSessionPolicy
 ) -> None:
-    async def arrived(found: signing_in.NewSession) -> JsonAnswer:
+    async def arrived(found: people_sign_in.NewSession) -> JsonAnswer:
         answer = JsonAnswer(
             await describe_session(rooms, await person_of(rooms.database, found.plain))
         )
@@ -86,7 +87,7 @@ def _add_coming(
     async def sign_in(request: Request) -> JsonAnswer:
         given, visit = await _read_sign_in_request(request, Credentials, rooms, browsers)
         return await arrived(
-            await signing_in.sign_in(
+            await people_sign_in.sign_in(
                 rooms.database, rooms.passwords, visit, given.email, given.password
             )
         )
@@ -103,7 +104,7 @@ def _add_coming(
         given, visit = await _read_sign_in_request(request, LinkToken, rooms, browsers)
         local = await load_owner_token_hash(rooms.settings.home)
         return await arrived(
-            await signing_in.sign_in_by_link(rooms.database, visit, given.token, local)
+            await people_sign_in.sign_in_by_link(rooms.database, visit, given.token, local)
         )
 
 
@@ -262,11 +263,11 @@ async def tell(
 
 async def _read_sign_in_request(
     request: Request, shape: type[Shown], rooms: ApplicationServices, browsers: BrowserSessionPolicy
-) -> tuple[Shown, signing_in.SignInOrigin]:
+) -> tuple[Shown, people_sign_in.SignInOrigin]:
     """What somebody shows who is not in yet, and where they come from; pages of ours only."""
     browsers.check_page(request.headers)
     given = await read_body(request, shape)
-    return given, signing_in.SignInOrigin(
+    return given, people_sign_in.SignInOrigin(
         caller_address(request, rooms.settings.proxies or 0),
         request.headers.get("user-agent", ""),
         browsers.shown(request.headers),

@@ -8,24 +8,216 @@ the reader, and the steps of those runs that are named.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Annotated, Any, Final
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import StreamingResponse
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.errors import Finding, Invalid, NotFound
 from mainspring.contracts.roles import Permission
-from mainspring.runs.progress import RunStreamPosition
-from mainspring.surfaces.rest.door import AuthenticatedCaller, SignedIn, check_again
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs
+from mainspring.definition.pointers import join_pointer
+from mainspring.gate.transcripts import transcripts_of_run
+from mainspring.runs.history import read_run
+from mainspring.runs.inbox_counts import waiting_for
+from mainspring.runs.progress import (
+    RunStreamPosition,
+    RunWatch,
+    WorkspaceWatch,
+    parse_timestamp,
+    with_positions,
+)
+from mainspring.runs.story import tell
+from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn, check_again
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.sse import MEDIA_TYPE, Looking, StreamLimiter, StreamPoll
-from mainspring.surfaces.rest.told import PageStream, PageStreamPosition, RunStream
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.rest.sse import MEDIA_TYPE, Looking, StreamEvent, StreamLimiter, StreamPoll
+from mainspring.surfaces.services import ApplicationServices
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.workspace_database import WorkspaceDatabase
+
+
+# What a reader of a stream is told: of one run closely, or of everything that a page shows.
+
+RUNS_SECONDS: Final = 0.4
+WAITING_SECONDS: Final = 1.0
+_NOTHING: Final = RunStreamPosition()
+
+
+@dataclass(frozen=True, slots=True)
+class PageStreamPosition:
+    """How far a page has been told: of all runs by time, of its one run by a mark.
+
+    With several runs only the time is kept: a stream that goes on tells of each of them from its
+    beginning, and the reader knows by the numbers of the pieces what it has already.
+    """
+
+    moment: datetime | None = None
+    run: RunStreamPosition = _NOTHING
+
+    def write(self) -> str:
+        moment = "" if self.moment is None else self.moment.isoformat()
+        run = self.run.write()
+        return moment if run is None else f"{moment}~{run}"
+
+    @classmethod
+    def read(cls, text: str) -> PageStreamPosition | None:
+        """The mark in an id that was given out here; None for any other text."""
+        first, tilde, rest = text.partition("~")
+        moment = parse_timestamp(first) if first else None
+        run = RunStreamPosition.read(rest) if tilde else _NOTHING
+        if (first and moment is None) or run is None or not text:
+            return None
+        return cls(moment, run)
+
+
+class RunStream:
+    """One run as one reader is told of it."""
+
+    def __init__(
+        self, side: WorkspaceDatabase, workspace_id: UUID, run_id: UUID, mark: RunStreamPosition
+    ) -> None:
+        self._side = side
+        self._watch = RunWatch(workspace_id, run_id, place=mark.place)
+        if mark.moment is not None:
+            self._watch.seen = mark.moment
+        self.mark = mark
+
+    async def look(self) -> StreamPoll:
+        async with self._side.acquire() as connection:
+            return await self.poll_with(connection)
+
+    async def poll_with(self, tx: Transaction) -> StreamPoll:
+        """What has changed since the last look, and whether the run is over."""
+        watch, told = self._watch, []
+        changes = await watch.look(tx)
+        for (kind, row), mark in with_positions(changes, self.mark):
+            self.mark = mark
+            told.append(StreamEvent(kind, row, mark.write()))
+        over = bool(changes) and changes[-1][0] == "end"
+        if over:
+            run = await read_run(tx, watch.workspace_id, watch.run_id)
+            told[-1].data["story"] = tell(run)
+            kept = await transcripts_of_run(tx, watch.workspace_id, watch.run_id)
+            told[-1].data["transcripts"] = kept
+        return StreamPoll(told, over)
+
+
+class PageStream:
+    """A workspace as one page shows it, and perhaps some runs of it closely."""
+
+    def __init__(
+        self,
+        side: WorkspaceDatabase,
+        reader: Actor,
+        run_ids: Sequence[UUID],
+        mark: PageStreamPosition,
+    ) -> None:
+        self._side = side
+        self._reader = reader
+        space = reader.workspace_id
+        self._runs = WorkspaceWatch(space, since=mark.moment)
+        # A run that is named twice is streamed once.
+        named = [*dict.fromkeys(run_ids)]
+        self._alone = len(named) == 1
+        begun = mark.run if self._alone else _NOTHING
+        self._closely = [
+            _FollowedRun(RunStream(side, space, one, begun), one, run_ids.index(one))
+            for one in named
+        ]
+        self._mark = replace(mark, run=begun)
+        self._waiting: dict[str, Any] | None = None
+        self._runs_due = _IntervalTimer(RUNS_SECONDS)
+        self._waiting_due = _IntervalTimer(WAITING_SECONDS)
+
+    def read_as(self, reader: Actor) -> None:
+        """From here on for the same reader, who may have another role now."""
+        self._reader = reader
+
+    async def look(self) -> StreamPoll:
+        """What has changed; a problem with a pointer to each named run that does not exist."""
+        told: list[StreamEvent] = []
+        missing: list[Finding] = []
+        async with self._side.acquire() as connection:
+            # What somebody looks at closely is told first.
+            for run in self._closely:
+                if run.over and not run.due.now():
+                    continue
+                try:
+                    told += await self._of_one_run(connection, run)
+                except NotFound as problem:
+                    missing.append(Finding(run.pointer, problem.detail, problem.code))
+            if missing:
+                raise NotFound(missing[0].detail, code=missing[0].code, findings=missing)
+            if self._runs_due.now():
+                told += await self._of_runs(connection)
+            if self._waiting_due.now():
+                told += await self._of_waiting(connection)
+        return StreamPoll(told)
+
+    async def _of_one_run(self, tx: Transaction, run: _FollowedRun) -> list[StreamEvent]:
+        before, told = self._mark, []
+        found = await run.watched.poll_with(tx)
+        for one in found.told:
+            mark = RunStreamPosition.read(one.id) if self._alone and one.id is not None else None
+            self._mark = replace(self._mark, run=mark or before.run)
+            # Every run has its event "run"; the changes of this one have a name of their own.
+            kind = "watched" if one.kind == "run" else one.kind
+            data = {**one.data, "run_id": run.run_id}
+            told.append(StreamEvent(kind, data, self._mark.write() or None))
+        if found.told:
+            run.over = found.over
+        return told
+
+    async def _of_runs(self, tx: Transaction) -> list[StreamEvent]:
+        moment, runs = await self._runs.look(tx)
+        self._mark = replace(self._mark, moment=moment)
+        return [StreamEvent("run", run, self._mark.write()) for run in runs]
+
+    async def _of_waiting(self, tx: Transaction) -> list[StreamEvent]:
+        now = await waiting_for(tx, self._reader)
+        if now == self._waiting:
+            return []
+        self._waiting = now
+        # It is sent at every opening, so that each reader has an id to come back with.
+        return [StreamEvent("inbox", now, self._mark.write() or None)]
+
+
+class _FollowedRun:
+    """One of the runs that a page follows step by step."""
+
+    def __init__(self, watched: RunStream, run_id: UUID, place: int) -> None:
+        self.watched = watched
+        self.run_id = run_id
+        # Where the request names it.
+        self.pointer = join_pointer("/query/run_id", place)
+        self.over = False
+        # Somebody may go on with a run that is over: it is looked at again, but not so often.
+        self.due = _IntervalTimer(RUNS_SECONDS)
+
+
+class _IntervalTimer:
+    """Whether so much time has gone by since the last time that it had."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._next = 0.0
+
+    def now(self) -> bool:
+        moment = time.monotonic()
+        # A reader that comes round a little early would otherwise wait for a whole round more.
+        if moment < self._next - self._seconds / 20:
+            return False
+        self._next = moment + self._seconds
+        return True
+
 
 RUN_SECONDS: Final = 0.15
 WORKSPACE_SECONDS: Final = 0.4

@@ -7,13 +7,9 @@ from typing import TypeVar
 from fastapi import APIRouter, Request
 
 from mainspring.contracts.roles import Permission
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.bodies import Body, read_body, takes
+from mainspring.surfaces.rest.auth import SignedIn
 from mainspring.surfaces.rest.browser import BrowserSessionPolicy, foreign
-from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import anywhere, needs, public
-from mainspring.surfaces.rest.own_name import own_name
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.people_shapes import (
     DeviceCode,
     TerminalAnswer,
@@ -24,11 +20,15 @@ from mainspring.surfaces.rest.people_shapes import (
     TerminalName,
 )
 from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
+from mainspring.surfaces.rest.route_access import anywhere, needs, public
+from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.routes.session import caller_address, own_session, tell
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.workspace.people import terminals
+from mainspring.surfaces.rest.server_address import own_name
+from mainspring.surfaces.services import ApplicationServices
+from mainspring.workspace.people import device_login
 from mainspring.workspace.people.sessions import TERMINAL_LIFETIME
-from mainspring.workspace.people.signing_in import SignInOrigin
+from mainspring.workspace.people.sign_in import SignInOrigin
 from mainspring.workspace.people.users import read_user
 from mainspring.workspace.people.workspaces import read_workspace
 
@@ -66,13 +66,13 @@ def _add_asking(made: APIRouter, rooms: ApplicationServices) -> None:
         given = await read_body(request, TerminalName)
         visit = SignInOrigin(caller_address(request, rooms.settings.proxies or 0), given.label)
         async with rooms.database.transaction() as tx:
-            begun = await terminals.begin_device_login(tx, visit)
+            begun = await device_login.begin_device_login(tx, visit)
         told = {
             "device_code": begun.device_code,
             "code": begun.code,
             "url": f"{own_name(request, rooms.settings)}{PAGE}",
             "expires_at": begun.expires_at,
-            "interval_seconds": terminals.INTERVAL_SECONDS,
+            "interval_seconds": device_login.INTERVAL_SECONDS,
         }
         return JsonAnswer(told, status_code=201)
 
@@ -88,7 +88,7 @@ def _add_asking(made: APIRouter, rooms: ApplicationServices) -> None:
         check_no_browser(request)
         given = await read_body(request, DeviceCode)
         async with rooms.database.transaction() as tx:
-            found = await terminals.collect(tx, given.device_code)
+            found = await device_login.collect(tx, given.device_code)
             if found is None:
                 return JsonAnswer({"status": "waiting"})
             user = await read_user(tx, found.user_id)
@@ -115,7 +115,7 @@ def _add_answering(made: APIRouter, rooms: ApplicationServices) -> None:
     @anywhere
     async def look_at_terminal(request: Request, caller: SignedIn) -> JsonAnswer:
         given = await _read_code(rooms, request, caller, TerminalCode)
-        return JsonAnswer(await terminals.look(rooms.database, given.code))
+        return JsonAnswer(await device_login.look(rooms.database, given.code))
 
     @made.post(
         "/session/terminal/answer",
@@ -129,7 +129,7 @@ def _add_answering(made: APIRouter, rooms: ApplicationServices) -> None:
     async def answer_terminal(request: Request, caller: SignedIn) -> JsonAnswer:
         given = await _read_code(rooms, request, caller, TerminalAnswer)
         async with rooms.database.transaction() as tx:
-            await terminals.answer(
+            await device_login.answer(
                 tx, caller.member_id, caller.workspace_id, given.code, confirm=given.confirm
             )
             caller.detail["confirm"] = given.confirm
@@ -143,5 +143,5 @@ async def _read_code(
     """The code that a person typed in their browser; codes are counted, so nobody guesses one."""
     own_session(caller)
     given = await read_body(request, shape)
-    await terminals.count_code(rooms.database, caller.member_id)
+    await device_login.count_code(rooms.database, caller.member_id)
     return given

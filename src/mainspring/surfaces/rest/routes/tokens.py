@@ -9,25 +9,23 @@ from fastapi import APIRouter, Query, Request
 
 from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.roles import Permission, role_too_small_error
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.bodies import read_body, takes
-from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.auth import SignedIn
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.people_shapes import MadeToken, NewToken, TokenList, TokenShape
 from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rest.request_bodies import read_body, takes
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.routes.session import check_whole
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.workspace.people.fresh_start import hold_ways_in
-from mainspring.workspace.token_bounds import (
+from mainspring.surfaces.services import ApplicationServices
+from mainspring.workspace.people.credential_reset import hold_ways_in
+from mainspring.workspace.tokens import (
     APPROVE_WARNING,
+    StoredToken,
+    TokenLimits,
     check_approved_exist,
     check_bounds,
     describe_token,
-)
-from mainspring.workspace.tokens import (
-    StoredToken,
-    TokenLimits,
     is_revoked,
     list_tokens,
     make_token,

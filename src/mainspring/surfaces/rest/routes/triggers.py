@@ -20,23 +20,23 @@ from mainspring.contracts.roles import Permission
 from mainspring.definition.model import TriggerType
 from mainspring.definition.traits import DefinitionTraits, read_traits
 from mainspring.store.database import Connection
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.bodies import Body, read_body, takes
-from mainspring.surfaces.rest.door import AuthenticatedCaller, SignedIn
-from mainspring.surfaces.rest.ground import PREFIX, router
-from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.paging import PAGE, Limit, Page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.triggers.changing import change
-from mainspring.triggers.readback import last_payload, list_fire_times
+from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import PREFIX, router
+from mainspring.surfaces.services import ApplicationServices
+from mainspring.triggers.fire_history import last_payload, list_fire_times
 from mainspring.triggers.schedule import read_schedule
+from mainspring.triggers.trigger_changes import change
+from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import read_grants
 from mainspring.workspace.consents import change_by
-from mainspring.workspace.judging_here import load_vocabulary
-from mainspring.workspace.overview import read_automation
-from mainspring.workspace.switches import read_trigger, read_triggers, switch
+from mainspring.workspace.triggers import read_trigger, read_triggers, switch
 from mainspring.workspace.webhooks import revoke, rotate
+from mainspring.workspace.workspace_validation import load_vocabulary
 
 _LONGEST: Final = 400
 _FIRES: Final = 5

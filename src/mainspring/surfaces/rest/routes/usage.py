@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mainspring.contracts.roles import Permission
 from mainspring.gate.usage_ledger import UsageFilter, read_asks, span_of
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.faces import CapabilityRoute, add_faces
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.auth import SignedIn
+from mainspring.surfaces.rest.capability_routes import CapabilityRoute, add_faces
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.services import ApplicationServices
 
 _FACES: Final = (
     CapabilityRoute(

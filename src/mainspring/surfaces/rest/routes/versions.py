@@ -11,7 +11,7 @@ from pydantic import Field
 
 from mainspring.contracts.roles import Permission
 from mainspring.store.database import Connection
-from mainspring.surfaces.rest.answers import JsonAnswer
+from mainspring.surfaces.rest.auth import SignedIn
 from mainspring.surfaces.rest.automation_shapes import (
     DiffShape,
     ExportShape,
@@ -20,21 +20,26 @@ from mainspring.surfaces.rest.automation_shapes import (
     VersionDetail,
     VersionSummary,
 )
-from mainspring.surfaces.rest.bodies import Body, read_body, read_json_body, takes, takes_schema
-from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.triggers.changing import change
+from mainspring.surfaces.rest.request_bodies import (
+    Body,
+    read_body,
+    read_json_body,
+    takes,
+    takes_schema,
+)
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.services import ApplicationServices
+from mainspring.triggers.trigger_changes import change
 from mainspring.workspace.audit import tell_saved
+from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import SavedAutomation
 from mainspring.workspace.consent_rows import AutomationConsent
 from mainspring.workspace.consents import change_by, summarize_consent
-from mainspring.workspace.judging_here import load_vocabulary
-from mainspring.workspace.overview import read_automation
-from mainspring.workspace.portable import (
+from mainspring.workspace.import_export import (
     ImportResult,
     OnClash,
     add_renamed_candidates,
@@ -50,6 +55,7 @@ from mainspring.workspace.versions import (
     list_versions,
     read_version,
 )
+from mainspring.workspace.workspace_validation import load_vocabulary
 
 _OF_ONE: Final = "/automations/{automation_id}"
 _LARGEST: Final = 2**31 - 1

@@ -25,26 +25,26 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mainspring.contracts.errors import Conflict, InternalError, Invalid, Problem, TooLarge
-from mainspring.definition.json_text import read_json
-from mainspring.surfaces.rest.answers import as_json
-from mainspring.surfaces.rest.bodies import LARGE, check_content_type, read_bytes
-from mainspring.surfaces.rest.ground import PREFIX, router
+from mainspring.definition.strict_json import read_json
 from mainspring.surfaces.rest.idempotency import KEY_HEADER, REPLAY
-from mainspring.surfaces.rest.marks import public
+from mainspring.surfaces.rest.json_answers import as_json
 from mainspring.surfaces.rest.problems import MEDIA_TYPE, problem_answer, problems
-from mainspring.surfaces.rest.shapes import Accepted
-from mainspring.surfaces.rest.turnstile import close
-from mainspring.surfaces.rooms import ApplicationServices
-from mainspring.triggers.entrance import is_too_often
-from mainspring.triggers.knock import WebhookRequest, unknown_webhook
-from mainspring.triggers.signature import WebhookSignature
+from mainspring.surfaces.rest.request_bodies import LARGE, check_content_type, read_bytes
+from mainspring.surfaces.rest.route_access import public
+from mainspring.surfaces.rest.router import PREFIX, router
+from mainspring.surfaces.rest.run_shapes import Accepted
+from mainspring.surfaces.rest.webhook_throttle import close
+from mainspring.surfaces.services import ApplicationServices
+from mainspring.triggers.webhook_auth import is_too_often
+from mainspring.triggers.webhook_request import WebhookRequest, unknown_webhook
+from mainspring.triggers.webhook_signature import WebhookSignature
 from mainspring.workspace.webhooks import hash_webhook_token
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
     from mainspring.contracts.limits import Limits
-    from mainspring.triggers import desk as desks
+    from mainspring.triggers import webhook_receiver as desks
 
 _LONGEST_SLUG: Final = 64
 _BODY: Final = {

@@ -8,11 +8,8 @@ from fastapi import APIRouter, Request
 
 from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.roles import Permission, Role
-from mainspring.surfaces.rest.answers import JsonAnswer
-from mainspring.surfaces.rest.bodies import read_body, takes
-from mainspring.surfaces.rest.door import SignedIn
-from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.auth import SignedIn
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.people_shapes import (
     ChangedWorkspace,
     NewWorkspace,
@@ -20,8 +17,11 @@ from mainspring.surfaces.rest.people_shapes import (
     WorkspaceList,
 )
 from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rest.request_bodies import read_body, takes
+from mainspring.surfaces.rest.route_access import needs
+from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.routes.session import check_whole, is_owners, tell, within_reach
-from mainspring.surfaces.rooms import ApplicationServices
+from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.people.workspaces import (
     add_workspace,
     list_user_workspaces,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from mainspring.wiring import build_application
+from mainspring.app import build_application
 from tests.kit.house import Bench
 from tests.kit.outside import local_server
 from tests.kit.scripts import script

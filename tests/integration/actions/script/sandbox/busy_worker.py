@@ -6,8 +6,8 @@ import asyncio
 import json
 import sys
 
+from mainspring.actions.script.sandbox.isolation import IsolationMode
 from mainspring.actions.script.sandbox.pool import SandboxPool
-from mainspring.actions.script.sandbox.walls import IsolationMode
 from tests.integration.actions.script.sandbox.talking import body, first_frame
 
 

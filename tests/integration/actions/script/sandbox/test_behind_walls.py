@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from mainspring.actions.script.sandbox.isolation import IsolationMode
 from mainspring.actions.script.sandbox.pool import FLAGS, SandboxPool, find_walls
-from mainspring.actions.script.sandbox.walls import IsolationMode
 from tests.integration.actions.script.sandbox.talking import body, run
 
 EVERYTHING = ("--allow-all", "--no-prompt", "--no-config", "--no-lock", "--no-code-cache")

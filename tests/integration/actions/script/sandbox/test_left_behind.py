@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.actions.script.sandbox.place import make_place
-from mainspring.actions.script.sandbox.walls import IsolationMode
+from mainspring.actions.script.sandbox.deno_paths import make_place
+from mainspring.actions.script.sandbox.isolation import IsolationMode
 from tests.kit.processes import first_line, is_running, module_process, wait_until
 
 WORKER = "tests.integration.actions.script.sandbox.busy_worker"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mainspring.actions.script.sandbox.speech import Frame, FrameParser, FrameTooLong, ProtocolError
+from mainspring.actions.script.sandbox.frames import Frame, FrameParser, FrameTooLong, ProtocolError
 
 NONCE = "0f1e"
 MARK = b"\0" + NONCE.encode() + b" "

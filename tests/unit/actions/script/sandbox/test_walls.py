@@ -7,8 +7,8 @@ import struct
 import pytest
 
 from mainspring.actions.script.sandbox.caps import ProcessLimits
-from mainspring.actions.script.sandbox.filter import build_filter
-from mainspring.actions.script.sandbox.walls import Isolation, ProcessUser
+from mainspring.actions.script.sandbox.confinement import build_filter
+from mainspring.actions.script.sandbox.isolation import Isolation, ProcessUser
 
 ALLOW, KILL = 0x7FFF_0000, 0x8000_0000
 ARCHITECTURES = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}

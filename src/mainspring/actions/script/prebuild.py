@@ -1,0 +1,103 @@
+"""The scripts of a definition, built when it is saved and not at their first run.
+
+The reader of sources is lenient; what makes them ready to run is not. A machine that cannot
+build, or not soon, saves all the same: the first run builds then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Finding, Invalid, describe_for_log
+from mainspring.definition.model import Definition
+from mainspring.definition.pointers import join_pointer
+from mainspring.definition.validate import ValidationReport
+
+if TYPE_CHECKING:
+    from mainspring.actions.script.runner import ScriptRunner
+
+# For all scripts of a definition together: whoever saves is waiting.
+_SECONDS: Final = 20.0
+_SCRIPT: Final = "script"
+
+_log = logging.getLogger(__name__)
+
+
+async def prebuild_scripts(
+    workshop: ScriptRunner | None, workspace_id: UUID, report: ValidationReport
+) -> ValidationReport:
+    """The verdict on a definition, with what building its scripts has found."""
+    if report.definition is None:
+        return report
+    try:
+        await check_builds(workshop, workspace_id, report.definition)
+    except Invalid as unfit:
+        moved = [(note.pointer, note.was) for note in report.notes if note.was is not None]
+        moved.sort(key=lambda change: -len(change[0]))
+        findings = tuple(_as_written(finding, moved) for finding in unfit.findings)
+        return ValidationReport(findings, report.warnings, report.notes)
+    return report
+
+
+async def check_builds(
+    workshop: ScriptRunner | None, workspace_id: UUID, definition: Definition
+) -> None:
+    """Refuses a definition with a script that is no TypeScript."""
+    if workshop is None:
+        return
+    findings = []
+    try:
+        async with asyncio.timeout(_SECONDS):
+            for pointer, source in list_script_sources(definition):
+                try:
+                    await workshop.build(workspace_id, source)
+                except Invalid as unfit:
+                    code = unfit.code or "script_syntax"
+                    findings.append(Finding(pointer, unfit.detail, code, unfit.suggestion))
+    except Exception as error:
+        _log.warning("Scripts were saved without being built: %s", describe_for_log(error))
+    if findings:
+        count = "A script" if len(findings) == 1 else f"{len(findings)} scripts"
+        raise Invalid(f"{count} cannot be built.", code="invalid_definition", findings=findings)
+
+
+def list_script_sources(definition: Definition) -> Iterator[tuple[str, str]]:
+    """Every script of a definition, nested ones and those after a failure too: where, what."""
+    shown = definition.as_dict()
+    yield from _iterate_sources(shown["plan"], "/plan")
+    yield from _iterate_sources(shown["execution"].get("on_failure"), "/execution/on_failure")
+
+
+def _iterate_sources(value: Any, at: str) -> Iterator[tuple[str, str]]:
+    """A nested step stands in the config of another; a script's own config holds none."""
+    rest: list[tuple[str, Any]] = [(at, value)]
+    while rest:
+        pointer, value = rest.pop()
+        if isinstance(value, list):
+            rest += [(f"{pointer}/{place}", one) for place, one in enumerate(value)][::-1]
+        elif isinstance(value, Mapping):
+            source = _get_source(value)
+            if source is not None:
+                yield f"{pointer}/config/source", source
+            else:
+                rest += [(join_pointer(pointer, str(key)), one) for key, one in value.items()][::-1]
+
+
+def _get_source(step: Mapping[str, Any]) -> str | None:
+    config = step.get("config")
+    source = config.get("source") if isinstance(config, Mapping) else None
+    is_script = step.get("action") == _SCRIPT and "step_id" in step
+    return source if is_script and isinstance(source, str) else None
+
+
+def _as_written(finding: Finding, moved: list[tuple[str, str]]) -> Finding:
+    """An upgrade may have renamed the key; the author looks for the old name."""
+    for now, was in moved:
+        if finding.pointer == now or finding.pointer.startswith(now + "/"):
+            return replace(finding, pointer=was + finding.pointer.removeprefix(now))
+    return finding

@@ -1,0 +1,138 @@
+"""Where Deno stands, what it reads, and the private folder of one launcher.
+
+The folder holds the bootstrap and an empty cache. Nothing in it is a secret and nobody but
+its owner can write in it: there is nothing that one script could leave for another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from mainspring.actions.script.sandbox.private_folder import remove_place
+from mainspring.contracts.errors import NotFound
+
+_PREFIX = "mainspring-sandbox-"
+# Between making a folder and locking it; a younger one is left alone.
+_SECONDS_TO_LOCK = 60
+_HERE = Path(__file__).parent
+_PARTS = ("clock.js", "sdk.js", "bootstrap.js")
+_FOR_PEOPLE = re.compile(r"(?m)^[ ]*(?://.*)?\n|^[ ]+")
+_LIBRARY = re.compile(r"(/\S+) \(0x[0-9a-f]+\)")
+# Where the libraries are looked for when the program does not say.
+_LIBRARY_FOLDERS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
+_READABLE = ("/etc/ld.so.cache", "/dev/urandom", "/dev/null", "/sys/devices/system/cpu/online")
+
+
+@dataclass(frozen=True, slots=True)
+class DenoPaths:
+    """Everything a process of Deno touches on the disk."""
+
+    deno: str
+    folder: str
+    bootstrap: str
+    cache: str
+    root: str
+    readable: tuple[str, ...]
+    runnable: tuple[str, ...]
+    # Held for as long as the folder is in use, so that nobody takes it for a leftover.
+    lock: int
+
+    def remove(self) -> None:
+        remove_place(self.folder)
+        os.close(self.lock)
+
+
+def find_deno() -> Path:
+    """The program of the wheel we depend on, or the one on the path."""
+    if importlib.util.find_spec("deno") is not None:
+        from deno import find_deno_bin  # type: ignore[import-untyped]
+
+        with contextlib.suppress(FileNotFoundError):
+            return Path(find_deno_bin()).resolve()
+    if (found := shutil.which("deno")) is not None:
+        return Path(found).resolve()
+    raise NotFound(
+        "Scripts run on Deno, and there is no Deno on this machine.",
+        code="no_deno",
+        suggestion="Install the Python package deno.",
+    )
+
+
+def make_place(deno: Path | None = None, beside: Path | None = None) -> DenoPaths:
+    """A fresh folder; whoever makes it removes it."""
+    program = (deno or find_deno()).resolve()
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=beside)).resolve()
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    _clear_leftovers(folder.parent)
+    cache, root = folder / "cache", folder / "root"
+    cache.mkdir()
+    root.mkdir()
+    bootstrap = folder / "bootstrap.js"
+    bootstrap.write_text(read_bootstrap(), encoding="utf-8")
+    bootstrap.chmod(0o444)
+    for made in (cache, folder):
+        # The user that a script runs as may look, and nobody may write.
+        made.chmod(0o555)
+    libraries, loaders = _list_libraries(program)
+    return DenoPaths(
+        deno=str(program),
+        folder=str(folder),
+        bootstrap=str(bootstrap),
+        cache=str(cache),
+        root=str(root),
+        readable=(str(bootstrap), str(cache), *_READABLE, *libraries),
+        runnable=(str(program), *loaders),
+        lock=lock,
+    )
+
+
+def _clear_leftovers(among: Path) -> None:
+    """Folders of workers that were killed together with their launchers."""
+    for folder in among.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            found = folder.stat()
+            if found.st_uid != os.geteuid() or time.time() - found.st_mtime < _SECONDS_TO_LOCK:
+                continue
+            opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                remove_place(str(folder))
+            finally:
+                os.close(opened)
+
+
+def read_bootstrap() -> str:
+    """The trusted half of the sandbox: its parts, one after the other, as one module.
+
+    Deno reads all of it at every start, so what is for people only is left out.
+    """
+    text = "\n".join((_HERE / part).read_text(encoding="utf-8") for part in _PARTS)
+    return _FOR_PEOPLE.sub("", text)
+
+
+def _list_libraries(program: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The shared libraries of a program and what loads them, asked of the loader itself."""
+    said = subprocess.run(  # noqa: S603  (the loader answers; the program does not start)
+        [program],
+        env={"LD_TRACE_LOADED_OBJECTS": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    found = _LIBRARY.findall(said)
+    if not found:
+        return _LIBRARY_FOLDERS, _LIBRARY_FOLDERS
+    loaders = tuple(path for path in found if Path(path).name.startswith("ld-"))
+    return tuple(path for path in found if path not in loaders), loaders

@@ -1,0 +1,509 @@
+"""Wiring: builds the whole by hand. The only module that knows every room.
+
+Nothing registers itself by being imported: what this installation can do is what stands
+in ``vocabulary``, and what an engine is made of stands in ``open_house``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from mainspring.actions.script.runner import ScriptRunner
+from mainspring.contracts.context import Mailer
+from mainspring.contracts.embedding import Embedder
+from mainspring.contracts.limits import Limits, override_limits
+from mainspring.contracts.model import ModelCatalog
+from mainspring.contracts.registry import Registry
+from mainspring.gate.artifacts.blob_stores import open_blobs
+from mainspring.gate.artifacts.blobs import BlobStore
+from mainspring.gate.artifacts.links import LinkSigner
+from mainspring.gate.call import Gate
+from mainspring.gate.connected.account_connections import (
+    AccountConnections,
+    build_integration_egress,
+)
+from mainspring.gate.connected.service import AccountConnectionService
+from mainspring.gate.egress import Egress
+from mainspring.gate.mail import SmtpMailer, read_smtp_url
+from mainspring.gate.outside.client import McpClientPool, roomy_egress
+from mainspring.gate.outside.connection_service import McpConnectionService
+from mainspring.gate.outside.harvest import McpToolDiscovery
+from mainspring.gate.preflight import InstallationPreflight
+from mainspring.gate.prompting import pressing
+from mainspring.gate.prompting.interactions import InteractionReceiver
+from mainspring.gate.prompting.pressing import ButtonPressConsumer
+from mainspring.gate.prompting.telling import MemberChats, PromptDelivery
+from mainspring.gate.providers.embedder import OpenAIEmbedder
+from mainspring.gate.providers.from_settings import take_in
+from mainspring.gate.providers.model_registry import ProviderModels
+from mainspring.gate.reminders import DraftReminders
+from mainspring.gate.telemetry import TelemetryExporter, check_telemetry
+from mainspring.gate.web_push import PushDelivery, PushSender, contact_of
+from mainspring.registry import ApplicationRegistry, build_registry, read_draft_lifetimes
+from mainspring.runs.control import RunControl
+from mainspring.runs.dispatch import Dispatcher
+from mainspring.runs.engine import Engine
+from mainspring.runs.questions import StepQuestions
+from mainspring.runs.record import RunRecorder
+from mainspring.runs.resume import RunResumer
+from mainspring.runs.run_events import Hook, Watcher, no_hook, nobody
+from mainspring.runs.telemetry import InstallationTelemetry, RunTelemetry, both, watch_pool
+from mainspring.runs.transport.broker import broker_of
+from mainspring.runs.transport.celery_listener import CeleryHintListener
+from mainspring.runs.transport.celery_sender import CeleryHintSender
+from mainspring.runs.transport.consumer import CeleryConsumer
+from mainspring.runs.transport.hints import (
+    RUNS_CHANNEL,
+    HintListener,
+    HintSender,
+    PostgresHintSender,
+)
+from mainspring.runs.versions import VersionCache
+from mainspring.runs.worker import ALONE_SECONDS, Worker
+from mainspring.settings import Settings, forget_model_keys, without_model_keys
+from mainspring.store.clock import DatabaseClock
+from mainspring.store.database import Database
+from mainspring.store.events import EVENTS_CHANNEL, EventNotifier, EventTable
+from mainspring.store.group_commit import GroupWriter
+from mainspring.store.migrate import require_tables
+from mainspring.store.partitions import ensure_partitions
+from mainspring.store.wakeups import WakeupListener, WakeupSender
+from mainspring.surfaces.mcp.in_process import InProcessMcp
+from mainspring.surfaces.services import ApplicationServices
+from mainspring.triggers.alerts import AlertMailer, FailureAlerts, mails
+from mainspring.triggers.housekeeping import Housekeeper
+from mainspring.triggers.log_reader import EventLogReader
+from mainspring.triggers.matcher import EventMatcher
+from mainspring.triggers.scheduler import Scheduler, VersionPrefetcher
+from mainspring.triggers.watch import Duty, keep_watch
+from mainspring.triggers.webhook_receiver import WebhookReceiver
+from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, ensure_workspace
+from mainspring.workspace.pages.embedding_job import PageEmbeddingJob
+from mainspring.workspace.pages.local_embedder import open_local_model
+from mainspring.workspace.people.passwords import PasswordVerifier
+from mainspring.workspace.people.users import ensure_first_person
+from mainspring.workspace.vault import Vault
+
+__all__ = [
+    "Application",
+    "application_services",
+    "build_application",
+    "build_registry",
+    "build_scheduler",
+    "build_worker",
+    "open_application",
+    "prepare_database",
+    "run_background_loops",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """Everything an entry point needs, built and open."""
+
+    settings: Settings
+    limits: Limits
+    registry: Registry
+    database: Database
+    clock: DatabaseClock
+    vault: Vault
+    passwords: PasswordVerifier
+    egress: Egress
+    # The way to the servers of tools that workspaces are connected to.
+    outside: McpClientPool
+    # Where models are asked, unless whoever built the house brought others.
+    providers: ProviderModels
+    mailer: Mailer
+    push: PushSender
+    blobs: BlobStore
+    links: LinkSigner
+    gate: Gate
+    versions: VersionCache
+    waker: WakeupSender
+    # Where it is said that runs are due.
+    hints: HintSender
+    dispatcher: Dispatcher
+    control: RunControl
+    workspace_id: UUID = FIRST_WORKSPACE
+    embedder: Embedder | None = None
+    # Where scripts run; none in a house that only judges them.
+    workshop: ScriptRunner | None = None
+    # The ways over members' connections to integrations.
+    lines: AccountConnections | None = None
+    # Where traces and metrics go, if anywhere.
+    telemetry: TelemetryExporter = field(default_factory=lambda: TelemetryExporter(None))
+
+
+@asynccontextmanager
+async def open_application(
+    settings: Settings,
+    *,
+    registry: Registry | None = None,
+    workshop: ScriptRunner | None = None,
+    attach: bool = False,
+) -> AsyncIterator[Application]:
+    """Opens the database, checks its tables, and closes all of it at the end."""
+    limits = override_limits(settings.limits)
+    check_telemetry(settings)
+    database = await Database.open(settings, attach=attach)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(database.close)
+        house = build_application(
+            without_model_keys(settings), limits, registry, database, workshop
+        )
+        stack.push_async_callback(house.telemetry.aclose)
+        stack.push_async_callback(house.blobs.aclose)
+        stack.push_async_callback(house.egress.aclose)
+        stack.push_async_callback(house.outside.aclose)
+        stack.push_async_callback(house.providers.aclose)
+        stack.push_async_callback(house.waker.aclose)
+        stack.push_async_callback(house.hints.aclose)
+        stack.push_async_callback(house.gate.aclose)
+        if house.workshop is not None:
+            stack.push_async_callback(house.workshop.aclose)
+        await prepare_database(house)
+        await take_in(database, house.vault, settings)
+        forget_model_keys()
+        yield house
+
+
+def build_application(
+    settings: Settings,
+    limits: Limits,
+    registry: Registry | None,
+    database: Database,
+    workshop: ScriptRunner | None = None,
+    models: ModelCatalog | None = None,
+) -> Application:
+    """The parts around an open database, each given what it needs and nothing more.
+
+    Whoever brings a registry brings the workshop that its scripts run in, too.
+    """
+    if registry is None and workshop is None:
+        workshop = ScriptRunner(
+            limits, address=settings.address, warm=settings.script_warm, database=database
+        )
+    clock = DatabaseClock()
+    vault = Vault(database, settings.key_file, limits, key_command=settings.master_key_command)
+    egress = Egress(limits, settings.egress_allow)
+    outside = McpClientPool(
+        database,
+        vault,
+        roomy_egress(limits, settings.egress_allow),
+        limits,
+        clock,
+        settings.address,
+        allow=settings.egress_allow,
+    )
+    providers = ProviderModels(database, vault, limits, settings.egress_allow)
+    mailer = SmtpMailer(read_smtp_url(settings.smtp_url), settings.mail_from, limits, clock)
+    push = PushSender(vault, egress, clock, contact_of(settings.address, settings.mail_from))
+    blobs = open_blobs(settings, limits, clock)
+    links = LinkSigner(vault, settings.address)
+    embedder = _build_embedder(settings, database, providers, clock)
+    words = registry or build_registry(
+        limits,
+        settings=settings,
+        blobs=blobs,
+        links=links,
+        vault=vault,
+        embedder=embedder,
+        database=database,
+        workshop=workshop,
+        providers=providers,
+    )
+    lines = None
+    if isinstance(words, ApplicationRegistry):
+        wide = build_integration_egress(limits, settings.egress_allow)
+        lines = words.reception.open(
+            database, vault, wide, clock, settings.address, settings.egress_allow
+        )
+    preflight = _build_preflight(settings, database, lines, mailer)
+    gate = Gate(
+        words,
+        database,
+        egress,
+        vault,
+        clock,
+        limits,
+        mailer=mailer,
+        owner_mail=settings.owner_mail,
+        models=models or providers,
+        blobs=blobs,
+        lines=lines,
+        lifetimes=read_draft_lifetimes(settings),
+        preflight=preflight,
+        resumer=RunResumer(),
+    )
+    versions = VersionCache(database, words, limits)
+    waker = WakeupSender(database)
+    hints = _build_hint_sender(settings, waker)
+    dispatcher = Dispatcher(database, versions, hints, limits)
+    if isinstance(words, ApplicationRegistry):
+        words.studio.open(
+            words,
+            database,
+            dispatcher,
+            settings.address,
+            embedder,
+            workshop,
+            gate.models,
+            preflight,
+        )
+        words.switchboard.open(
+            database, vault, outside, clock, limits, settings.address, natives=words
+        )
+    return Application(
+        settings=settings,
+        limits=limits,
+        registry=words,
+        database=database,
+        clock=clock,
+        vault=vault,
+        passwords=PasswordVerifier(),
+        egress=egress,
+        outside=outside,
+        providers=providers,
+        mailer=mailer,
+        push=push,
+        blobs=blobs,
+        links=links,
+        gate=gate,
+        versions=versions,
+        waker=waker,
+        hints=hints,
+        dispatcher=dispatcher,
+        control=RunControl(database, waker, hints),
+        embedder=embedder,
+        workshop=workshop,
+        lines=lines,
+        telemetry=TelemetryExporter(settings.otlp_url),
+    )
+
+
+def _build_preflight(
+    settings: Settings, database: Database, lines: AccountConnections | None, mailer: SmtpMailer
+) -> InstallationPreflight:
+    """What definitions are compared with before they run."""
+    return InstallationPreflight(
+        database,
+        settings.egress_allow,
+        lines,
+        has_mail=mailer.is_set_up,
+        owner_mail=settings.owner_mail,
+    )
+
+
+def _build_hint_sender(settings: Settings, waker: WakeupSender) -> HintSender:
+    """How workers are told of new runs."""
+    broker = broker_of(settings)
+    return PostgresHintSender(waker) if broker is None else CeleryHintSender(broker)
+
+
+def _build_embedder(
+    settings: Settings, database: Database, providers: ProviderModels, clock: DatabaseClock
+) -> Embedder | None:
+    """The model by which texts are compared, if the installation has one."""
+    match settings.embeddings:
+        case "local":
+            return open_local_model()
+        case "openai":
+            return OpenAIEmbedder(database, providers, clock)
+        case _:
+            return None
+
+
+async def prepare_database(house: Application) -> None:
+    """Checks the tables, or makes the first ones; then partitions and the first workspace."""
+    await require_tables(house.database)
+    asked = house.clock.monotonic()
+    async with house.database.transaction() as tx:
+        row = await tx.fetchrow("SELECT now() AS now")
+        assert row is not None
+        house.clock.sync(row["now"], asked=asked)
+        await ensure_partitions(tx, row["now"])
+        await ensure_workspace(tx, house.workspace_id, "Home")
+        await ensure_first_person(tx, FIRST_MEMBER, house.workspace_id)
+
+
+def build_worker(
+    house: Application,
+    *,
+    watch: Watcher = nobody,
+    hook: Hook = no_hook,
+    ear: HintListener | None = None,
+    alone_seconds: float = ALONE_SECONDS,
+) -> Worker:
+    """A worker over an open house; it works once its ``run`` is awaited.
+
+    ``alone_seconds`` is how long nothing is claimed beside a run that is suspected of killing its
+    worker.
+    """
+    if house.workshop is not None and house.workshop.speak is None:
+        house.workshop.speak = InProcessMcp(application_services(house))
+    told = house.telemetry.opened()
+    if told is not None:
+        watch = both(RunTelemetry(told), watch)
+        watch_pool(told, house.database.in_use)
+    recorder = RunRecorder(house.limits, EventNotifier(house.waker).tell)
+    engine = Engine(
+        gate=house.gate,
+        # Half of the runs work while the records of the other half are being written.
+        writer=GroupWriter(
+            house.database, recorder.flush, most=min(max(house.settings.slots // 2, 1), 256)
+        ),
+        clock=house.clock,
+        limits=house.limits,
+        watch=watch,
+        hook=hook,
+        chance=random.random,
+        answers=StepQuestions(house.database).came_to,
+        prepare_models=house.providers.prepare,
+    )
+    found = ear or _build_hint_listener(house)
+    worker = Worker(
+        house.database,
+        engine,
+        house.clock,
+        house.versions,
+        found,
+        house.settings,
+        alone_seconds=alone_seconds,
+    )
+    if isinstance(found, CeleryHintListener):
+        found.on_shutdown = worker.stop
+    return worker
+
+
+def _build_hint_listener(house: Application) -> HintListener:
+    """Where a worker of this house hears of runs."""
+    listener = WakeupListener(house.database, RUNS_CHANNEL)
+    broker = broker_of(house.settings)
+    if broker is None:
+        return listener
+    return CeleryHintListener(listener, CeleryConsumer(broker, house.settings.queues))
+
+
+def build_scheduler(house: Application) -> Scheduler:
+    """Fires schedules once its ``run`` is awaited."""
+    foresight = VersionPrefetcher(house.database, house.versions)
+    return Scheduler(house.database, house.dispatcher, house.limits, foresight=foresight)
+
+
+# Seconds between two looks of those who read events for people.
+_UNHURRIED = 0.25
+
+
+async def run_background_loops(house: Application, stop: asyncio.Event) -> None:
+    """Every loop beside the workers: schedules, events, alerts, their mail, and order."""
+    settings, database, limits = house.settings, house.database, house.limits
+    events = EventTable(limits)
+    listener = WakeupListener(database, EVENTS_CHANNEL)
+    listeners = [listener, listener.beside(), listener.beside()]
+    matcher = EventMatcher(database, events, house.dispatcher, limits, listener=listeners[0])
+    alerts = EventLogReader(
+        database,
+        "alerts",
+        FailureAlerts(limits, mail=mails(settings)).handle,
+        events=events,
+        listener=listeners[1],
+        spacing=_UNHURRIED,
+    )
+    duties: dict[str, Duty] = {
+        "schedules": build_scheduler(house).run,
+        "events": matcher.reader.run,
+        "alerts": alerts.run,
+        "tools": McpToolDiscovery(database, house.outside, house.clock, limits).run,
+        "order": Housekeeper(database, house.blobs, house.clock, limits).run,
+        "reminders": DraftReminders(database).run,
+        "push": PushDelivery(database, house.push).run,
+    }
+    if house.lines is not None:
+        chats = MemberChats(house.lines, house.clock, settings.address)
+        answers = ButtonPressConsumer(database, house.gate, chats)
+        duties["prompts"] = PromptDelivery(
+            database, chats, house.mailer if mails(settings) else None, settings.owner_mail
+        ).run
+        duties["presses"] = EventLogReader(
+            database,
+            pressing.CONSUMER,
+            answers.handle,
+            events=events,
+            listener=listeners[2],
+            spacing=_UNHURRIED,
+        ).run
+        duties["answers"] = answers.run
+    told = house.telemetry.opened()
+    if told is not None:
+        duties["numbers"] = InstallationTelemetry(told, database).run
+    if mails(settings):
+        duties["mail"] = AlertMailer(database, house.mailer, settings.owner_mail).run
+    if house.embedder is not None:
+        duties["embeddings"] = PageEmbeddingJob(database, house.embedder).run
+    try:
+        await keep_watch(duties, stop)
+    finally:
+        for one in listeners:
+            await one.aclose()
+
+
+def _interactions(house: Application) -> InteractionReceiver:
+    """Where a chat provider tells of buttons and commands."""
+    lines = house.lines
+    chats = None if lines is None else MemberChats(lines, house.clock, house.settings.address)
+    return InteractionReceiver(
+        house.database, house.gate, house.vault, lines, chats, house.clock, house.limits
+    )
+
+
+def application_services(house: Application) -> ApplicationServices:
+    """The house as the surfaces see it."""
+    return ApplicationServices(
+        settings=house.settings,
+        limits=house.limits,
+        registry=house.registry,
+        database=house.database,
+        clock=house.clock,
+        gate=house.gate,
+        vault=house.vault,
+        passwords=house.passwords,
+        push=house.push,
+        waker=house.waker,
+        dispatcher=house.dispatcher,
+        desk=WebhookReceiver(house.database, house.dispatcher, house.vault, house.limits),
+        control=house.control,
+        switchboard=_mcp_connection_service(house.registry),
+        reception=_account_connection_service(house.registry),
+        interactions=_interactions(house),
+        blobs=house.blobs,
+        links=house.links,
+        workspace_id=house.workspace_id,
+        watch=lambda stop: run_background_loops(house, stop),
+        hire=lambda watch: build_worker(house, watch=watch),
+        workshop=house.workshop,
+        telemetry=house.telemetry,
+        mailer=None if house.settings.smtp_url is None else house.mailer,
+    )
+
+
+def _account_connection_service(registry: Registry) -> AccountConnectionService:
+    """That of the registry; one that was brought along may have none."""
+    return (
+        registry.reception
+        if isinstance(registry, ApplicationRegistry)
+        else AccountConnectionService(())
+    )
+
+
+def _mcp_connection_service(registry: Registry) -> McpConnectionService:
+    """That of the registry; one that was brought along may have none."""
+    return (
+        registry.switchboard
+        if isinstance(registry, ApplicationRegistry)
+        else McpConnectionService()
+    )

@@ -1,0 +1,164 @@
+"""Who authors: a member, a client of theirs, or a run of one of their automations.
+
+A run authors for its owner and can give no more than it has itself: not a tool, not a host, not
+a secret and not a dollar that it could not have used. Otherwise a small grant to write
+automations would be a grant for everything. That holds for what it changes too: whoever
+replaces a script uses everything that the automation was given before.
+
+What the runs of one automation have authored spends from one purse, theirs: its daily cap is
+the bound of all their daily caps together, also of those that authored automations author.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Finding, NotFound, PermissionDenied
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.roles import Permission, role_too_small_error
+from mainspring.definition.grants import find_missing_grants
+from mainspring.definition.script.findings import KV
+from mainspring.gate.rehearsal_recording import read_active_day_cap
+from mainspring.workspace.automation_resources import check_not_widened
+from mainspring.workspace.automations import read_grants
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext, Transaction
+
+_OF_RUN = """
+    SELECT a.id, a.created_by, v.grants, d.document
+    FROM runs r
+    JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
+    JOIN automation_versions v ON v.workspace_id = r.workspace_id
+        AND v.automation_id = r.automation_id AND v.version = r.version
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    WHERE r.workspace_id = $1 AND r.id = $2
+"""
+# What was put away today may have spent its cap before.
+_AUTHORED = """
+    SELECT coalesce(sum((d.document #>> '{execution,cost_cap_daily_usd}')::numeric), 0) AS usd
+    FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id
+        AND v.automation_id = a.id AND v.version = a.version
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    WHERE a.workspace_id = $1 AND d.document #>> '{metadata,authored_by_automation}' = $2
+        AND a.id <> $3 AND (a.state <> 'archived' OR a.updated_at > now() - interval '1 day')
+"""
+AUTHORED_BY: Final = "authored_by_automation"
+_DAILY: Final = "cost_cap_daily_usd"
+_CAPS: Final = (_DAILY, "max_llm_tokens")
+_NONE: Final = UUID(int=0)
+
+
+@dataclass(frozen=True, slots=True)
+class AutomationAuthor:
+    """Whose automation it becomes, and what bounds them."""
+
+    member_id: UUID
+    # Set for a run: its automation, the definition that it runs, and what it may call.
+    automation_id: UUID | None = None
+    document: Mapping[str, Any] | None = None
+    grants: tuple[Grant, ...] = field(default=())
+
+    @property
+    def is_run(self) -> bool:
+        return self.document is not None
+
+    @property
+    def purse(self) -> str | None:
+        """Of a run, the automation whose daily cap bounds all that is authored; else None."""
+        if self.document is None:
+            return None
+        above = (self.document.get("metadata") or {}).get(AUTHORED_BY)
+        return above if isinstance(above, str) else str(self.automation_id)
+
+    def check_within(self, document: Mapping[str, Any], grants: Sequence[Grant]) -> None:
+        """Refuses a definition, with all its grants, that may do more than the run itself."""
+        if self.document is None:
+            return
+        mine, theirs = self.document["execution"], document["execution"]
+        findings = [
+            Finding(
+                "/tool_grants",
+                f"The run that asks may not call {grant.capability} like this itself.",
+                "grant_widened",
+            )
+            for grant in find_missing_grants(
+                (g for g in grants if g.capability not in KV), self.grants
+            )
+        ]
+        findings += [_raised(name) for name in _CAPS if _cap(theirs, name) > _cap(mine, name)]
+        if theirs["write_policy"] != "always_draft" and mine["write_policy"] == "always_draft":
+            detail = "Outside writes would go without a person, which the run may not decide."
+            findings.append(Finding("/write_policy", detail, "policy_widened"))
+        if findings:
+            raise _wider(findings)
+        check_not_widened(self.document, document, ())
+
+    async def check_daily_cap(
+        self,
+        tx: Transaction,
+        space: UUID,
+        document: Mapping[str, Any],
+        before: Mapping[str, Any] | None = None,
+        automation_id: UUID = _NONE,
+    ) -> None:
+        """Refuses a daily cap that does not fit beside all that runs have authored before.
+
+        Of an automation that is changed, ``before`` is what it was. One that a person made is
+        outside the purse, so its cap cannot rise.
+        """
+        purse = self.purse
+        cap = _cap(document["execution"], _DAILY)
+        if purse is None or (before is not None and cap <= _cap(before["execution"], _DAILY)):
+            return
+        if before is not None and (before.get("metadata") or {}).get(AUTHORED_BY) != purse:
+            raise _wider([_raised(_DAILY)])
+        most = await read_active_day_cap(tx, space, UUID(purse))
+        [row] = await tx.fetch(_AUTHORED, space, purse, automation_id)
+        if cap + row["usd"] > most:
+            detail = (
+                f"What its runs have authored may spend {row['usd']:f} USD a day already, and "
+                f"with {cap:f} more that is above the {most:f} that it may spend itself."
+            )
+            raise _wider([Finding(f"/{_DAILY}", detail, "cap_used_up")])
+
+
+def _cap(execution: Mapping[str, Any], name: str) -> Decimal:
+    return Decimal(str(execution[name]))
+
+
+def _raised(name: str) -> Finding:
+    return Finding(f"/{name}", f"The run that asks has no such {name} to give.", "cap_raised")
+
+
+def _wider(findings: Sequence[Finding]) -> PermissionDenied:
+    return PermissionDenied(
+        "A run can give an automation no more than it has itself.",
+        code="wider_than_its_author",
+        findings=findings,
+        suggestion="Let a person save it.",
+    )
+
+
+async def author_of(ctx: CallContext, tx: Transaction) -> AutomationAuthor:
+    """Whoever calls now, as an author."""
+    if ctx.run is None:
+        return AutomationAuthor(ctx.actor.id)
+    row = await tx.fetchrow(_OF_RUN, ctx.actor.workspace_id, ctx.run.id)
+    if row is None:
+        raise NotFound("The run that asks is not there any more.", code="no_run")
+    return AutomationAuthor(
+        row["created_by"], row["id"], row["document"], read_grants(row["grants"])
+    )
+
+
+def check_may_edit(ctx: CallContext) -> None:
+    """Refuses somebody who may set automations going and not change them."""
+    role = ctx.actor.role
+    if ctx.run is None and (role is None or not role.may(Permission.EDIT)):
+        raise role_too_small_error(role, Permission.EDIT)

@@ -1,0 +1,231 @@
+"""The conversation in which a model comes to a definition: bounded in rounds, asks, time, money.
+
+It ends with a sketch that the validator takes, or with an honest word about why there is none.
+Problems of the provider and of the budget are nobody's fault here and go on as they are.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from mainspring.actions.agent.prompts import QuoteMarkers, format_unknown_tool
+from mainspring.authoring.generate import looking
+from mainspring.authoring.generate.context import (
+    CUT,
+    MOST_ASKS,
+    MOST_ROUNDS,
+    REFUSED,
+    GenerationContext,
+    GenerationResult,
+    RequestTurn,
+    tidy,
+)
+from mainspring.authoring.generate.looking import LookupResult, ModelLookup
+from mainspring.authoring.generate.name_checks import KnownNames
+from mainspring.authoring.generate.prompts import dump_json, opening, system_text
+from mainspring.authoring.generate.schedule_reconciliation import read_schedule
+from mainspring.authoring.generate.submission import (
+    HAND_IN,
+    TOOL,
+    SubmissionReviewer,
+    parse_text_submission,
+)
+from mainspring.authoring.models import AutomationRequest, ProposalSketch
+from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, ToolCall, ToolResult
+
+TOOLS: Final = (*looking.TOOLS, TOOL)
+_NAMES: Final = [tool.name for tool in TOOLS]
+_MAX_TOKENS: Final = 8_192
+_SHOWN: Final = 50_000
+_NAME: Final = 200
+# A definition that a model can still give back whole, in characters.
+_LONGEST: Final = 20_000
+_MOST_CALLS: Final = 16
+# How often in a row it may answer without asking for anything.
+_MOST_IDLE: Final = 3
+
+_CUT_OFF: Final = (
+    "Your answer was cut off because it was too long, so nothing of it was done. Hand in a shorter "
+    "definition: fewer steps, shorter texts."
+)
+_NO_TOOL: Final = (
+    "Nobody reads text. Call hand_in with the definition, or reply with its JSON and no other "
+    "text, or look something up."
+)
+_LAST: Final = "This is your last turn: call hand_in now, with questions for what you do not know."
+_MEND: Final = (
+    "This was not taken ({number} of {most}). Mend what is listed here and hand in the whole "
+    "definition again."
+)
+_TOO_LONG: Final = "The definition is too long for a model to write it anew; change it by hand."
+_ONCE: Final = "Only one definition is judged at a time. This one was not looked at."
+_TOO_MANY: Final = f"Only the first {_MOST_CALLS} calls of one turn are answered."
+
+
+@dataclass(slots=True)
+class GenerationConversation:
+    """One conversation."""
+
+    desk: GenerationContext
+    hands: SubmissionReviewer
+    looking: ModelLookup
+    marks: QuoteMarkers
+    system: str
+    messages: list[ModelMessage]
+    model: str
+    end: float
+    refused: list[str] = field(default_factory=list)
+    idle: int = 0
+    # What there is to say when the conversation ends without a definition.
+    gave_up: str = ""
+
+    async def run(self) -> GenerationResult:
+        for number in range(1, MOST_ASKS + 1):
+            if self._is_exhausted():
+                return self._nothing()
+            reply = await self._asked(number)
+            sketch = await self._heard(reply)
+            if sketch is not None:
+                return self._done(sketch)
+            if self.gave_up:
+                return self._nothing()
+        self.gave_up = (
+            f"The model was asked {MOST_ASKS} times and came to no definition that could be taken."
+        )
+        return self._nothing()
+
+    def _is_exhausted(self) -> bool:
+        if self.desk.clock.monotonic() >= self.end:
+            self.gave_up = "The time for it was over before the model came to a definition."
+        elif self.desk.left <= 0:
+            self.gave_up = "The money for it was spent before the model came to a definition."
+        return bool(self.gave_up)
+
+    async def _asked(self, number: int) -> ModelReply:
+        if number == MOST_ASKS:
+            last = self.messages[-1]
+            told = f"{last.content}\n{_LAST}".strip()
+            self.messages[-1] = replace(last, content=told)
+        reply = await self.desk.ask(
+            ModelRequest(
+                model=self.desk.model,
+                messages=tuple(self.messages),
+                system=self.system,
+                max_tokens=_MAX_TOKENS,
+                tools=TOOLS,
+                choice="any",
+                max_usd=self.desk.left,
+            )
+        )
+        self.model = tidy(reply.model, _NAME) or self.model
+        return reply
+
+    async def _heard(self, reply: ModelReply) -> ProposalSketch | None:
+        """What a reply comes to; without a sketch the conversation goes on or is given up."""
+        if reply.stop_reason in REFUSED:
+            self.gave_up = "The model's provider refused to work on this request."
+            return None
+        cut = reply.stop_reason in CUT
+        written = None if cut or reply.calls else parse_text_submission(reply.text)
+        if written is not None:
+            self.idle = 0
+            found = await self._handed_in(written)
+            if isinstance(found, ProposalSketch):
+                return found
+            self._tell(reply, [], found.content)
+            return None
+        if cut or not reply.calls:
+            self.idle += 1
+            words = _CUT_OFF if cut else _NO_TOOL
+            results = [LookupResult(words, failed=True) for _ in reply.calls]
+            self._tell(replace(reply, kept="") if cut else reply, results, words)
+            if self.idle >= _MOST_IDLE:
+                why = "was cut off each time" if cut else "answered with text and no definition"
+                self.gave_up = f"The model {why}, {_MOST_IDLE} times in a row."
+            return None
+        self.idle = 0
+        return await self._calls(reply)
+
+    async def _calls(self, reply: ModelReply) -> ProposalSketch | None:
+        results: list[LookupResult] = []
+        judged = False
+        for place, call in enumerate(reply.calls):
+            if place >= _MOST_CALLS:
+                results.append(LookupResult(_TOO_MANY, failed=True))
+            elif call.name != HAND_IN:
+                results.append(self._looked_up(call))
+            elif judged:
+                results.append(LookupResult(_ONCE, failed=True))
+            else:
+                judged = True
+                found = await self._handed_in(call)
+                if isinstance(found, ProposalSketch):
+                    return found
+                results.append(found)
+        self._tell(reply, results)
+        return None
+
+    def _looked_up(self, call: ToolCall) -> LookupResult:
+        found = self.looking.answer(call.name, call.arguments)
+        return found or LookupResult(format_unknown_tool(call.name, _NAMES), failed=True)
+
+    async def _handed_in(self, call: ToolCall) -> ProposalSketch | LookupResult:
+        verdict = await self.hands.take(call.arguments)
+        if verdict.sketch is not None:
+            return verdict.sketch
+        self.refused.append(verdict.summary)
+        if len(self.refused) >= MOST_ROUNDS:
+            self.gave_up = (
+                f"The model handed in {MOST_ROUNDS} definitions, and none of them could be taken."
+            )
+        head = _MEND.format(number=len(self.refused), most=MOST_ROUNDS)
+        return LookupResult(f"{head}\n{self.marks.around('verdict', verdict.told)}", failed=True)
+
+    def _tell(self, reply: ModelReply, results: Sequence[LookupResult], words: str = "") -> None:
+        """Adds the model's turn and ours to the conversation."""
+        said = reply.text if reply.text or reply.calls else "…"
+        self.messages.append(
+            ModelMessage("assistant", said[:_SHOWN], calls=reply.calls, kept=reply.kept)
+        )
+        told = tuple(
+            ToolResult(call.id, call.name, one.content, one.failed)
+            for call, one in zip(reply.calls, results, strict=True)
+        )
+        self.messages.append(ModelMessage("user", "" if told else words, results=told))
+
+    def _done(self, sketch: ProposalSketch) -> GenerationResult:
+        rounds = len(self.refused) + 1
+        note = "A model wrote this" + (
+            "." if rounds == 1 else f", after {rounds - 1} of its definitions had to be mended."
+        )
+        return GenerationResult(sketch, rounds, tuple(self.refused), self.model, note)
+
+    def _nothing(self) -> GenerationResult:
+        refused = tuple(self.refused)
+        return GenerationResult(None, len(refused), refused, self.model, self.gave_up)
+
+
+async def generate(
+    desk: GenerationContext, wish: AutomationRequest, talk: Sequence[RequestTurn] = ()
+) -> GenerationResult:
+    """A definition for a wish, as a model writes it, or why there is none."""
+    model = tidy(desk.model, _NAME)
+    if wish.before is not None and len(dump_json(wish.before)) > _LONGEST:
+        return GenerationResult(None, 0, (), model, _TOO_LONG)
+    marks = QuoteMarkers(f"data-{secrets.token_hex(8)}", _SHOWN)
+    read = read_schedule(wish)
+    known = KnownNames.of(wish, talk, desk.resources, desk.words)
+    begun = opening(wish, talk, read, marks)
+    return await GenerationConversation(
+        desk=desk,
+        hands=SubmissionReviewer(desk, wish, read, known),
+        looking=ModelLookup(desk.resources, desk.words, marks),
+        marks=marks,
+        system=system_text(desk.words, marks.mark),
+        messages=[ModelMessage("user", begun)],
+        model=model,
+        end=desk.clock.monotonic() + desk.seconds,
+    ).run()

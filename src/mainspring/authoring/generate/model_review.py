@@ -1,0 +1,141 @@
+"""A second opinion on a definition, in business words. It helps a person; it gates nothing."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from mainspring.actions.agent.prompts import QuoteMarkers
+from mainspring.authoring.generate.context import CUT, REFUSED, GenerationContext, ModelReview, tidy
+from mainspring.authoring.generate.prompts import review_opening, review_system
+from mainspring.authoring.json_pointers import NOT_THERE, value_at
+from mainspring.authoring.models import Level, ReviewFlag
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, ModelTool, ToolResult
+from mainspring.definition.json_in_text import parse_json_text
+
+REVIEW: Final = "review"
+SUMMARY: Final = 1_200
+MOST_FLAGS: Final = 10
+_FLAG: Final = 400
+_NAME: Final = 200
+_POINTER: Final = 500
+_MAX_TOKENS: Final = 2_048
+_SHOWN: Final = 50_000
+_ASKS: Final = 2
+_AGAIN: Final = "That was no review. Call review once, with a summary."
+
+TOOL: Final = ModelTool(
+    REVIEW,
+    "Give the review.",
+    {
+        "type": "object",
+        "required": ["summary"],
+        "additionalProperties": False,
+        "properties": {
+            "summary": {"type": "string", "minLength": 1, "maxLength": SUMMARY},
+            "flags": {
+                "type": "array",
+                "maxItems": MOST_FLAGS,
+                "items": {
+                    "type": "object",
+                    "required": ["pointer", "text"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "pointer": {
+                            "type": "string",
+                            "description": "A JSON pointer into the definition.",
+                        },
+                        "text": {"type": "string", "minLength": 1, "maxLength": _FLAG},
+                        "level": {"enum": ["note", "warning"]},
+                    },
+                },
+            },
+        },
+    },
+)
+
+
+async def ask_reviewer(
+    desk: GenerationContext,
+    document: Mapping[str, Any],
+    request: str,
+    explained: Sequence[str],
+    facts: Sequence[str],
+) -> ModelReview:
+    """What a model says of a definition; where it could not, the reason is in ``problem``."""
+    marks = QuoteMarkers(f"data-{secrets.token_hex(8)}", _SHOWN)
+    begun = review_opening(document, request, explained, facts, marks)
+    messages = [ModelMessage("user", begun)]
+    end = desk.clock.monotonic() + desk.seconds
+    for _ in range(_ASKS):
+        if desk.left <= 0:
+            return ModelReview(problem="The money for a review was spent already.")
+        if desk.clock.monotonic() >= end:
+            return ModelReview(problem="The time for a review was over.")
+        try:
+            reply = await desk.ask(_request(desk, messages, review_system(marks.mark)))
+        except Problem as problem:
+            return ModelReview(problem=f"The reviewer could not be asked: {problem.detail}")
+        if reply.stop_reason in REFUSED:
+            return ModelReview(problem="The model's provider refused to review this.")
+        found = _read(reply, document)
+        if found is not None:
+            return found
+        messages += _again(reply)
+    return ModelReview(problem="The reviewer gave no review that could be read.")
+
+
+def _request(
+    desk: GenerationContext, messages: Sequence[ModelMessage], system: str
+) -> ModelRequest:
+    return ModelRequest(
+        model=desk.model,
+        messages=tuple(messages),
+        system=system,
+        max_tokens=_MAX_TOKENS,
+        tools=(TOOL,),
+        choice="any",
+        max_usd=desk.left,
+    )
+
+
+def _again(reply: ModelReply) -> list[ModelMessage]:
+    results = tuple(ToolResult(one.id, one.name, _AGAIN, failed=True) for one in reply.calls)
+    said = reply.text[:_SHOWN] if reply.text or reply.calls else "…"
+    kept = "" if reply.stop_reason in CUT else reply.kept
+    return [
+        ModelMessage("assistant", said, calls=reply.calls, kept=kept),
+        ModelMessage("user", "" if results else _AGAIN, results=results),
+    ]
+
+
+def _read(reply: ModelReply, document: Mapping[str, Any]) -> ModelReview | None:
+    if reply.stop_reason in CUT:
+        return None
+    called = [call.arguments for call in reply.calls if call.name == REVIEW]
+    given: Sequence[Any] = called if reply.calls else parse_json_text(reply.text, Limits())
+    for one in given:
+        summary = tidy(one.get("summary"), SUMMARY) if isinstance(one, Mapping) else ""
+        if summary:
+            flags = _flags(one.get("flags"), document)
+            return ModelReview(summary, flags, tidy(reply.model, _NAME))
+    return None
+
+
+def _flags(given: Any, document: Mapping[str, Any]) -> tuple[ReviewFlag, ...]:
+    """Those that speak of a place that there is."""
+    made: dict[tuple[str, str], ReviewFlag] = {}
+    for one in given if isinstance(given, list) else ():
+        if not isinstance(one, Mapping) or len(made) >= MOST_FLAGS:
+            continue
+        pointer, text = one.get("pointer"), tidy(one.get("text"), _FLAG)
+        if not isinstance(pointer, str) or not text or len(pointer) > _POINTER:
+            continue
+        if value_at(document, pointer) is NOT_THERE:
+            continue
+        level: Level = "warning" if one.get("level") == "warning" else "note"
+        made.setdefault((pointer, text), ReviewFlag(pointer, "reviewer", text, level, "model"))
+    return tuple(made.values())

@@ -1,0 +1,176 @@
+"""Reads what a request says about when, and tells it back as schedules.
+
+The answer depends on the words, the zone of whoever asks and the moment of asking alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from heapq import merge
+from itertools import islice
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from mainspring.authoring.phrases.normalization import LONGEST, NormalizedText, make_plain
+from mainspring.authoring.phrases.schedule_answers import (
+    MOMENTS,
+    PhraseSpan,
+    ScheduleAnswer,
+    ScheduleChoice,
+    ScheduleClarification,
+    ScheduleReading,
+    ScheduleRefusal,
+)
+from mainspring.authoring.phrases.schedule_planning import plan_schedule
+from mainspring.authoring.phrases.schedule_plans import ScheduleOption, SchedulePlan
+from mainspring.authoring.phrases.schedule_requests import ScheduleRequest, find_schedule_requests
+from mainspring.authoring.phrases.schedule_sentences import format_zone, say_schedule
+from mainspring.authoring.phrases.time_phrases import find_pieces
+from mainspring.authoring.phrases.weeks import fortnight_choices, iterate_fire_times
+
+MOST_WISHES: Final = 8
+_EVENT: Final = re.compile(r"\b(?:when|whenever|as soon as|if|after|upon|once a)\b")
+
+
+def parse_schedules(text: str, now: datetime, timezone: str | None = None) -> ScheduleAnswer:
+    """Everything that a text says about when."""
+    plain = make_plain(text)
+    readings: list[ScheduleReading] = []
+    questions: list[ScheduleClarification] = []
+    refusals: list[ScheduleRefusal] = []
+    for wish in find_schedule_requests(find_pieces(plain))[:MOST_WISHES]:
+        if _is_adjective(wish, plain):
+            continue
+        plan = plan_schedule(wish)
+        span = _span(plain, wish)
+        if plan.refuses:
+            choices = _choices(plan.options, _zones(wish, timezone), now)
+            refusals.append(ScheduleRefusal(span, plan.refuses, plan.text, choices))
+        elif plan.option is not None:
+            made = _reading(plan, wish, span, timezone, now)
+            if isinstance(made, ScheduleReading):
+                if not any(_same(made, other) for other in readings):
+                    readings.append(made)
+            else:
+                questions.append(made)
+        elif plan.asks:
+            questions += _questions(plan, wish, span, timezone, now)
+    return ScheduleAnswer(tuple(readings), tuple(questions), tuple(refusals), len(text) > LONGEST)
+
+
+def _same(one: ScheduleReading, other: ScheduleReading) -> bool:
+    return (one.crons, one.timezone) == (other.crons, other.timezone)
+
+
+def _is_adjective(wish: ScheduleRequest, plain: NormalizedText) -> bool:
+    """A daily digest that is made when something happens is no schedule."""
+    alone = not wish.has_rhythm and not wish.clock and not wish.parts and "once" not in wish.said
+    return alone and _EVENT.search(plain.text) is not None
+
+
+def _span(plain: NormalizedText, wish: ScheduleRequest) -> PhraseSpan:
+    start, end = plain.span(wish.start, wish.end)
+    return PhraseSpan(start, end, plain.original[start:end])
+
+
+def _zones(wish: ScheduleRequest, timezone: str | None) -> tuple[str, ...]:
+    if wish.place is not None:
+        return wish.place.zones
+    return () if timezone is None else (timezone,)
+
+
+def _reading(
+    plan: SchedulePlan, wish: ScheduleRequest, span: PhraseSpan, timezone: str | None, now: datetime
+) -> ScheduleReading | ScheduleClarification:
+    assert plan.option is not None
+    zones = _zones(wish, timezone)
+    if len(zones) != 1:
+        return _which_zone(wish, span, plan.option)
+    notes = [*plan.notes]
+    if "limit" in wish.said:
+        notes.append("its beginning, end or exception was left out, because a schedule has none")
+    if wish.place is None:
+        notes.append(f"the time zone {zones[0]}, because none was said")
+    elif wish.place.supposed:
+        notes.append(wish.place.supposed)
+    return ScheduleReading(
+        span=span,
+        crons=plan.option.crons,
+        timezone=zones[0],
+        sentence=say_schedule(plan.option.crons, zones[0]),
+        assumptions=tuple(dict.fromkeys(notes)),
+        moments=tuple(next_fire_times(plan.option.crons, zones[0], now)),
+    )
+
+
+def _which_zone(
+    wish: ScheduleRequest, span: PhraseSpan, option: ScheduleOption | None
+) -> ScheduleClarification:
+    zones = wish.place.zones if wish.place is not None else ("UTC",)
+    question = (
+        f"Which time zone is meant by {wish.place.said}?"
+        if wish.place is not None
+        else "In which time zone?"
+    )
+    choices = tuple(
+        ScheduleChoice(zone, ())
+        if option is None
+        else ScheduleChoice(say_schedule(option.crons, zone), option.crons, zone)
+        for zone in zones
+    )
+    return ScheduleClarification(span, "time_zone", question, choices)
+
+
+def _questions(
+    plan: SchedulePlan, wish: ScheduleRequest, span: PhraseSpan, timezone: str | None, now: datetime
+) -> list[ScheduleClarification]:
+    assert plan.asks is not None
+    zones = _zones(wish, timezone)
+    choices = _choices(plan.options, zones, now)
+    asked = [ScheduleClarification(span, plan.asks, plan.text, choices)]
+    if len(zones) != 1:
+        asked.append(_which_zone(wish, span, None))
+    return asked
+
+
+def _choices(
+    options: Sequence[ScheduleOption], zones: Sequence[str], now: datetime
+) -> tuple[ScheduleChoice, ...]:
+    zone = zones[0] if len(zones) == 1 else None
+    choices: list[ScheduleChoice] = []
+    for option in options:
+        if option.fortnight and zone is not None:
+            choices += fortnight_choices(option, zone, now)
+        elif option.fortnight:
+            choices.append(ScheduleChoice(option.sentence))
+        elif option.when is None or (zone is not None and _same_day_in_utc(option, zone, now)):
+            told = option.sentence if zone is None else f"{option.sentence}, {format_zone(zone)}"
+            choices.append(ScheduleChoice(told, option.crons, zone, option.when))
+    return tuple(choices)
+
+
+def _same_day_in_utc(option: ScheduleOption, zone: str, now: datetime) -> bool:
+    """A condition is told moments in UTC, so its days must be the days of the zone."""
+    place = ZoneInfo(zone)
+    return all(
+        moment.date() == moment.astimezone(place).date()
+        for moment in islice(_all_moments(option.crons, zone, now), 60)
+    )
+
+
+def next_fire_times(crons: Sequence[str], zone: str, now: datetime) -> list[datetime]:
+    """The next moments of some expressions together, as clocks in their zone show them."""
+    place = ZoneInfo(zone)
+    found: list[datetime] = []
+    for moment in _all_moments(crons, zone, now):
+        if not found or moment != found[-1]:
+            found.append(moment)
+        if len(found) == MOMENTS:
+            break
+    return [moment.astimezone(place) for moment in found]
+
+
+def _all_moments(crons: Sequence[str], zone: str, now: datetime) -> Iterator[datetime]:
+    return merge(*(iterate_fire_times(cron, zone, now) for cron in crons))

@@ -1,0 +1,533 @@
+"""What is to be left out of a wish: said in the schedule where cron can, else asked or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mainspring.authoring.phrases.crons import CronDayFields, at_times, format_cron_field, week_days
+from mainspring.authoring.phrases.schedule_plans import (
+    ScheduleOption,
+    SchedulePlan,
+    find_excluded_times,
+    fortnight_plan,
+    month_day_field,
+    months_of,
+    near_weeks,
+    times_of,
+    unit_of,
+    week_days_of,
+)
+from mainspring.authoring.phrases.schedule_requests import ScheduleRequest
+from mainspring.authoring.phrases.schedule_sentences import (
+    DAY_WORDS,
+    MONTH_WORDS,
+    WORKING,
+    format_clock,
+    join_with_and,
+    ordinal,
+)
+from mainspring.authoring.phrases.special import plan_of
+
+# Wishes that go by days, weeks, months and years become expressions.
+
+_QUARTERS: Final = "quarters begin in January, April, July and October"
+_QUARTER_STARTS: Final = frozenset({1, 4, 7, 10})
+_QUARTER_ENDS: Final = frozenset({3, 6, 9, 12})
+_SOFT_UNITS: Final = frozenset({"day", "week", "month", "quarter", "year"})
+_MANY_DATES: Final = 5
+# Of so many days of a month nobody misses one that some months lack.
+_MOST_DAYS: Final = 20
+_LENGTHS: Final = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
+
+
+@dataclass(frozen=True, slots=True)
+class _MonthField:
+    """The month field of a wish, and how it differs for the last day of a stretch of months."""
+
+    field: str
+    # Of a quarter, half a year or a year; empty for single months.
+    ends: str = ""
+    quarterly: bool = False
+
+
+def plan_days(wish: ScheduleRequest) -> SchedulePlan:
+    """What a wish by the calendar comes to."""
+    unit = unit_of(wish)
+    if unit is None and wish.first("soft") in _SOFT_UNITS:
+        unit = (1, wish.first("soft"))
+    for way in (_dates, _counted, _which_month, _nths, _edges, _month_days, _weekly, _monthly):
+        plan = way(wish, unit)
+        if plan is not None:
+            return plan
+    return _daily(wish, unit)
+
+
+def _made(plan: SchedulePlan, times: list[int], *fields: CronDayFields) -> SchedulePlan:
+    plan.option = ScheduleOption(tuple(cron for one in fields for cron in at_times(times, one)))
+    return plan
+
+
+def _dates(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
+    dates = wish.said.get("date")
+    if not dates:
+        return None
+    for day, month, _ in dates:
+        if day > _LENGTHS.get(month, 31):
+            text = f"{MONTH_WORDS[month - 1]} has no {ordinal(day)}."
+            return SchedulePlan(refuses="not_sayable", text=text)
+    plan = SchedulePlan()
+    times = times_of(wish, plan)
+    by_day: dict[int, set[int]] = {}
+    for day, month, _ in dates:
+        by_day.setdefault(day, set()).add(month)
+    alike: dict[str, set[int]] = {}
+    for day, months in by_day.items():
+        alike.setdefault(format_cron_field(months, 12, 1, stepped=False), set()).add(day)
+    fields = [
+        CronDayFields(month_day_field(frozenset(days)), month) for month, days in alike.items()
+    ]
+    made = _made(plan, times, *fields)
+    yearly = unit is not None and (unit[1] == "year" or unit == (6, "month"))
+    counted = any(per == "year" for _, per in wish.said.get("times", ()))
+    if yearly or counted or any(every for _, _, every in dates):
+        return made
+    if "once" in wish.said:
+        return SchedulePlan(
+            refuses="not_recurring",
+            text="This happens once, and a schedule is for what comes again.",
+        )
+    assert made.option is not None
+    return SchedulePlan(
+        asks="once_or_yearly",
+        text=f"Is {_short(dates)} meant every year? What happens only once needs no schedule.",
+        options=(made.option,),
+    )
+
+
+def _short(dates: Sequence[tuple[int, int, bool]]) -> str:
+    said = [f"{day} {MONTH_WORDS[month - 1]}" for day, month, _ in dates]
+    return (
+        join_with_and(said) if len(said) < _MANY_DATES else f"each day from {said[0]} to {said[-1]}"
+    )
+
+
+def _counted(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
+    """Every so many days, weeks or years, which cron cannot count."""
+    if unit is None:
+        return None
+    count, what = unit
+    if (count, what) in {(1, "fortnight"), (2, "week"), (14, "day")}:
+        days = week_days_of(wish)
+        plan = fortnight_plan(wish, days or frozenset({1}))
+        if days is None:
+            plan.notes.append("Monday, because no day was said")
+        return plan
+    if count == 1 or what in {"month", "quarter"}:
+        return None
+    if (count, what) == (7, "day"):
+        return _weekly(wish, (1, "week"))
+    plan = SchedulePlan()
+    times = times_of(wish, plan)
+    options: list[ScheduleOption] = []
+    if what == "day" and count < 16:
+        options.append(ScheduleOption(tuple(at_times(times, CronDayFields(f"*/{count}")))))
+    if what == "week":
+        options += near_weeks(wish, times)
+    if what == "day" and count in {2, 3}:
+        some = frozenset({1, 3, 5} if count == 2 else {1, 4})
+        fields = CronDayFields(week_day=week_days(some))
+        options.append(ScheduleOption(tuple(at_times(times, fields))))
+    text = (
+        f"Cron begins to count anew with each month and year and cannot say every {count} {what}s."
+    )
+    return SchedulePlan(refuses="not_sayable", text=text, options=tuple(options))
+
+
+def _month_field(wish: ScheduleRequest, unit: tuple[int, str] | None) -> _MonthField | SchedulePlan:
+    """The months of a wish: those that were said, or the first of each stretch of months."""
+    months = months_of(wish)
+    if months:
+        return _MonthField(format_cron_field(months, 12, 1, stepped=False))
+    if unit is None or unit[1] in {"day", "week"} or unit == (1, "month"):
+        return _MonthField("*")
+    count = unit[0] * {"quarter": 3, "year": 12}.get(unit[1], 1)
+    if 12 % count:
+        text = f"A year cannot be cut evenly into stretches of {count} months."
+        return SchedulePlan(refuses="uneven", text=text)
+    ends = (
+        format_cron_field(range(count, 13, count), 12, 1, stepped=False)
+        if count in {3, 6, 12}
+        else ""
+    )
+    return _MonthField(
+        format_cron_field(range(1, 13, count), 12, 1, stepped=False), ends, count == 3
+    )
+
+
+def _nth_fields(month: _MonthField, pairs: Sequence[tuple[int, int]]) -> list[CronDayFields]:
+    """Days such as the second Monday; the last one of a quarter is in its last month."""
+    by_month: dict[str, list[str]] = {}
+    for which, day in pairs:
+        field = month.ends if month.ends and which == -1 else month.field
+        by_month.setdefault(field, []).append(f"{day}L" if which == -1 else f"{day}#{which}")
+    return [CronDayFields("*", field, ",".join(days)) for field, days in by_month.items()]
+
+
+def _nths(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
+    found = wish.said.get("nth")
+    if not found:
+        return None
+    month = _month_field(wish, unit)
+    if isinstance(month, SchedulePlan):
+        return month
+    plan = SchedulePlan()
+    pairs = [(which, day) for nths, days in found for which in nths for day in days]
+    fifth = any(which == 5 for which, _ in pairs)
+    if month.ends and fifth:
+        what = "quarter" if month.quarterly else "year"
+        text = f"Which month has the fifth one of a {what} differs, and a schedule cannot tell."
+        return SchedulePlan(refuses="not_sayable", text=text)
+    if month.quarterly:
+        plan.notes.append(_QUARTERS)
+    if fifth:
+        plan.notes.append("months without a fifth one are left out")
+    times = times_of(wish, plan)
+    return _made(plan, times, *_nth_fields(month, pairs))
+
+
+def _edges(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
+    edges = [edge for edge in wish.said.get("edge", ()) if edge[1] != "week"]
+    if not edges:
+        return None
+    plan = SchedulePlan()
+    times = times_of(wish, plan)
+    last, what = edges[0]
+    if what == "month":
+        month = _month_field(wish, unit)
+        if isinstance(month, SchedulePlan):
+            return month
+        days = {-1 if one else 1 for one, name in edges if name == "month"}
+        days |= {day for one in wish.said.get("month_days", ()) for day in one}
+        months = month.ends if month.ends and last else month.field
+        field = CronDayFields(month_day_field(frozenset(days)), months)
+        return _made(plan, times, field)
+    if what == "quarter":
+        plan.notes.append(_QUARTERS)
+        ends = _QUARTER_ENDS if last else _QUARTER_STARTS
+        field = CronDayFields("L" if last else "1", format_cron_field(ends, 12, 1, stepped=False))
+        return _made(plan, times, field)
+    return _made(plan, times, CronDayFields("31", "12") if last else CronDayFields("1", "1"))
+
+
+def _month_days(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
+    found = wish.said.get("month_days")
+    if not found:
+        return None
+    days = frozenset(day for one in found for day in one)
+    month = _month_field(wish, unit)
+    if isinstance(month, SchedulePlan):
+        return month
+    if unit == (1, "year") and not months_of(wish) and days != {1}:
+        return _in_which_month(wish, days, "year", 12)
+    plan = SchedulePlan()
+    if month.quarterly:
+        plan.notes.append(_QUARTERS)
+    elif unit is not None and unit[1] == "month" and unit[0] > 1:
+        plan.notes.append("counted from January, because no month was said")
+    missing = sorted(day for day in days if day > 28)
+    if missing and month.field == "*" and len(days) < _MOST_DAYS:
+        plan.notes.append(f"months without a {ordinal(missing[-1])} are left out")
+    times = times_of(wish, plan)
+    return _made(plan, times, CronDayFields(month_day_field(days), month.field))
+
+
+def _which_month(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
+    """The 15th of a quarter is in one of its three months."""
+    found = wish.first("quarter_day")
+    if found is None:
+        return None
+    return _in_which_month(wish, frozenset({found}), "quarter", 3)
+
+
+def _in_which_month(
+    wish: ScheduleRequest, days: frozenset[int], what: str, months: int
+) -> SchedulePlan:
+    """A day of the month, and a stretch of so many months that has it in each."""
+    plan = SchedulePlan()
+    times = times_of(wish, plan)
+    day = month_day_field(days)
+    options = tuple(
+        ScheduleOption(
+            tuple(
+                at_times(
+                    times,
+                    CronDayFields(
+                        day, format_cron_field(range(one, 13, months), 12, 1, stepped=False)
+                    ),
+                )
+            )
+        )
+        for one in range(1, months + 1)
+        if all(date <= _LENGTHS.get(one, 31) or months < 12 for date in days)
+    )
+    text = f"In which month of the {what}?"
+    return SchedulePlan(asks="which_of_month", text=text, options=options, notes=plan.notes)
+
+
+def _weekly(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
+    days = week_days_of(wish)
+    if days is None and unit != (1, "week"):
+        return None
+    plan = SchedulePlan()
+    if days is not None and unit is not None and unit[1] in {"month", "quarter", "year"}:
+        asked = _which_of_month(wish, days, unit)
+        if asked is not None:
+            return asked
+    if days is None:
+        plan.notes.append("Monday, because no day of the week was said")
+        days = frozenset({1})
+    elif "edge" in wish.said and "days" not in wish.said:
+        plan.notes.append(f"{DAY_WORDS[min(days)]} is taken for that end of the week")
+    months = months_of(wish)
+    times = times_of(wish, plan)
+    month = format_cron_field(months, 12, 1, stepped=False) if months else "*"
+    return _made(plan, times, CronDayFields("*", month, week_days(days)))
+
+
+def _which_of_month(
+    wish: ScheduleRequest, days: frozenset[int], unit: tuple[int, str]
+) -> SchedulePlan | None:
+    if len(days) > 1 or wish.days_are_every:
+        return None
+    month = _month_field(wish, unit)
+    if isinstance(month, SchedulePlan):
+        return month
+    plan = SchedulePlan()
+    times = times_of(wish, plan)
+    day = min(days)
+    options = tuple(
+        ScheduleOption(tuple(at_times(times, _nth_fields(month, [(which, day)])[0])))
+        for which in (1, 2, 3, 4, -1)
+    )
+    text = f"Which {DAY_WORDS[day]} of the {unit[1]}?"
+    return SchedulePlan(asks="which_of_month", text=text, options=options, notes=plan.notes)
+
+
+def _monthly(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
+    months = months_of(wish)
+    coarse = unit is not None and unit[1] in {"month", "quarter", "year"}
+    if not coarse and (months is None or unit is not None):
+        return None
+    month = _month_field(wish, unit)
+    if isinstance(month, SchedulePlan):
+        return month
+    plan = SchedulePlan()
+    if unit is not None and unit[1] == "year" and not months:
+        if unit[0] > 1:
+            return None
+        plan.notes.append("1 January, because no day was said")
+        return _made(plan, times_of(wish, plan), CronDayFields("1", "1"))
+    if month.quarterly:
+        plan.notes.append(_QUARTERS)
+    elif unit is not None and unit[1] == "month" and unit[0] > 1:
+        plan.notes.append("counted from January, because no month was said")
+    plan.notes.append("the 1st of the month, because no day was said")
+    return _made(plan, times_of(wish, plan), CronDayFields("1", month.field))
+
+
+def _daily(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan:
+    plan = SchedulePlan()
+    times = times_of(wish, plan)
+    months = months_of(wish)
+    month = format_cron_field(months, 12, 1, stepped=False) if months else "*"
+    said = unit is not None or "times" in wish.said or "nightly" in wish.parts
+    if said or "working_hours" in wish.said:
+        days = WORKING if "working_hours" in wish.said else frozenset(range(7))
+        return _made(plan, times, CronDayFields("*", month, week_days(days)))
+    options = tuple(
+        ScheduleOption(tuple(at_times(times, CronDayFields(week_day=week_days(days)))))
+        for days in (frozenset(range(7)), WORKING, frozenset({1}))
+    )
+    at = join_with_and([format_clock(one) for one in times])
+    return SchedulePlan(
+        asks="how_often", text=f"On which days at {at}?", options=options, notes=plan.notes
+    )
+
+
+WITHOUT: Final = frozenset(
+    {"without", "without_times", "without_months", "without_month_days", "without_nth"}
+)
+# Kinds that say which days of a month or a year are meant.
+_DATES: Final = frozenset(
+    {"month_days", "date", "working_day", "before_end", "nth_or_other", "twofold"}
+)
+_COARSE: Final = frozenset({"month", "quarter", "year"})
+_ASIDE: Final = frozenset({"limit", "own_zone", "vague", "once"})
+_ALL_DAYS: Final = frozenset(range(7))
+_NTHS: Final = frozenset(range(1, 6))
+
+
+def plan_schedule(wish: ScheduleRequest) -> SchedulePlan:
+    """What a wish comes to, with its exceptions."""
+    plan = _exceptions(wish) or plan_of(wish) or plan_days(wish)
+    if plan.option is not None and not plan.option.crons:
+        return _nothing_left()
+    return plan
+
+
+def _exceptions(wish: ScheduleRequest) -> SchedulePlan | None:
+    if not wish.said.keys() & WITHOUT or "impossible" in wish.said:
+        return None
+    if _is_alone(wish):
+        return _which_days(wish)
+    for way in (_without_days, _without_month_days, _without_nths, _without_times):
+        plan = way(wish)
+        if plan is not None:
+            return plan
+    return None
+
+
+def find_excluded_days(wish: ScheduleRequest) -> frozenset[int]:
+    return frozenset(day for days in wish.said.get("without", ()) for day in days)
+
+
+def _is_alone(wish: ScheduleRequest) -> bool:
+    """Whether nothing but an exception was said, or an hour that may belong to it."""
+    if wish.said.keys() - WITHOUT - _ASIDE or wish.parts:
+        return False
+    return not wish.clock or wish.leaves_out_first
+
+
+def _which_days(wish: ScheduleRequest) -> SchedulePlan:
+    plan = SchedulePlan()
+    left = find_excluded_days(wish)
+    if not left:
+        return SchedulePlan(
+            asks="which_days",
+            text="What is to be left out was said, and not how often it is to happen. How often?",
+            options=(_on_days(wish, _ALL_DAYS, plan), _on_days(wish, WORKING, plan)),
+        )
+    rest = [one for one in (_ALL_DAYS - left, WORKING - left) if one]
+    options = tuple(_on_days(wish, one, plan) for one in dict.fromkeys(rest))
+    return SchedulePlan(
+        asks="which_days",
+        text="Which days are left out was said, and not on which it is to happen. On which days?",
+        options=options,
+    )
+
+
+def _on_days(wish: ScheduleRequest, days: frozenset[int], plan: SchedulePlan) -> ScheduleOption:
+    times = times_of(wish, plan)
+    fields = CronDayFields(week_day=week_days(days))
+    return ScheduleOption(tuple(at_times(times, fields)))
+
+
+def _nothing_left() -> SchedulePlan:
+    return SchedulePlan(
+        asks="which_days", text="What was said is left out again. When is it meant?"
+    )
+
+
+def _unsayable(wish: ScheduleRequest, text: str, *kinds: str) -> SchedulePlan:
+    """No schedule says this exception; the schedule without it is the nearest."""
+    plain = deepcopy(wish)
+    for kind in kinds:
+        plain.said.pop(kind, None)
+    plan = plan_of(plain) or plan_days(plain)
+    options = plan.options if plan.option is None else (plan.option,)
+    return SchedulePlan(refuses="not_sayable", text=text, options=options)
+
+
+def _without_days(wish: ScheduleRequest) -> SchedulePlan | None:
+    left = find_excluded_days(wish)
+    if not left:
+        return None
+    said = frozenset(day for days in wish.said.get("days", ()) for day in days)
+    if said and not said - left:
+        return _nothing_left()
+    named = {day for _, days in wish.said.get("nth", ()) for day in days}
+    if named and not named & left:
+        del wish.said["without"]
+        return None
+    edges = any(unit != "week" for _, unit in wish.said.get("edge", ()))
+    coarse = (unit_of(wish) or (1, wish.first("soft")))[1] in _COARSE
+    if "nth_or_other" not in wish.said and not said and _is_weekly(wish):
+        return _which_day(wish, left)
+    if named or edges or wish.said.keys() & _DATES or (coarse and not said):
+        text = "A schedule cannot leave days of the week out of days of the month."
+        return _unsayable(wish, text, "without")
+    return None
+
+
+def _is_weekly(wish: ScheduleRequest) -> bool:
+    return (unit_of(wish) or (1, wish.first("soft"))) == (1, "week") and "times" not in wish.said
+
+
+def _which_day(wish: ScheduleRequest, left: frozenset[int]) -> SchedulePlan:
+    """Once a week, on any day but some."""
+    plan = SchedulePlan()
+    rest = sorted(_ALL_DAYS - left, key=lambda day: day or 7)
+    options = tuple(_on_days(wish, frozenset({day}), plan) for day in rest)
+    return SchedulePlan(asks="which_days", text="On which day of the week?", options=options)
+
+
+def _without_month_days(wish: ScheduleRequest) -> SchedulePlan | None:
+    found = wish.said.get("without_month_days")
+    if not found:
+        return None
+    left = frozenset(day for days in found for day in days)
+    there = wish.said.get("month_days")
+    other = wish.said.keys() & (_DATES - {"month_days"} | {"days", "nth", "edge", "without"})
+    unit = unit_of(wish) or (1, wish.first("soft") or "day")
+    coarse = unit[1] not in {"day", "hour"} or unit[0] > 1
+    if -1 in left or other or (coarse and not there):
+        text = "A schedule cannot leave these days of the month out."
+        return _unsayable(wish, text, "without_month_days")
+    days = frozenset(day for one in there for day in one) if there else frozenset(range(1, 32))
+    if not days - left:
+        return _nothing_left()
+    wish.said["month_days"] = [days - left]
+    return None
+
+
+def _without_nths(wish: ScheduleRequest) -> SchedulePlan | None:
+    found = wish.said.get("without_nth")
+    if not found:
+        return None
+    said = frozenset(day for days in wish.said.get("days", ()) for day in days)
+    left: set[tuple[int, int]] = {
+        (nth, day) for which, days in found for nth in which for day in days or said
+    }
+    sayable = said and not any(nth == -1 or day not in said for nth, day in left)
+    if not sayable or wish.said.keys() & (_DATES | {"nth", "edge"}) or wish.is_small:
+        text = "A schedule cannot leave one of the weeks of a month out of this."
+        return _unsayable(wish, text, "without_nth")
+    kept: list[Any] = [
+        (tuple(sorted(_NTHS - {nth for nth, one in left if one == day})), (day,))
+        for day in sorted(said)
+    ]
+    del wish.said["days"]
+    wish.said["nth"] = kept
+    return None
+
+
+def _without_times(wish: ScheduleRequest) -> SchedulePlan | None:
+    """Fixed times that are all left out again, and bounds that leave the time open."""
+    if wish.is_small or "without_times" not in wish.said:
+        return None
+    bounds = [how for how, _ in wish.said["without_times"] if how in ("before", "after")]
+    hourly = wish.first("soft") == "hour" or wish.said.keys() & {"mark", "working_hours", "window"}
+    if bounds and not wish.clock and not wish.parts and not hourly:
+        text = f"At what time exactly, not {bounds[0]} the one that was said?"
+        return SchedulePlan(asks="which_times", text=text)
+    if not wish.clock:
+        return None
+    out = find_excluded_times(wish)
+    if all(one.minutes in out for one in wish.clock):
+        return SchedulePlan(
+            asks="which_times", text="This time of day is left out again. Which is meant?"
+        )
+    return None

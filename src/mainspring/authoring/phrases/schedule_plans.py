@@ -1,0 +1,186 @@
+"""What a wish comes to, and the words, times and days that every way of saying it shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from mainspring.authoring.phrases.clock import ClockTime
+from mainspring.authoring.phrases.crons import (
+    MINUTES_OF_DAY,
+    CronDayFields,
+    at_times,
+    format_cron_field,
+    week_days,
+)
+from mainspring.authoring.phrases.negations import PARTS_OF_DAY
+from mainspring.authoring.phrases.schedule_requests import ScheduleRequest
+from mainspring.authoring.phrases.schedule_sentences import format_clock, say_crons
+
+MORNING: Final = 9 * 60
+_PART_TIMES: Final = {
+    "morning": 9 * 60,
+    "afternoon": 14 * 60,
+    "evening": 18 * 60,
+    "night": 22 * 60,
+    "noon": 12 * 60,
+    "midnight": 0,
+    "nightly": 0,
+    "start of the day": 9 * 60,
+    "end of the day": 17 * 60,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleOption:
+    """One way in which a wish could be meant, and the sentence that repeats its schedule."""
+
+    crons: tuple[str, ...]
+    # Every second of its moments only; which half is told by the date it begins with.
+    fortnight: bool = False
+    # A condition for the steps, with the days that it leaves, in words.
+    when: str | None = None
+    days: str = ""
+
+    @property
+    def sentence(self) -> str:
+        said = say_crons(self.crons, self.days)
+        return f"{said}, every second week" if self.fortnight else said
+
+
+@dataclass(slots=True)
+class SchedulePlan:
+    """What a wish comes to; ``asks`` or ``refuses`` names the kind when it is no schedule."""
+
+    option: ScheduleOption | None = None
+    notes: list[str] = field(default_factory=list)
+    asks: str | None = None
+    refuses: str | None = None
+    text: str = ""
+    options: tuple[ScheduleOption, ...] = ()
+
+
+def times_of(wish: ScheduleRequest, plan: SchedulePlan) -> list[int]:
+    """The times of day of a wish, with a note when they were not said."""
+    if wish.clock:
+        unsure = [one for one in wish.clock if not one.sure and 1 <= one.hour <= 6]
+        for one in unsure:
+            said = format_clock(one.minutes)
+            plan.notes.append(f"{said} is early in the day, because neither am nor pm was said")
+        if wish.inherited:
+            plan.notes.append("the same time of day as before, because no other was said")
+        return _kept({one.minutes for one in wish.clock}, wish, plan)
+    known = [part for part in wish.parts if part in _PART_TIMES]
+    if known:
+        vague = [part for part in known if part not in {"noon", "midnight"}]
+        plan.notes += [
+            f"{format_clock(_PART_TIMES[part])} for the {part.replace('nightly', 'night')}, "
+            "because no hour was said"
+            for part in dict.fromkeys(vague)
+        ]
+        return _kept({_PART_TIMES[part] for part in known}, wish, plan)
+    plan.notes.append("9 in the morning, because no hour was said")
+    return [MORNING]
+
+
+def _kept(times: set[int], wish: ScheduleRequest, plan: SchedulePlan) -> list[int]:
+    """Times without those that are left out; where that is all of them, somebody is asked."""
+    out = find_excluded_times(wish, plan)
+    return sorted(times - out) or sorted(times)
+
+
+def find_excluded_times(wish: ScheduleRequest, plan: SchedulePlan | None = None) -> frozenset[int]:
+    """The minutes of a day at which nothing is to happen."""
+    out: set[int] = set()
+    for how, what in wish.said.get("without_times", ()):
+        if isinstance(how, ClockTime):
+            begin, end = order_times(how, what)
+        elif how == "at":
+            out |= {one.minutes for one in what}
+            continue
+        elif how == "part":
+            begin, end = PARTS_OF_DAY[what]
+            if plan is not None:
+                told = f"{format_clock(begin)} to {format_clock(end)}"
+                plan.notes.append(f"the {what} that is left out is from {told}")
+        else:
+            begin, end = (0, what.minutes) if how == "before" else (what.minutes + 1, 1440)
+        out |= {minute % MINUTES_OF_DAY for minute in range(begin, end)}
+    return frozenset(out)
+
+
+def order_times(first: ClockTime, last: ClockTime) -> tuple[int, int]:
+    """Between 9 and 5 ends in the afternoon; between 22 and 6 ends the next day."""
+    begin, end = first.minutes, last.minutes
+    if (
+        not first.sure
+        and last.sure
+        and last.hour >= 12
+        and first.hour + 12 <= last.hour
+        and first.hour < 6
+    ):
+        begin += 720
+    if end <= begin and not last.sure and end + 720 > begin:
+        end += 720
+    return begin, end if end > begin else end + MINUTES_OF_DAY
+
+
+def fortnight_plan(wish: ScheduleRequest, days: frozenset[int]) -> SchedulePlan:
+    plan = SchedulePlan()
+    times = times_of(wish, plan)
+    crons = tuple(at_times(times, CronDayFields(week_day=week_days(days))))
+    return SchedulePlan(
+        asks="which_weeks",
+        text="Cron cannot count in fortnights, so the schedule is weekly and a condition lets "
+        "every second week pass. With which date does it begin?",
+        options=(ScheduleOption(crons, fortnight=True),),
+        notes=plan.notes,
+    )
+
+
+def near_weeks(wish: ScheduleRequest, times: list[int]) -> list[ScheduleOption]:
+    """What comes nearest to every so many weeks."""
+    days = week_days_of(wish) or frozenset({1})
+    crons = tuple(at_times(times, CronDayFields(week_day=week_days(days))))
+    near = [ScheduleOption(crons), ScheduleOption(crons, fortnight=True)]
+    if len(days) == 1:
+        first = CronDayFields(week_day=f"{min(days)}#1")
+        near.append(ScheduleOption(tuple(at_times(times, first))))
+    return near
+
+
+def week_days_of(wish: ScheduleRequest) -> frozenset[int] | None:
+    """The days of the week that were said; none when all will do."""
+    found = [days for days in wish.said.get("days", ()) if days]
+    edges = [last for last, unit in wish.said.get("edge", ()) if unit == "week"]
+    if edges and not found:
+        return frozenset({5 if edges[0] else 1})
+    left_out = frozenset(day for days in wish.said.get("without", ()) for day in days)
+    if not found and not left_out:
+        return None
+    said = frozenset(day for days in found for day in days) or frozenset(range(7))
+    return (said - left_out) or said
+
+
+def months_of(wish: ScheduleRequest) -> frozenset[int] | None:
+    found = [month for months in wish.said.get("months", ()) for month in months]
+    left_out = {month for months in wish.said.get("without_months", ()) for month in months}
+    if not found and not left_out:
+        return None
+    return (frozenset(found or range(1, 13)) - left_out) or None
+
+
+def month_day_field(days: frozenset[int]) -> str:
+    plain = (
+        format_cron_field([day for day in days if day > 0], 31, 1, stepped=False)
+        if days - {-1}
+        else ""
+    )
+    return ",".join(part for part in (plain, "L" if -1 in days else "") if part)
+
+
+def unit_of(wish: ScheduleRequest) -> tuple[int, str] | None:
+    """The coarsest stretch that was asked for, such as every two months."""
+    order = ("day", "week", "fortnight", "month", "quarter", "year")
+    found = [one for one in wish.said.get("every", ()) if one[1] in order]
+    return max(found, key=lambda one: (order.index(one[1]), one[0])) if found else None

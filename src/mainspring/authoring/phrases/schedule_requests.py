@@ -1,0 +1,184 @@
+"""Pieces put together: one wish for each rhythm that a text asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Final
+
+from mainspring.authoring.phrases.clock import ClockTime, in_part
+from mainspring.authoring.phrases.time_phrases import TimePhrase
+from mainspring.authoring.phrases.zones import ZoneMention
+
+_DAYS: Final = frozenset(
+    {
+        "days",
+        "month_days",
+        "nth",
+        "nth_or_other",
+        "date",
+        "edge",
+        "working_day",
+        "before_end",
+        "quarter_day",
+        "impossible",
+    }
+)
+_WITHOUT: Final = frozenset(
+    {"without", "without_times", "without_months", "without_month_days", "without_nth"}
+)
+_RHYTHMS: Final = _DAYS | _WITHOUT | {"every", "times", "twofold", "months", "working_hours"}
+# Closer than this, two wishes are one list: every Tuesday and on the last Friday.
+_NEXT_TO: Final = 10
+_SMALL: Final = frozenset({"secs", "minute", "hour"})
+
+
+@dataclass(slots=True)
+class ScheduleRequest:
+    """One rhythm in the making: what was said of it, by kind."""
+
+    start: int = -1
+    end: int = -1
+    said: dict[str, list[Any]] = field(default_factory=dict)
+    clock: tuple[ClockTime, ...] = ()
+    parts: tuple[str, ...] = ()
+    place: ZoneMention | None = None
+    # The times are those of the wish before, because none were said here.
+    inherited: bool = False
+    # The days of the week were said with "every", so they are not one of a month.
+    days_are_every: bool = False
+    # The first that was said is what is left out.
+    leaves_out_first: bool = False
+
+    def first(self, kind: str) -> Any:
+        return self.said[kind][0] if kind in self.said else None
+
+    @property
+    def has_rhythm(self) -> bool:
+        return bool(self.said.keys() & _RHYTHMS)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it goes by minutes or hours."""
+        return any(unit in _SMALL for _, unit in self.said.get("every", ()))
+
+    def add(self, piece: TimePhrase) -> None:
+        if piece.kind == "clock":
+            self.clock += tuple(_in_parts(one, self.parts[-1:]) for one in piece.value)
+        elif piece.kind == "part":
+            self.parts += (piece.value,)
+            if piece.hard:
+                self.said.setdefault("every", []).append((1, "day"))
+        elif piece.kind == "edge" and piece.value[1] == "weekdays":
+            self.parts += ("end of the day" if piece.value[0] else "start of the day",)
+            self.said.setdefault("days", []).append(frozenset({1, 2, 3, 4, 5}))
+        elif piece.kind == "edge" and piece.value[1] == "day":
+            self.parts += ("end of the day" if piece.value[0] else "start of the day",)
+            self.said.setdefault("soft", []).append("day")
+        elif piece.kind == "zone":
+            self.place = self.place or piece.value
+        elif piece.kind == "date":
+            self.said.setdefault("date", []).extend(piece.value)
+        else:
+            self.said.setdefault(piece.kind, []).append(piece.value)
+            self.days_are_every |= piece.kind == "days" and piece.hard
+        if self.start < 0:
+            self.start = piece.start
+            self.leaves_out_first = piece.kind in _WITHOUT
+        self.end = piece.end
+
+
+def find_schedule_requests(pieces: Sequence[TimePhrase]) -> list[ScheduleRequest]:
+    """The wishes of a text; what says nothing of a rhythm or a time is left out."""
+    wishes = [ScheduleRequest()]
+    useful = [piece for piece in pieces if piece.kind != "nothing"]
+    for at, piece in enumerate(useful):
+        following = useful[at + 1] if at + 1 < len(useful) else None
+        if _begins_anew(wishes[-1], piece, following):
+            again = piece.kind == "clock" and _other_zone(wishes[-1], following)
+            said = dict(wishes[-1].said) if again else {}
+            wishes.append(ScheduleRequest(said=said))
+        wishes[-1].add(piece)
+    kept = [wish for wish in wishes if _says_when(wish)]
+    _share(wishes, kept)
+    _share_exceptions(kept)
+    for wish in kept:
+        wish.clock = tuple(_in_parts(one, wish.parts) for one in wish.clock)
+    return kept
+
+
+def _says_when(wish: ScheduleRequest) -> bool:
+    told = wish.said.keys() & {"soft", "once", "mark", "often"}
+    return wish.has_rhythm or bool(wish.clock) or bool(told) or "nightly" in wish.parts
+
+
+def _begins_anew(wish: ScheduleRequest, piece: TimePhrase, following: TimePhrase | None) -> bool:
+    if piece.kind == "clock":
+        rhythm_next = following is not None and following.kind in _RHYTHMS
+        near = following is not None and following.start - piece.end < 12
+        if _other_zone(wish, following):
+            return True
+        return bool(wish.clock) and wish.has_rhythm and rhythm_next and near
+    if piece.kind == "every":
+        return _every_anew(wish, piece)
+    if piece.kind == "part" and piece.hard:
+        return bool(wish.clock) and wish.has_rhythm
+    if piece.kind not in _DAYS or (piece.kind == "edge" and piece.value[1] == "day"):
+        return False
+    there = wish.said.keys() & _DAYS
+    if wish.clock and there:
+        return True
+    if piece.kind == "days" and wish.clock and (1, "day") in wish.said.get("every", ()):
+        # Every day at one time, and on some days at another.
+        return following is not None and following.kind == "clock"
+    return bool(there) and piece.kind not in there
+
+
+def _other_zone(wish: ScheduleRequest, following: TimePhrase | None) -> bool:
+    """A time in one zone and then a time in another are two wishes of the same rhythm."""
+    named = wish.place is not None and bool(wish.clock)
+    return named and following is not None and following.kind == "zone"
+
+
+def _every_anew(wish: ScheduleRequest, piece: TimePhrase) -> bool:
+    count, unit = piece.value
+    if "every" in wish.said and unit in _SMALL:
+        return wish.is_small or bool(wish.clock)
+    if wish.clock and "every" in wish.said:
+        return True
+    return count > 1 and unit not in _SMALL and bool(wish.said.keys() & {"every"})
+
+
+def _share(wishes: Sequence[ScheduleRequest], kept: Sequence[ScheduleRequest]) -> None:
+    """A zone that is said once holds for all, and times go on until others are said."""
+    places = [wish.place for wish in wishes if wish.place is not None]
+    for wish in kept:
+        if wish.place is None and places:
+            wish.place = places[-1]
+    for wish, later in pairwise(kept):
+        if _lacks_times(wish) and later.start - wish.end < _NEXT_TO:
+            wish.clock = later.clock
+    for before, wish in pairwise(kept):
+        if _lacks_times(wish):
+            wish.clock, wish.inherited = before.clock, bool(before.clock)
+
+
+def _share_exceptions(kept: Sequence[ScheduleRequest]) -> None:
+    """An exception of days that are not in its own wish is one of the others."""
+    for wish in kept:
+        left = {day for days in wish.said.get("without", ()) for day in days}
+        own = {day for days in wish.said.get("days", ()) for day in days}
+        if not left or not own or own & left:
+            continue
+        for other in kept:
+            if {day for days in other.said.get("days", ()) for day in days} & left:
+                other.said.setdefault("without", []).append(frozenset(left))
+
+
+def _lacks_times(wish: ScheduleRequest) -> bool:
+    return not wish.clock and not wish.parts and not wish.is_small
+
+
+def _in_parts(time: ClockTime, parts: tuple[str, ...]) -> ClockTime:
+    return in_part(time, parts[0]) if len(parts) == 1 else time

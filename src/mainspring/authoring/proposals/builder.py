@@ -1,0 +1,433 @@
+"""Words become a proposal: by a model where one can be asked, else by rules.
+
+Both ways end the same: the one validator judges what was made, what is missing becomes a
+question, and the review is made of what stands there. A model whose definitions do not pass is
+not believed: rules take its place, and it is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.authoring.config_places import schema_at
+from mainspring.authoring.generate.context import GenerationContext, RequestTurn
+from mainspring.authoring.generate.conversation import generate
+from mainspring.authoring.json_pointers import NOT_THERE, is_within, parent_of, value_at
+from mainspring.authoring.models import (
+    AutomationRequest,
+    ProposalOrigin,
+    ProposalQuestion,
+    ProposalSketch,
+    QuestionChoice,
+)
+from mainspring.authoring.proposals.proposal_body import ConversationEntry, ProposalBody, Wanted
+from mainspring.authoring.resources import (
+    DatasetSummary,
+    WorkspaceResources,
+    read_workspace_resources,
+)
+from mainspring.authoring.sketch.sketcher import sketch
+from mainspring.contracts.errors import BudgetExceeded, Finding, Invalid, Problem
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import ModelCatalog, ModelReply, ModelRequest, Price, is_refusal
+from mainspring.contracts.preflight import REFUSED, DefinitionOwner
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.json_schema import check_schema, compile_schema
+from mainspring.definition.pointers import join_pointer, split_pointer
+from mainspring.definition.validate import ValidationReport
+from mainspring.workspace.automation_resources import find_missing_secrets
+
+if TYPE_CHECKING:
+    from mainspring.authoring.service import AuthoringService
+    from mainspring.contracts.context import CallContext
+
+
+# Rows that are appended need a key by which a double is told: asked for, whoever wrote the plan.
+
+APPEND: Final = "append_board_rows"
+_KEY: Final = "dedupe_key_field"
+_WHY: Final = (
+    "Without it the same row is written again by every run, every replay and every teammate's "
+    "automation with the same trigger."
+)
+_SCHEMA: Final[Mapping[str, Any]] = {"type": "string", "minLength": 1, "maxLength": 100}
+_DEEPEST: Final = 20
+
+
+def key_questions(
+    document: Mapping[str, Any], resources: WorkspaceResources, asked: list[str]
+) -> Iterator[ProposalQuestion]:
+    """A question for each step that appends rows without a key, unless it is asked already."""
+    for at, config in _appending(document.get("plan"), "/plan", 0):
+        place = join_pointer(at, "config", _KEY)
+        if config.get(_KEY) not in (None, "") or any(is_within(place, one) for one in asked):
+            continue
+        dataset = _dataset(config, resources)
+        if dataset is not None and dataset.dedupe_key_field:
+            continue
+        columns = () if dataset is None else dataset.columns
+        yield ProposalQuestion(
+            id="dedupe-key",
+            kind="value",
+            pointer=place,
+            question="Which field of a row says that it is the same row, if it comes again?",
+            schema=_SCHEMA,
+            choices=tuple(QuestionChoice(one, one) for one in columns[:20]),
+            why=_WHY,
+        )
+
+
+def _appending(steps: Any, at: str, depth: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for place, step in enumerate(steps if isinstance(steps, list) else ()):
+        config = step.get("config") if isinstance(step, Mapping) else None
+        if not isinstance(config, Mapping):
+            continue
+        here = join_pointer(at, place)
+        if step.get("action") == APPEND:
+            yield here, config
+        elif depth < _DEEPEST:
+            yield from _appending(
+                config.get("steps"), join_pointer(here, "config", "steps"), depth + 1
+            )
+
+
+def _dataset(config: Mapping[str, Any], resources: WorkspaceResources) -> DatasetSummary | None:
+    name = config.get("dataset", "default")
+    for board in resources.boards:
+        if board.id == str(config.get("board_id")).lower():
+            return next((one for one in board.datasets if one.name == name), None)
+    return None
+
+
+# What a document still lacks, as questions.
+
+_ANYTHING: Final[Mapping[str, Any]] = {}
+_LONGEST: Final = 300
+# Codes of an object that lacks one key or another.
+_EITHER: Final = frozenset({"any_of", "one_of"})
+_MOST_CHOICES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class OpenItems:
+    """What is still open about a document: questions, and what is plainly wrong."""
+
+    questions: tuple[ProposalQuestion, ...]
+    problems: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LookupContext:
+    """What a missing value is looked up in."""
+
+    words: Vocabulary
+    resources: WorkspaceResources
+    limits: Limits
+
+
+def still_open(
+    document: Mapping[str, Any],
+    findings: Iterable[Finding],
+    asked: Sequence[ProposalQuestion],
+    around: LookupContext,
+) -> OpenItems:
+    """The questions that remain, those that the validator's findings raise, and the rest."""
+    remain = [one for one in asked if _is_open(one, document)]
+    places = [pointer for one in remain for pointer in (one.pointer, *one.others)]
+    problems = []
+    for finding in findings:
+        if any(is_within(finding.pointer, place) for place in places):
+            continue
+        if finding.code in _EITHER and finding.pointer in map(parent_of, places):
+            continue
+        if finding.code == "required":
+            made = _question(finding, document, around, {one.id for one in remain})
+            remain.append(made)
+            places.append(made.pointer)
+        else:
+            problems.append(finding)
+    for question in key_questions(document, around.resources, places):
+        remain.append(replace(question, id=_free(question.id, {one.id for one in remain})))
+    return OpenItems(tuple(remain), tuple(problems))
+
+
+def _is_open(question: ProposalQuestion, document: Mapping[str, Any]) -> bool:
+    """Whether a value is still lacking; more words are lacking until there is a plan."""
+    places = (question.pointer, *question.others)
+    return any(value_at(document, place) is NOT_THERE for place in places)
+
+
+def _question(
+    finding: Finding, document: Mapping[str, Any], around: LookupContext, taken: set[str]
+) -> ProposalQuestion:
+    parts = split_pointer(finding.pointer)
+    name = parts[-1] if parts else "value"
+    schema = schema_at(document, finding.pointer, around.words) or _ANYTHING
+    where = _holder(document, finding.pointer)
+    described = schema.get("description")
+    said = f" {described}" if isinstance(described, str) else ""
+    return ProposalQuestion(
+        id=_free(_slug(where, name), taken),
+        kind="value",
+        pointer=finding.pointer,
+        question=f"What is {name.replace('_', ' ')!r}{where}?{said}"[:_LONGEST],
+        schema=_usable(schema, around.limits),
+        choices=_choices(name, around.resources),
+    )
+
+
+def _holder(document: Mapping[str, Any], pointer: str) -> str:
+    """Which step or trigger a place belongs to, in words."""
+    parts = split_pointer(pointer)
+    for length in range(len(parts), 1, -1):
+        if parts[length - 1] != "config":
+            continue
+        holder = value_at(document, join_pointer("", *parts[: length - 1]))
+        if isinstance(holder, Mapping) and isinstance(holder.get("action"), str):
+            return f" of step {str(holder.get('step_id', holder['action']))[:100]!r}"
+        if isinstance(holder, Mapping) and isinstance(holder.get("type"), str):
+            return f" of the {holder['type'][:100]} trigger"
+    return ""
+
+
+def _usable(schema: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
+    """A part of a schema that can judge a value by itself; else anything is taken for now."""
+    plain = {key: value for key, value in schema.items() if key not in ("$schema", "$id")}
+    try:
+        if check_schema(plain, limits):
+            return _ANYTHING
+        compile_schema(plain, limits)
+    except Invalid:
+        return _ANYTHING
+    return plain
+
+
+def _choices(name: str, resources: WorkspaceResources) -> tuple[QuestionChoice, ...]:
+    """What the workspace has that could be meant."""
+    if name == "board_id":
+        return tuple(QuestionChoice(one.name, one.id) for one in resources.boards[:_MOST_CHOICES])
+    if name == "token":
+        return tuple(
+            QuestionChoice(one, f"{{{{ secrets.{one} }}}}")
+            for one in resources.secrets[:_MOST_CHOICES]
+        )
+    if name in ("page_type", "type"):
+        return tuple(QuestionChoice(one, one) for one in resources.page_types[:_MOST_CHOICES])
+    return ()
+
+
+def _slug(where: str, name: str) -> str:
+    words = "".join(one if one.isalnum() and one.isascii() else " " for one in f"{where} {name}")
+    return "-".join(words.lower().replace(" of ", " ").split()[-4:]) or "value"
+
+
+def _free(slug: str, taken: set[str]) -> str:
+    number, made = 1, slug
+    while made in taken:
+        number += 1
+        made = f"{slug}-{number}"
+    return made
+
+
+# What making one proposal may cost: asks of models that share one sum of money.
+
+
+@dataclass(slots=True)
+class ProposalBudget:
+    """Asks models for one call, and counts what that came to."""
+
+    ctx: CallContext
+    models: ModelCatalog
+    cap: Decimal
+    spent: Decimal = Decimal(0)
+    # What the last model that answered is called.
+    model: str = ""
+
+    async def __call__(self, request: ModelRequest) -> ModelReply:
+        """Asks once, for no more than what is left."""
+        left = self.cap - self.spent
+        if left <= 0:
+            raise BudgetExceeded(
+                f"This proposal may cost ${self.cap}, and ${self.spent} are spent.",
+                code="proposal_budget",
+                suggestion="Allow more with max_usd, or do without a model.",
+            )
+        most = left if request.max_usd is None else min(left, request.max_usd)
+        price = await self._price(self.ctx.actor.workspace_id, request.model)
+        try:
+            reply = await self.ctx.complete(replace(request, max_usd=most))
+        except Problem as problem:
+            if not (problem.unsent or is_refusal(problem)):
+                # Nobody knows what it came to, and the ledger has it at its most.
+                self.spent += most
+            raise
+        self.model = reply.model or request.model
+        self.spent += price.cost(
+            reply.input_tokens, reply.output_tokens, reply.cached_tokens, reply.stored_tokens
+        )
+        return reply
+
+    async def _price(self, workspace_id: UUID, name: str) -> Price:
+        found = await self.models.find(workspace_id, name)
+        # Without a price the gate refuses the ask, and nothing is counted.
+        return found.price or Price(Decimal(0), Decimal(0))
+
+
+DEFAULT_USD: Final = Decimal("0.50")
+_OWNER: Final = "SELECT created_by FROM automations WHERE workspace_id = $1 AND id = $2"
+_NO_MODEL: Final = "No model is connected here, so rules made this; no model was used."
+_NOT_WANTED: Final = "Rules made this, as was asked; no model was used."
+
+
+@dataclass(slots=True)
+class ProposalBuilder:
+    """What one proposal is made with; the words of the workspace are looked up once."""
+
+    studio: AuthoringService
+    ctx: CallContext
+    words: Vocabulary
+    resources: WorkspaceResources
+    till: ProposalBudget
+    wanted: Wanted
+    model: str
+    automation_id: UUID | None = None
+    # The verdict on the document that was judged last.
+    report: ValidationReport = field(default_factory=lambda: ValidationReport(()))
+
+    @property
+    def space(self) -> UUID:
+        return self.ctx.actor.workspace_id
+
+    @property
+    def around(self) -> LookupContext:
+        return LookupContext(self.words, self.resources, self.studio.limits)
+
+    def desk(self) -> GenerationContext:
+        """Where a model works on it."""
+
+        async def judge(document: Any) -> Any:
+            return await self.studio.judge(self.space, document, self.automation_id)
+
+        return GenerationContext(
+            ask=self.till,
+            model=self.model,
+            words=self.words,
+            resources=self.resources,
+            judge=judge,
+            max_usd=self.till.cap,
+            seconds=float(self.studio.limits.authoring_seconds),
+            clock=self.ctx.clock,
+        )
+
+
+async def build_proposal_builder(
+    studio: AuthoringService,
+    ctx: CallContext,
+    given: Mapping[str, Any],
+    automation_id: UUID | None = None,
+) -> ProposalBuilder:
+    """The bench for one call."""
+    space = ctx.actor.workspace_id
+    usd = given.get("max_usd")
+    cap = DEFAULT_USD if usd is None else Decimal(str(usd))
+    resources = await read_workspace_resources(
+        studio.inside(space), space, ctx.actor.id, studio.models
+    )
+    words = await studio.words(space, None)
+    till = ProposalBudget(ctx, studio.models, cap)
+    return ProposalBuilder(
+        studio,
+        ctx,
+        words,
+        resources,
+        till,
+        given.get("by", "auto"),
+        given.get("model", ""),
+        automation_id,
+    )
+
+
+async def make(
+    bench: ProposalBuilder, wish: AutomationRequest, talk: Sequence[ConversationEntry] = ()
+) -> tuple[ProposalSketch, ProposalOrigin]:
+    """What becomes of a wish, and how it was made."""
+    if bench.wanted == "rules":
+        return await _by_rules(bench, wish, _NOT_WANTED)
+    if not bench.resources.has_model and bench.wanted == "auto" and not bench.model:
+        return await _by_rules(bench, wish, _NO_MODEL)
+    turns = [RequestTurn(one.by, one.text) for one in talk]
+    try:
+        made = await generate(bench.desk(), wish, turns)
+    except Problem as problem:
+        if bench.wanted == "model":
+            raise
+        note = f"The model could not be asked, so rules made this: {problem.detail}"
+        found, making = await _by_rules(bench, wish, note)
+        return found, replace(making, cost_usd=_usd(bench.till.spent))
+    spent = _usd(bench.till.spent)
+    if made.sketch is None:
+        found, making = await _by_rules(bench, wish, f"{made.note} Rules made this instead.")
+        return found, replace(making, rounds=made.rounds, refused=made.refused, cost_usd=spent)
+    by = ProposalOrigin("model", made.note, made.model, made.rounds, made.refused, spent)
+    return made.sketch, by
+
+
+async def _by_rules(
+    bench: ProposalBuilder, wish: AutomationRequest, note: str
+) -> tuple[ProposalSketch, ProposalOrigin]:
+    # Odd words take their time to read; nobody else waits for it.
+    made = await asyncio.to_thread(sketch, wish, bench.words, bench.resources)
+    return made, ProposalOrigin("rules", note)
+
+
+def _usd(amount: Decimal) -> str:
+    return f"{amount.normalize():f}" if amount else "0"
+
+
+async def validate_body(
+    bench: ProposalBuilder,
+    body: ProposalBody,
+    document: dict[str, Any],
+    asked: Sequence[ProposalQuestion],
+) -> ProposalBody:
+    """A body with a document in it, its open questions, and what is wrong with it besides."""
+    report = await bench.studio.judge(
+        bench.space, document, bench.automation_id, bench.ctx.actor.id
+    )
+    # What no run gets past is no doubt: such a proposal is not ready.
+    blocked = [one for one in report.warnings if one.code in REFUSED]
+    doubts = tuple(one for one in report.warnings if one not in blocked)
+    bench.report = replace(report, warnings=(*doubts, *await _lacking(bench, document, report)))
+    found = still_open(document, (*report.findings, *blocked), asked, bench.around)
+    return replace(
+        body,
+        document=document,
+        questions=found.questions,
+        problems=found.problems,
+        grants=tuple(grant.as_dict() for grant in report.grants),
+    )
+
+
+async def _lacking(
+    bench: ProposalBuilder, document: dict[str, Any], report: ValidationReport
+) -> list[Finding]:
+    """Secrets that are not kept, and what else the steps of an unfinished document lack."""
+    studio, space, author = bench.studio, bench.space, bench.ctx.actor.id
+    async with studio.inside(space).acquire() as tx:
+        kept = None
+        if bench.automation_id is not None:
+            kept = await tx.fetchrow(_OWNER, space, bench.automation_id)
+        owner = author if kept is None else kept["created_by"]
+        found = [*await find_missing_secrets(tx, space, owner, document, studio.limits)]
+    if report.definition is None:
+        # The validator looks for these only once the document is complete. A refused address is
+        # a problem of the complete one.
+        whose = DefinitionOwner(space, bench.automation_id, author)
+        early = await studio.lacking(document, whose, bench.words)
+        found += [one for one in early if one.code not in REFUSED]
+    return found

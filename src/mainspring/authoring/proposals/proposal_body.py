@@ -1,0 +1,109 @@
+"""What is kept of a proposal between one answer and the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+from mainspring.authoring.models import ProposalOrigin, ProposalQuestion
+from mainspring.contracts.errors import Finding
+
+MOST_TURNS: Final = 60
+Status = Literal["asks", "invalid", "ready", "saved"]
+Wanted = Literal["auto", "rules", "model"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationEntry:
+    """One turn of the conversation about a proposal."""
+
+    by: Literal["person", "proposal"]
+    text: str
+
+    def as_dict(self) -> dict[str, str]:
+        return {"by": self.by, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalBody:
+    """A proposal without its row."""
+
+    # The words it was made from; further words are turns of the conversation.
+    request: str
+    timezone: str | None
+    document: dict[str, Any]
+    questions: tuple[ProposalQuestion, ...]
+    # What is wrong with it besides, so that it cannot be saved.
+    problems: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    making: ProposalOrigin
+    # What a run of it may call, as the validator says; none while it is not whole.
+    grants: tuple[Mapping[str, Any], ...] = ()
+    # Who the person wanted to make it.
+    wanted: Wanted = "auto"
+    # What was answered so far, by the ids of the questions.
+    answers: Mapping[str, Any] = field(default_factory=dict)
+    talk: tuple[ConversationEntry, ...] = ()
+    review: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def status(self) -> Status:
+        if self.questions:
+            return "asks"
+        return "invalid" if self.problems else "ready"
+
+    def saying(self, *turns: ConversationEntry) -> ProposalBody:
+        """The same with more said; the oldest words but the first are let go."""
+        talk = (*self.talk, *turns)
+        if len(talk) > MOST_TURNS:
+            talk = (talk[0], *talk[1 - MOST_TURNS :])
+        return replace(self, talk=talk)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "request": self.request,
+            "timezone": self.timezone,
+            "document": self.document,
+            "questions": [one.as_dict() for one in self.questions],
+            "problems": [one.as_dict() for one in self.problems],
+            "notes": list(self.notes),
+            "making": self.making.as_dict(),
+            "grants": [dict(one) for one in self.grants],
+            "wanted": self.wanted,
+            "answers": dict(self.answers),
+            "talk": [one.as_dict() for one in self.talk],
+            "review": dict(self.review),
+        }
+
+    @classmethod
+    def read(cls, kept: Mapping[str, Any]) -> ProposalBody:
+        making = dict(kept["making"])
+        return cls(
+            request=kept["request"],
+            timezone=kept["timezone"],
+            document=kept["document"],
+            questions=tuple(map(ProposalQuestion.read, kept["questions"])),
+            problems=_findings(kept["problems"]),
+            notes=tuple(kept["notes"]),
+            making=ProposalOrigin(**{**making, "refused": tuple(making["refused"])}),
+            # A proposal outlives an upgrade by some days.
+            grants=tuple(kept.get("grants", ())),
+            wanted=kept.get("wanted", "auto"),
+            answers=kept.get("answers", {}),
+            talk=tuple(ConversationEntry(one["by"], one["text"]) for one in kept["talk"]),
+            review=_review(kept["review"]),
+        )
+
+
+def _review(kept: Mapping[str, Any]) -> Mapping[str, Any]:
+    """One that was kept before each outside write was listed offers no choice between modes."""
+    if "impact" not in kept:
+        return kept
+    return {**kept, "impact": {"writes": [], **kept["impact"]}}
+
+
+def _findings(kept: Sequence[Mapping[str, str]]) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(one["pointer"], one["detail"], one["code"], one.get("suggestion")) for one in kept
+    )

@@ -1,0 +1,443 @@
+"""What a step does, in words: a short form for the summary and the rest for its own line.
+
+A table of those that everybody meets; any other capability speaks through its label, which may
+come from outside and is quoted then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mainspring.authoring.review.definition_reader import StepView, listing, text_of
+from mainspring.authoring.review.quoting import format_count, join_list, plain, quote_text
+from mainspring.authoring.review.template_pieces import TemplatePiece, bare_path, pieces_of
+from mainspring.authoring.review.values import (
+    MOST_PLACES,
+    PLACES,
+    Names,
+    code,
+    describe_board,
+    describe_destination,
+    describe_value,
+    expression,
+)
+from mainspring.contracts.capability import Capability, Effect
+from mainspring.definition.hosts import parse_template_host
+from mainspring.definition.templates.parser import has_syntax
+from mainspring.definition.tool_patterns import read_fixed_params, read_tool_name
+
+# Everything that a step sends, whole: the recipients, the subject, the text, the body.
+
+# So much of one value is shown.
+LONGEST_VALUE: Final = 4_000
+_MOST_VALUES: Final = 100
+_BREAK: Final = " ↵ "
+_OF_SECRETS: Final = ("secrets.", "secrets[")
+_CHANGED: Final = ", changed by "
+_EMPTY_CONTENT: Final[tuple[Any, ...]] = (None, "", [], {})
+
+
+def contents_of(
+    config: Mapping[str, Any], names: Names, hidden: Iterable[str] = (), first: Iterable[str] = ()
+) -> str:
+    """The arguments of a step in words, each whole; those of ``first`` before the others."""
+    left_out = set(hidden)
+    # The destination comes first.
+    given = sorted(config, key=lambda key: key not in PLACES)
+    order = [key for key in dict.fromkeys((*first, *given)) if key in config]
+    shown = [
+        f"{plain(key.replace('_', ' '), 60)} {whole(config[key], names, key)}"
+        for key in order
+        if key not in left_out and config[key] not in _EMPTY_CONTENT and not _is_secret(config[key])
+    ]
+    if len(shown) > _MOST_VALUES:
+        more = len(shown) - _MOST_VALUES
+        shown = [*shown[:_MOST_VALUES], f"{more} more, which the definition shows"]
+    return ", ".join(shown)
+
+
+def whole(value: Any, names: Names, key: str = "") -> str:
+    """A value with all that is in it."""
+    if isinstance(value, str):
+        if key == "board_id":
+            return describe_board(value, names)
+        if key in PLACES:
+            return describe_destination(value, names, LONGEST_VALUE)
+        return _text(value, names)
+    if isinstance(value, Mapping):
+        inside = contents_of({str(name): one for name, one in value.items()}, names)
+        return f"({inside})" if inside else "nothing"
+    if isinstance(value, list | tuple):
+        shown = [whole(one, names, key) for one in value[:_MOST_VALUES]]
+        more = len(value) - len(shown)
+        return ", ".join([*shown, *([f"{more} more, which the definition shows"] if more else [])])
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "nothing"}[value]
+    return plain(str(value)[:40])
+
+
+def _text(text: str, names: Names) -> str:
+    begun = text[:LONGEST_VALUE]
+    cut = ""
+    if len(text) > LONGEST_VALUE:
+        cut = f" (cut: it has {len(text):,} characters, and the definition shows all of them)"
+    if has_syntax(begun):
+        pieces = [one for one in pieces_of(begun) if one.kind != "text" or one.text.strip()]
+        if [one.kind for one in pieces] == ["expression"] and not cut:
+            return _describe_expression(pieces[0].text, names)
+        begun = "".join(_piece(one, names) for one in pieces_of(begun))
+    shown = plain(begun.replace("\r\n", "\n").strip().replace("\n", _BREAK), len(begun) * 3 + 1)
+    return f"“{shown.replace('“', chr(34)).replace('”', chr(34))}{'…' if cut else ''}”{cut}"
+
+
+def _piece(piece: TemplatePiece, names: Names) -> str:
+    match piece.kind:
+        case "expression":
+            return f"[{_describe_expression(piece.text, names)}]"
+        case "statement":
+            return f"[`{{% {piece.text.strip(' -+')} %}}`]"
+        case "comment":
+            return "[…]"
+        case "unread":
+            return f"[`{piece.text}`]"
+    return piece.text
+
+
+def _describe_expression(inside: str, names: Names) -> str:
+    """An expression in words; with its code where a filter makes another text of it."""
+    words = expression(inside, names, LONGEST_VALUE)
+    return words if _CHANGED not in words else f"{words} ({code(inside, LONGEST_VALUE)})"
+
+
+def _is_secret(value: Any) -> bool:
+    """A bare secret: the gate puts it in, and the review lists it by its name."""
+    path = bare_path(value) if isinstance(value, str) else None
+    return path is not None and path.startswith(_OF_SECRETS)
+
+
+def describe_sent_content(
+    step: StepView, names: Names, *first: str, told: Iterable[str] = ()
+) -> str:
+    """What a sending step hands on besides what its sentence has told."""
+    hidden = set(told)
+    if step.capability is not None:
+        hidden |= set(step.capability.annotations.only_secrets)
+    return contents_of(step.config, names, hidden, first)
+
+
+@dataclass(frozen=True, slots=True)
+class StepDescription:
+    """``posts to “#standup” on Slack``, and what a closer look adds."""
+
+    short: str
+    more: str = ""
+
+
+_MOST_ARGUMENTS: Final = 4
+_LONGEST_PLACE: Final = 2_000
+_EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
+# Settings of a request that do not leave with it, or that its sentence tells.
+_NOT_SENT: Final = ("url", "method", "allow_error_status", "timeout_seconds", "max_bytes")
+# What a model is given besides its task.
+_HANDED: Final = frozenset({"system", "documents", "context", "history"})
+
+# What the arguments that people choose are called in an open place.
+_THINGS: Final[Mapping[str, str]] = {
+    "channel": "a channel",
+    "to": "a recipient",
+    "url": "an address",
+    "board_id": "a board",
+    "dataset": "a dataset",
+    "text": "a text",
+    "title": "a title",
+    "subject": "a subject",
+    "prompt": "a task",
+    "rows": "a list of rows",
+    "items": "a list",
+    "slug": "a page",
+    "type": "a type",
+    "name": "a name",
+    "token": "a secret",
+    "query": "words to look for",
+    "source": "a program",
+    "install_id": "an integration",
+    "action_name": "an action",
+    "automation_id": "an automation",
+    "output": "a value",
+    "markdown": "a text",
+    "key": "a key",
+    "value": "a value",
+}
+
+
+def thing(key: str) -> str:
+    """An open place, in words."""
+    shown = _THINGS.get(key) or f"a value for {quote_text(key, 40)}"
+    return f"{shown} that is still to be chosen"
+
+
+def describe_step(step: StepView, names: Names) -> StepDescription:
+    """What one step does."""
+    tell = _TOLD.get(step.action)
+    if tell is not None:
+        return tell(step, names)
+    if step.capability is not None:
+        return _by_label(step, step.capability, names)
+    if step.known is not None:
+        return StepDescription(f"does {quote_text(step.known.description.partition(chr(10))[0])}")
+    if not step.action:
+        return StepDescription("does something that is still to be chosen")
+    return StepDescription(f"calls {quote_text(step.action)}, which does not exist here")
+
+
+def _by_label(step: StepView, capability: Capability, names: Names) -> StepDescription:
+    name = plain(capability.id, 80)
+    hidden = capability.annotations.only_secrets
+    given = {key: one for key, one in step.config.items() if key not in hidden}
+    sends = capability.annotations.effect is Effect.SEND
+    with_what = _with(contents_of(given, names) if sends else _arguments(given, names))
+    label = f", which says of itself {quote_text(capability.label, 80)}"
+    return StepDescription(f"calls {name}", with_what + label)
+
+
+def _arguments(given: Mapping[str, Any], names: Names) -> str:
+    """The arguments of a call, those first that say where it goes; the rest is counted."""
+    filled = {str(key): one for key, one in given.items() if one not in _EMPTY}
+    order = sorted(filled, key=lambda key: key not in PLACES)
+    shown = [
+        f"{plain(key, 30)} {_describe_argument(key, filled[key], names, 40)}"
+        for key in order[:_MOST_ARGUMENTS]
+    ]
+    rest = [""] * (len(order) - len(shown))
+    return join_list([*shown, *rest], _MOST_ARGUMENTS)
+
+
+def _with(arguments: str) -> str:
+    return f", with {arguments}" if arguments else ""
+
+
+def _describe_argument(key: str, value: Any, names: Names, most: int) -> str:
+    if key == "board_id" and isinstance(value, str):
+        return describe_board(value, names)
+    return (
+        describe_destination(value, names, most)
+        if key in PLACES
+        else describe_value(value, names, most)
+    )
+
+
+def _value(step: StepView, names: Names, key: str, most: int = 60) -> str:
+    value = step.config.get(key)
+    return thing(key) if value in _EMPTY else _describe_argument(key, value, names, most)
+
+
+def _maybe(step: StepView, names: Names, key: str, before: str, most: int = 100) -> str:
+    value = step.config.get(key)
+    return "" if value in _EMPTY else f"{before}{_describe_argument(key, value, names, most)}"
+
+
+def _integration(step: StepView, names: Names) -> StepDescription:
+    handed = step.config.get("input")
+    given = contents_of(handed if isinstance(handed, Mapping) else {}, names)
+    if handed not in _EMPTY and not given:
+        given = whole(handed, names)
+    deed = _value(step, names, "action_name")
+    short = f"does {deed} on the integration {_value(step, names, 'install_id')}"
+    return StepDescription(short, _with(given))
+
+
+def _changes(verb: str) -> Callable[[StepView, Names], StepDescription]:
+    """Another automation, and what it is given."""
+
+    def tell(step: StepView, names: Names) -> StepDescription:
+        which = _value(step, names, "automation_id")
+        given = {key: one for key, one in step.config.items() if key != "automation_id"}
+        return StepDescription(f"{verb} the automation {which}", _with(_arguments(given, names)))
+
+    return tell
+
+
+def _slack(step: StepView, names: Names) -> StepDescription:
+    thread = " as an answer in a thread" if "thread_ts" in step.config else ""
+    short = f"posts to {_value(step, names, 'channel')} on Slack{thread}"
+    text = step.config.get("text")
+    said_text = thing("text") if text in _EMPTY else whole(text, names)
+    rest = describe_sent_content(step, names, told=("channel", "text", "thread_ts"))
+    return StepDescription(short, f": {said_text}{_with(rest)}")
+
+
+def _email(step: StepView, names: Names) -> StepDescription:
+    """To everybody who gets it, with all that they get."""
+    to = step.config.get("to")
+    # The sentence names some; where there are more, all are listed behind it.
+    told = () if isinstance(to, list) and len(to) > MOST_PLACES else ("to",)
+    more = _with(
+        describe_sent_content(step, names, "to", "cc", "bcc", "subject", "text", "html", told=told)
+    )
+    return StepDescription(f"sends an e-mail to {_value(step, names, 'to', _LONGEST_PLACE)}", more)
+
+
+def _to_owner(way: str) -> Callable[[StepView, Names], StepDescription]:
+    def tell(step: StepView, names: Names) -> StepDescription:
+        return StepDescription(
+            f"sends the owner {way}", _with(describe_sent_content(step, names, "subject", "text"))
+        )
+
+    return tell
+
+
+def _message(step: StepView, names: Names) -> StepDescription:
+    shown = describe_sent_content(
+        step, names, "title", "message_template", "message", told=("level",)
+    )
+    return StepDescription("leaves a message in the inbox", _with(shown))
+
+
+def _host(step: StepView) -> str:
+    url = step.config.get("url")
+    if not isinstance(url, str):
+        return thing("url")
+    site = parse_template_host(url)
+    return plain(site.host, 80) if site is not None else "an address that only a run knows"
+
+
+def _fetch(step: StepView, names: Names) -> StepDescription:
+    method = step.config.get("method", "GET")
+    address = _address(step, names)
+    more = address + _with(
+        describe_sent_content(step, names, "query", "headers", "body", told=_NOT_SENT)
+    )
+    if method in ("GET", "HEAD"):
+        return StepDescription(f"asks {_host(step)} for data", more)
+    return StepDescription(f"sends a {plain(str(method), 10)} request to {_host(step)}", more)
+
+
+def _address(step: StepView, names: Names) -> str:
+    return f" ({_value(step, names, 'url', _LONGEST_PLACE)})" if "url" in step.config else ""
+
+
+def _callback(step: StepView, names: Names) -> StepDescription:
+    more = _with(describe_sent_content(step, names, "body", "headers", told=_NOT_SENT))
+    return StepDescription(f"sends JSON to {_host(step)}", _address(step, names) + more)
+
+
+def _agent(step: StepView, names: Names) -> StepDescription:
+    tools = [_tool(one, names) for one in listing(step.config.get("tools")) if read_tool_name(one)]
+    prompt = step.config.get("prompt")
+    more = f": {thing('prompt') if prompt in _EMPTY else whole(prompt, names)}"
+    more += _with(contents_of(step.config, names, step.config.keys() - _HANDED))
+    more += f", with {join_list(tools, 6)} as its tools" if tools else ", without any tools"
+    fields = [plain(str(one), 40) for one in _properties(step.config.get("output_schema"))]
+    verb = "lets a model work" if tools else "lets a model write"
+    out = " out" if tools and fields else ""
+    return StepDescription(f"{verb}{out} {join_list(fields, 3)}".rstrip(), more)
+
+
+def _tool(entry: Any, names: Names) -> str:
+    """A tool, and where it is bound to go."""
+    bound = {key: one for key, one in read_fixed_params(entry).items() if key in PLACES}
+    where = _arguments(bound, names)
+    return plain(read_tool_name(entry) or "", 60) + (f" ({where})" if where else "")
+
+
+def _properties(schema: Any) -> Mapping[str, Any]:
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    return properties if isinstance(properties, Mapping) else {}
+
+
+def _for_each(step: StepView, names: Names) -> StepDescription:
+    steps = format_count(len(listing(step.config.get("steps"))), "step")
+    goes_on = " and goes on when one fails" if step.config.get("continue_on_error") is True else ""
+    return StepDescription(f"does {steps} for each of {_value(step, names, 'items')}", goes_on)
+
+
+def _delay(step: StepView, names: Names) -> StepDescription:
+    if "until" in step.config:
+        return StepDescription(f"waits until {_value(step, names, 'until')}")
+    if "seconds" in step.config:
+        return StepDescription(f"waits {_value(step, names, 'seconds')} seconds")
+    return StepDescription("waits for a time that is still to be chosen")
+
+
+def _script(step: StepView, names: Names) -> StepDescription:
+    del names
+    source = text_of(step.config.get("source"))
+    lines = format_count(source.count("\n") + 1, "line") if source else "no lines yet"
+    return StepDescription(f"runs a program of {lines}")
+
+
+def _rows(verb: str) -> Callable[[StepView, Names], StepDescription]:
+    def tell(step: StepView, names: Names) -> StepDescription:
+        once = _maybe(step, names, "dedupe_key_field", ", each once by its field ")
+        dataset = _maybe(step, names, "dataset", " the dataset ")
+        return StepDescription(
+            f"{verb}{dataset or ' the usual dataset'} of {_board(step, names)}", once
+        )
+
+    return tell
+
+
+def _board(step: StepView, names: Names) -> str:
+    board, name = step.config.get("board_id"), step.config.get("name")
+    if name:
+        return f"the board {_value(step, names, 'name')}"
+    if not board:
+        return thing("board_id")
+    return f"the board {describe_board(board, names) if isinstance(board, str) else describe_value(board, names)}"  # noqa: E501
+
+
+def _said_with(short: str, *parts: tuple[str, str]) -> Callable[[StepView, Names], StepDescription]:
+    """A fixed sentence, and the arguments that a closer look adds."""
+    return lambda step, names: StepDescription(
+        short, "".join(_maybe(step, names, key, before) for key, before in parts)
+    )
+
+
+_WORDS: Final = (("query", " for "), ("q", " for "), ("text", " for "), ("type", " of the type "))
+_TOLD: Final[Mapping[str, Callable[[StepView, Names], StepDescription]]] = {
+    "slack_post": _slack,
+    "send_email": _email,
+    "telegram_push": _to_owner("a message on Telegram"),
+    "email.notify_owner": _to_owner("an e-mail"),
+    "http_fetch": _fetch,
+    "callback_webhook": _callback,
+    "agent_task": _agent,
+    "agent.run": _agent,
+    "for_each": _for_each,
+    "delay": _delay,
+    "script": _script,
+    "transform_data": _said_with("works out a value", ("output", " from ")),
+    "notification": _message,
+    "inbox.post_notification": _message,
+    "automation_llm_complete": lambda step, names: StepDescription(
+        "asks a model", _with(describe_sent_content(step, names, "prompt"))
+    ),
+    "append_board_rows": _rows("adds rows to"),
+    "update_board_rows": _rows("changes rows in"),
+    "delete_board_rows": _rows("deletes rows from"),
+    "get_board": lambda step, names: StepDescription(f"reads {_board(step, names)}"),
+    "list_pages": _said_with(
+        "looks for pages", ("type", " of the type "), ("ingested_after", ", newer than ")
+    ),
+    "search": _said_with("searches the pages", *_WORDS),
+    "query": _said_with("asks the pages", *_WORDS),
+    "search_space.query": _said_with("asks the pages", *_WORDS),
+    "get_page": _said_with("reads a page", ("slug", " called "), ("id", ", by ")),
+    "search_space.fetch_document": _said_with("reads a page", ("slug", " called ")),
+    "create_page": _said_with("writes a page", ("title", " called "), ("type", ", of the type ")),
+    "update_page": _said_with("changes a page", ("slug", " called "), ("id", ", by ")),
+    "delete_page": _said_with("deletes a page", ("slug", " called "), ("id", ", by ")),
+    "automation_kv.get": _said_with("recalls a value", ("key", " under ")),
+    "automation_kv.set": _said_with("remembers a value", ("key", " under ")),
+    "automation_kv.delete": _said_with("forgets a value", ("key", " under ")),
+    "artifacts.save": _said_with("saves a file", ("name", " called ")),
+    "publish_event": _said_with("publishes an event", ("type", " of the type ")),
+    "list_calendar_events": _said_with("reads the calendar", ("start", " from "), ("end", " to ")),
+    "list_boards": _said_with("lists the boards"),
+    "run_automation_once": _said_with("starts another automation", ("automation_id", ": ")),
+    "act_on_integration": _integration,
+    "update_automation": _changes("changes"),
+    "delete_automation": _changes("puts away"),
+}

@@ -1,0 +1,34 @@
+"""Which outside system a capability reaches, by the name that people know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from mainspring.contracts.agent import AGENT_RUN
+from mainspring.contracts.capability import Capability, Effect
+
+MODEL: Final = "A model"
+_NAMED: Final[Mapping[str, str]] = {
+    "slack_post": "Slack",
+    "telegram_push": "Telegram",
+    "send_email": "E-mail",
+    "email.notify_owner": "E-mail",
+    "http_fetch": "The web",
+    "act_on_integration": "An integration",
+    AGENT_RUN: MODEL,
+    "automation_llm_complete": MODEL,
+}
+
+
+def system_of(name: str, capability: Capability | None) -> str | None:
+    """The system, or nothing for what stays inside."""
+    if name in _NAMED:
+        return _NAMED[name]
+    if capability is None:
+        return name.partition(".")[0] if "." in name else None
+    if capability.annotations.pin or capability.annotations.held_back:
+        return name.partition(".")[0]
+    if capability.annotations.effect is Effect.SEND:
+        return name.partition(".")[0].partition("_")[0]
+    return None

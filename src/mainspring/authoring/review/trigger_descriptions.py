@@ -1,0 +1,124 @@
+"""What wakes an automation, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mainspring.authoring.phrases.schedule_sentences import format_zone, say_crons
+from mainspring.authoring.review.definition_reader import TriggerView, listing
+from mainspring.authoring.review.quoting import join_list, plain, quote_text
+from mainspring.authoring.review.values import Names, describe_board
+from mainspring.contracts.errors import Invalid
+from mainspring.definition.cron import Cron, parse_cron
+
+# Schedules in words: when a cron expression fires, as a person would say it.
+
+
+def read_cron(text: object) -> Cron | None:
+    """The expression, or nothing where there is none or it cannot be read."""
+    if not isinstance(text, str):
+        return None
+    try:
+        return parse_cron(text)
+    except Invalid:
+        return None
+
+
+def describe_schedule(cron: object, timezone: object) -> str:
+    """``every weekday at 09:00 (Europe/Berlin)``, and what is missing where something is."""
+    if not isinstance(cron, str):
+        return "at times that are still to be chosen"
+    if read_cron(cron) is None:
+        return f"at times that cannot be read ({quote_text(cron, 40)})"
+    zone = (
+        format_zone(plain(timezone, 40))
+        if isinstance(timezone, str)
+        else "in a time zone still to be chosen"
+    )
+    return f"{plain(say_crons([cron]), 300)} ({zone})"
+
+
+BY_HAND = "when somebody starts it by hand"
+STILL_OPEN = "at a moment that is still to be chosen"
+
+
+def describe_triggers(triggers: Sequence[TriggerView], names: Names) -> str:
+    """All of it, for the beginning of a sentence."""
+    armed = [trigger for trigger in triggers if trigger.enabled]
+    return (
+        join_list([describe_trigger(one, names) for one in armed], 3, "and") if armed else BY_HAND
+    )
+
+
+def describe_trigger(trigger: TriggerView, names: Names) -> str:
+    """One trigger, as the words that say when."""
+    config = trigger.config
+    match trigger.type:
+        case "schedule":
+            return describe_schedule(config.get("cron"), config.get("timezone"))
+        case "webhook":
+            return "whenever its webhook is called" + _signed(config)
+        case "event":
+            return f"whenever {_event(config)} is told{_filtered(config)}"
+        case "board_change":
+            return f"whenever {_board(config, names)} changes{_filtered(config)}"
+        case "page_ingested":
+            return f"whenever {_page(config)} comes in{_filtered(config)}"
+    return (
+        f"on a trigger of the kind {quote_text(trigger.type, 40)}" if trigger.type else STILL_OPEN
+    )
+
+
+def _signed(config: Mapping[str, Any]) -> str:
+    return " with a signature" if isinstance(config.get("signature"), Mapping) else ""
+
+
+def _event(config: Mapping[str, Any]) -> str:
+    kind = config.get("event_type")
+    return (
+        f"the event {quote_text(kind)}"
+        if isinstance(kind, str)
+        else ("an event that is still to be chosen")
+    )
+
+
+def _board(config: Mapping[str, Any], names: Names) -> str:
+    board, dataset = config.get("board_id"), config.get("dataset")
+    shown = (
+        f"the board {describe_board(board, names)}"
+        if isinstance(board, str)
+        else ("a board that is still to be chosen")
+    )
+    return f"the dataset {quote_text(dataset)} of {shown}" if isinstance(dataset, str) else shown
+
+
+def _page(config: Mapping[str, Any]) -> str:
+    kind, source = config.get("page_type"), config.get("source")
+    new = "a new page" if config.get("created") is True else "a page"
+    of = f" of the type {quote_text(kind, 40)}" if isinstance(kind, str) else ""
+    return new + of + (f" from {quote_text(source, 40)}" if isinstance(source, str) else "")
+
+
+def _filtered(config: Mapping[str, Any]) -> str:
+    """The fields that a filter looks at; its whole wording would be code."""
+    filters = config.get("filters")
+    if not isinstance(filters, Mapping) or not filters:
+        return ""
+    fields = sorted({name for name in _fields(filters) if not name.startswith("$")})
+    shown = join_list([quote_text(name, 30) for name in fields], 4)
+    return f" and its {shown} fit{'s' if len(fields) == 1 else ''} the filter" if shown else ""
+
+
+def _fields(filters: Mapping[str, Any]) -> list[str]:
+    found: list[str] = []
+    waiting: list[Any] = [filters]
+    while waiting and len(found) < 20:
+        one = waiting.pop()
+        if not isinstance(one, Mapping):
+            continue
+        for name, below in list(one.items())[:50]:
+            found.append(str(name))
+            if str(name).startswith("$"):
+                waiting += [below] if isinstance(below, Mapping) else listing(below)[:50]
+    return found

@@ -1,0 +1,152 @@
+"""The studio: what the capabilities of this room are given by whoever builds the house.
+
+A capability is part of the registry, and these need the registry themselves, to judge what
+they are given, and the dispatcher, which needs it too. So the studio is made empty and opened
+once everything stands. Before that its capabilities can be described and not called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
+
+from mainspring.actions.script.prebuild import prebuild_scripts
+from mainspring.authoring.draft import as_written, is_script
+from mainspring.contracts.embedding import Embedder
+from mainspring.contracts.errors import Finding, InternalError
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import EmptyModelCatalog, ModelCatalog
+from mainspring.contracts.preflight import DefinitionOwner, NoPreflight, Preflight
+from mainspring.contracts.registry import Vocabulary, WorkspaceVocabularies
+from mainspring.definition.validate import ValidationReport
+from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.workspace.workspace_validation import (
+    find_missing_dependencies,
+    judge_here,
+    load_vocabulary,
+)
+
+if TYPE_CHECKING:
+    from mainspring.actions.script.runner import ScriptRunner
+    from mainspring.authoring.similarity import TextSimilarity
+    from mainspring.runs.dispatch import Dispatcher
+    from mainspring.store.database import Database
+
+Part = TypeVar("Part")
+
+
+class AuthoringService:
+    """The parts around the capabilities of authoring."""
+
+    def __init__(self, limits: Limits, address: str, likeness: TextSimilarity) -> None:
+        self.limits = limits
+        self.likeness = likeness
+        self._address = address
+        self._vocabulary: WorkspaceVocabularies | None = None
+        self._database: Database | None = None
+        self._dispatcher: Dispatcher | None = None
+        self._workshop: ScriptRunner | None = None
+        self._models: ModelCatalog = EmptyModelCatalog()
+        self._preflight: Preflight = NoPreflight()
+
+    def open(
+        self,
+        vocabulary: WorkspaceVocabularies,
+        database: Database,
+        dispatcher: Dispatcher,
+        address: str,
+        embedder: Embedder | None = None,
+        workshop: ScriptRunner | None = None,
+        models: ModelCatalog | None = None,
+        preflight: Preflight | None = None,
+    ) -> None:
+        """Everything stands: from here on the capabilities work."""
+        self._vocabulary, self._database, self._dispatcher = vocabulary, database, dispatcher
+        self._address = address
+        self.likeness.embedder = embedder
+        self._workshop = workshop
+        self._models = models or EmptyModelCatalog()
+        self._preflight = preflight or NoPreflight()
+
+    @property
+    def natives(self) -> Vocabulary:
+        """What can be said in every workspace."""
+        return _there(self._vocabulary)
+
+    async def words(self, workspace_id: UUID, document: Any) -> Vocabulary:
+        """What one workspace can say about a document, the tools of its connections included."""
+        return await load_vocabulary(_there(self._vocabulary), workspace_id, document)
+
+    async def speaking(self, workspace_id: UUID, needing: Iterable[str]) -> Vocabulary:
+        """What one workspace can say, with these tools of its connections."""
+        return await _there(self._vocabulary).of(workspace_id, needing=sorted(needing))
+
+    async def doubts(
+        self,
+        workspace_id: UUID,
+        document: Mapping[str, Any],
+        grants: Sequence[Grant],
+        automation_id: UUID,
+    ) -> tuple[Finding, ...]:
+        """What a definition that is kept would not find here if it ran now."""
+        words = await self.words(workspace_id, document)
+        whose = DefinitionOwner(workspace_id, automation_id)
+        found = await find_missing_dependencies(
+            document, grants, words, self._models, self._preflight, whose
+        )
+        # The author of a plan of steps looks for its own places, that of a script for its columns.
+        return tuple(map(as_written, found)) if is_script(document) else found
+
+    async def lacking(
+        self, document: Mapping[str, Any], whose: DefinitionOwner, words: Vocabulary
+    ) -> tuple[Finding, ...]:
+        """What the steps of a document need and would not get; it need not be complete."""
+        return await self._preflight.findings(document, words, whose)
+
+    @property
+    def database(self) -> Database:
+        """The whole database; what belongs to a workspace is read behind its wall."""
+        return _there(self._database)
+
+    @property
+    def models(self) -> ModelCatalog:
+        """Where models are asked; whoever asks one does so through the gate."""
+        return self._models
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        return _there(self._dispatcher)
+
+    def inside(self, workspace_id: UUID) -> WorkspaceDatabase:
+        return WorkspaceDatabase(self.database, workspace_id)
+
+    def admin_url(self, automation_id: UUID) -> str:
+        """Where a person looks at an automation and activates it."""
+        return f"{self._address.rstrip('/')}/automations/{automation_id}"
+
+    def proposal_url(self, proposal_id: UUID) -> str:
+        """Where a person reads a proposal and saves it."""
+        return f"{self._address.rstrip('/')}/proposals/{proposal_id}"
+
+    async def judge(
+        self,
+        workspace_id: UUID,
+        document: Any,
+        automation_id: UUID | None = None,
+        author_id: UUID | None = None,
+    ) -> ValidationReport:
+        """The verdict on a definition, with what this house doubts about it."""
+        words = await self.words(workspace_id, document)
+        whose = DefinitionOwner(workspace_id, automation_id, author_id)
+        report = await judge_here(
+            document, whose, words, self._models, self.limits, self._preflight
+        )
+        return await prebuild_scripts(self._workshop, workspace_id, report)
+
+
+def _there(part: Part | None) -> Part:
+    if part is None:
+        raise InternalError("Nothing is open here that this could work on.", retryable=False)
+    return part

@@ -1,0 +1,245 @@
+"""Where a sketch is put together: its steps, and what had to be asked or assumed for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from mainspring.authoring.json_pointers import parent_of
+from mainspring.authoring.models import Kind, ProposalQuestion, QuestionChoice
+from mainspring.authoring.resources import WorkspaceResources
+from mainspring.authoring.sketch.texts import quote_request
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.pointers import join_pointer
+
+_HINTS: Final = ("$schema", "examples", "x-mainspring-anti-examples", "default")
+_WHOLE_TRIGGER: Final = re.compile(r"/triggers/\d{1,4}")
+_BOARDS: Final = "/writes/boards"
+_UNKNOWN: Final = f"{_BOARDS}/@"
+MOST_CHOICES: Final = 20
+# The question for what was not understood, and where its answer is kept.
+NOT_UNDERSTOOD: Final = "not-understood"
+LEFT_OUT: Final = "/metadata/not_understood"
+_MOST_MISSES: Final = 10
+_LONGEST_MISS: Final = 200
+_MOST_NOTES: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class OuterScope:
+    """Where a sketch was when a step with steps of its own was begun."""
+
+    steps: list[dict[str, Any]]
+    first: int
+    root: str
+    taken: set[str]
+    action: str
+
+
+@dataclass(slots=True)
+class SketchBuilder:
+    """One sketch in the making."""
+
+    words: Vocabulary
+    resources: WorkspaceResources
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    questions: list[ProposalQuestion] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    # Parts of the request that nothing in the definition does.
+    misses: list[str] = field(default_factory=list)
+    inputs: dict[str, Any] = field(default_factory=dict)
+    triggers: list[Any] = field(default_factory=list)
+    # Ids of boards that rows are added to, and the field that tells doubles.
+    boards: list[str] = field(default_factory=list)
+    key_field: str | None = None
+    # How many boards are written that only a person can name.
+    unknown_boards: int = 0
+    # The request as it was written.
+    text: str = ""
+    # What the model judges before anything is done, and a test of the rows that changed.
+    narrowed: list[str] = field(default_factory=list)
+    row_test: str | None = None
+    # Fields of rows that the words list.
+    fields: tuple[str, ...] = ()
+    # Whether a condition can be judged by a step that thinks.
+    judges: bool = True
+    # What stood in the place of something else, and that: for sentences that name it.
+    swapped: list[tuple[str, str]] = field(default_factory=list)
+    # Steps for when a run fails.
+    alarms: list[dict[str, Any]] = field(default_factory=list)
+    # What was named, by the kind of thing that is to be called so.
+    titles: dict[str, str] = field(default_factory=dict)
+    # Where the first step stands that is made here, and in which list.
+    first: int = 0
+    root: str = "/plan"
+
+    @property
+    def next_at(self) -> str:
+        """The pointer of the step that comes next."""
+        return join_pointer(self.root, self.first + len(self.steps))
+
+    def step(
+        self,
+        name: str,
+        action: str,
+        config: Mapping[str, Any],
+        *,
+        when: str | None = None,
+        approval: str | None = None,
+    ) -> str:
+        """Puts a step at the end, and says under which name its output is read."""
+        step_id = self.free(name)
+        made: dict[str, Any] = {"step_id": step_id, "action": action}
+        if when is not None:
+            made["when"] = when
+        made["config"] = dict(config)
+        if approval is not None:
+            made["approval"] = approval
+        self.steps.append(made)
+        return step_id
+
+    def enter(self, action: str) -> OuterScope:
+        """The steps that follow stand inside of a step of this action."""
+        there = OuterScope(self.steps, self.first, self.root, self.taken, action)
+        self.taken = self.taken | {str(one.get("step_id")) for one in self.steps} | {"each"}
+        self.steps, self.first, self.root = [], 0, join_pointer(self.next_at, "config", "steps")
+        return there
+
+    def leave(self, there: OuterScope, name: str, items: str, when: str | None) -> None:
+        """Puts the steps since it was entered into a step around them."""
+        inner = self.steps
+        self.drop(there)
+        if inner:
+            self.step(name, there.action, {"items": items, "steps": inner}, when=when)
+
+    def drop(self, there: OuterScope) -> None:
+        """Goes on where it was; the steps since then are somebody else's, their ids taken."""
+        self.taken = there.taken | {str(one.get("step_id")) for one in self.steps}
+        self.steps, self.first, self.root = there.steps, there.first, there.root
+
+    def free(self, name: str) -> str:
+        taken = {str(one.get("step_id")) for one in self.steps} | self.taken
+        made, number = name, 1
+        while made in taken:
+            number += 1
+            made = f"{name}_{number}"
+        return made
+
+    # Step ids that stand elsewhere in the document.
+    taken: set[str] = field(default_factory=set)
+
+    def ask(
+        self,
+        name: str,
+        pointer: str,
+        question: str,
+        *,
+        schema: Mapping[str, Any] | None = None,
+        choices: tuple[QuestionChoice, ...] = (),
+        why: str = "",
+        kind: Kind = "value",
+        others: tuple[str, ...] = (),
+    ) -> None:
+        taken = {one.id for one in self.questions}
+        made, number = name, 1
+        while made in taken:
+            number += 1
+            made = f"{name}-{number}"
+        told = {"type": "string", "minLength": 1} if schema is None else usable(schema)
+        self.questions.append(
+            ProposalQuestion(
+                made, kind, pointer, question, told, choices[:MOST_CHOICES], why, others
+            )
+        )
+
+    def unknown_board(self) -> str:
+        """Where the definition lists a board that is asked for: behind all that are known."""
+        self.unknown_boards += 1
+        return f"{_UNKNOWN}{self.unknown_boards - 1}"
+
+    def order_questions(self, known: int) -> list[ProposalQuestion]:
+        """The questions, with what is asked for in a list behind what is known in it."""
+        made = []
+        at = len(self.triggers)
+        for one in self.questions if self.unknown_boards < 2 else map(_by_choice, self.questions):
+            others = tuple(_settled(place, known) for place in one.others)
+            pointer = one.pointer
+            if _WHOLE_TRIGGER.fullmatch(pointer):
+                # A trigger that is asked for comes behind all that are there.
+                pointer, at = f"/triggers/{at}", at + 1
+            made.append(replace(one, pointer=pointer, others=others))
+        return made
+
+    def note(self, text: str) -> None:
+        if text not in self.notes and len(self.notes) < _MOST_NOTES:
+            self.notes.append(text)
+
+    def lose(self, said: str, note: str = "") -> None:
+        """A part of the request that found no place, with a note on it."""
+        self.note(note or f"I did not understand: {quote_request(said)}.")
+        if said.strip() and said not in self.misses and len(self.misses) < _MOST_MISSES:
+            self.misses.append(said)
+
+    def ask_lost(self, document: Mapping[str, Any]) -> None:
+        """One question for all that found no place: other words, or without it."""
+        if not self.misses:
+            return
+        left = [one[:_LONGEST_MISS] for one in self.misses]
+        has_metadata = isinstance(document.get("metadata"), Mapping)
+        self.ask(
+            NOT_UNDERSTOOD,
+            LEFT_OUT if has_metadata else parent_of(LEFT_OUT),
+            f"This was not understood: {'; '.join(map(quote_request, left))}. Say it in other words, or "  # noqa: E501
+            "leave it out.",
+            kind="words",
+            choices=(
+                QuestionChoice("Leave it out", left if has_metadata else {"not_understood": left}),
+            ),
+            why="Otherwise the automation does something else than was asked for.",
+        )
+
+    def argument(self, action: str, name: str) -> Mapping[str, Any]:
+        """What the vocabulary says of one argument of an action or capability."""
+        if action in self.words.actions:
+            schema = self.words.actions[action].config_schema
+        elif action in self.words.capabilities:
+            schema = self.words.capabilities[action].input_schema
+        else:
+            return {}
+        found = schema.get("properties", {}).get(name)
+        return found if isinstance(found, Mapping) else {}
+
+    def knows(self, action: str) -> bool:
+        """Whether a step may name it here."""
+        if action in self.words.actions:
+            return True
+        found = self.words.capabilities.get(action)
+        return found is not None and found.grantable
+
+
+def _by_choice(question: ProposalQuestion) -> ProposalQuestion:
+    """The question with its place in a list at each choice: any one may be answered first."""
+    if not any(one.startswith(_UNKNOWN) for one in question.others):
+        return question
+    listed = tuple(
+        replace(one, also=(*one.also, (f"{_BOARDS}/-", one.value))) for one in question.choices
+    )
+    others = tuple(one for one in question.others if not one.startswith(_UNKNOWN))
+    return replace(question, choices=listed, others=others)
+
+
+def _settled(place: str, known: int) -> str:
+    if not place.startswith(_UNKNOWN):
+        return place
+    return f"{_BOARDS}/{known + int(place.removeprefix(_UNKNOWN))}"
+
+
+def usable(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A part of a schema without what only explains it."""
+    return {
+        key: value
+        for key, value in schema.items()
+        if key not in _HINTS and key != "x-mainspring-scope"
+    }

@@ -1,0 +1,168 @@
+"""What is saved is judged whole: its grants, its hosts, its triggers, its script, its neighbours.
+
+Everything that is wrong with the words themselves is told in one answer. Only then is it asked
+who else writes there, because that is a question for a person and not a mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.authoring.draft import (
+    HOSTS_NOTE,
+    Document,
+    as_written,
+    is_script,
+    read_granted_tools,
+    refuse,
+)
+from mainspring.authoring.grants import FETCH, judge_grants, judge_hosts
+from mainspring.authoring.overlaps import (
+    ExistingAutomation,
+    OverlapQuery,
+    boards_written,
+    living,
+    writers,
+)
+from mainspring.authoring.service import AuthoringService
+from mainspring.authoring.skeletons import blanks_left
+from mainspring.authoring.trigger_kinds import wakes_of
+from mainspring.contracts.errors import Conflict, Finding
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.validate import ValidationReport
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+
+async def validate_definition(
+    studio: AuthoringService,
+    workspace_id: UUID,
+    document: Document,
+    given: Mapping[str, Any],
+    early: list[Finding],
+    automation_id: UUID | None = None,
+    author_id: UUID | None = None,
+) -> ValidationReport:
+    """The verdict on a definition, or everything that is wrong with it, raised at once."""
+    findings = [*early, *_about_note(given), *blanks_left(given.get("source"))]
+    about_grants: list[Finding] = []
+    asked = is_script(document) and given.keys() & {"tool_grants", "source", HOSTS_NOTE}
+    if asked:
+        words = await studio.words(workspace_id, document)
+        about_grants = judge_grants(read_granted_tools(document), words)
+        findings += about_grants
+    if early:
+        # What the validator would say about such triggers is the same once more.
+        document = {**document, "triggers": []}
+    report = await studio.judge(workspace_id, document, automation_id, author_id)
+    if asked and not about_grants:
+        findings += judge_hosts(_reached(document, report), given.get(HOSTS_NOTE) or ())
+    refuse((*findings, *_further(report, about_grants)))
+    return report
+
+
+def _reached(document: Document, report: ValidationReport) -> list[Mapping[str, Any]]:
+    """What is granted in writing, and what a run is really given: a script may imply it."""
+    implied = (
+        {"tool": grant.capability, "params": grant.params}
+        for grant in report.grants
+        # A host that the text does not spell is not reached by what follows from the text.
+        if grant.capability != FETCH or grant.params.get("hosts")
+    )
+    return [*read_granted_tools(document), *implied]
+
+
+def _further(report: ValidationReport, about_grants: list[Finding]) -> list[Finding]:
+    """What the validator found that was not told by name already."""
+    return [
+        as_written(finding)
+        for finding in report.findings
+        if not about_grants
+        or not finding.pointer.startswith("/plan")
+        or finding.pointer.startswith("/plan/0/config/source")
+    ]
+
+
+def _about_note(given: Mapping[str, Any]) -> list[Finding]:
+    """A note without the acknowledgement it belongs to, or the other way round."""
+    acknowledged, note = given.get("acknowledged_overlap"), given.get("coexistence_note")
+    if acknowledged and note is None:
+        detail = "An overlap is acknowledged without a word on why both may live."
+        way = "Add coexistence_note, of 10 to 1000 characters, in the person's words."
+        return [Finding("/coexistence_note", detail, "note_missing", way)]
+    if note is not None and not acknowledged:
+        detail = "A coexistence_note belongs to an overlap that is acknowledged."
+        way = "Set acknowledged_overlap to true, or leave the note out."
+        return [Finding("/coexistence_note", detail, "note_without_overlap", way)]
+    return []
+
+
+def build_overlap_query(
+    document: Mapping[str, Any], but: UUID | None = None, natives: Vocabulary | None = None
+) -> OverlapQuery:
+    """What a definition writes, and what wakes it; with a vocabulary, by its steps as well."""
+    given = document.get("writes")
+    writes: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    boards, target = writes.get("boards"), writes.get("dedupe_target_field")
+    named = {one for one in boards if isinstance(one, str)} if isinstance(boards, list) else set()
+    if natives is not None:
+        named |= boards_written(document, writers(natives))
+    return OverlapQuery(
+        frozenset(named),
+        target if isinstance(target, str) else None,
+        wakes_of(document.get("triggers")),
+        but,
+    )
+
+
+_WAY = (
+    "Show it to the person: extend that one with update_automation, or save beside it with "
+    "acknowledged_overlap: true and a coexistence_note."
+)
+
+
+async def check_overlap(
+    studio: AuthoringService,
+    tx: Transaction,
+    workspace_id: UUID,
+    wanted: OverlapQuery,
+    *,
+    acknowledged: bool,
+    way: str = _WAY,
+) -> None:
+    """Refuses a strict overlap that nobody acknowledged, and an acknowledgement of nothing."""
+    found: list[ExistingAutomation] = []
+    if wanted.boards:
+        others = await living(tx, workspace_id, studio.natives)
+        found = [other for other in others if wanted.strictly(other)]
+    if found and not acknowledged:
+        names = ", ".join(repr(one.name[:80]) for one in found[:3])
+        raise Conflict(
+            f"It would write the same way as {names}.",
+            code="overlap",
+            findings=[
+                Finding(
+                    "/writes_to_boards",
+                    f"{one.id}: {one.name!r} ({one.state}) writes the same board and field, and "
+                    "the same moment can wake both.",
+                    "strict_overlap",
+                )
+                for one in found[:20]
+            ],
+            suggestion=way,
+        )
+    if acknowledged and not found:
+        detail = "An overlap is acknowledged, and there is none."
+        refuse(
+            [
+                Finding(
+                    "/acknowledged_overlap",
+                    detail,
+                    "no_overlap",
+                    "Leave out acknowledged_overlap and coexistence_note.",
+                )
+            ]
+        )

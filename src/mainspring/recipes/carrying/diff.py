@@ -1,0 +1,184 @@
+"""What an automation of a folder could do beyond another, in the sentences of consent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from mainspring.contracts.errors import Finding
+from mainspring.definition.authority import AutomationAuthority, find_additions, read_authority
+from mainspring.definition.json_values import is_same_value
+from mainspring.definition.validate import validate
+from mainspring.recipes.carrying.model import (
+    KINDS,
+    WorkspaceContent,
+    WorkspaceResource,
+    normalize_slugs,
+)
+from mainspring.recipes.carrying.references import (
+    ResourceReference,
+    insert_references,
+    replace_with_stand_ins,
+)
+from mainspring.workspace.versions import list_changes
+
+if TYPE_CHECKING:
+    from mainspring.contracts.limits import Limits
+    from mainspring.contracts.registry import Vocabulary
+
+
+# Two workspaces beside each other: what is new, what is gone, and what is another one.
+
+DifferenceKind = Literal["added", "removed", "changed"]
+# What an automation may do beyond another; the first is None where it is new.
+FindWidening = Callable[[Mapping[str, Any] | None, Mapping[str, Any]], Sequence[Mapping[str, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceDifference:
+    """One thing that is not the same on both sides."""
+
+    kind: str
+    name: str
+    path: str
+    what: DifferenceKind
+    changes: tuple[Mapping[str, Any], ...] = ()
+    widens: tuple[Mapping[str, str], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "path": self.path,
+            "what": self.what,
+            "changes": list(self.changes),
+            "widens": list(self.widens),
+        }
+
+
+def find_no_widening(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any]
+) -> Sequence[Mapping[str, str]]:
+    """Where nobody can say what an automation may do."""
+    del before, after
+    return ()
+
+
+def compare(
+    before: WorkspaceContent,
+    after: WorkspaceContent,
+    *,
+    widens: FindWidening = find_no_widening,
+    rows: bool = False,
+) -> list[WorkspaceDifference]:
+    """Every difference, by kind and name; rows only where they are asked for."""
+    old, new = normalize_slugs(before), normalize_slugs(after)
+    found = [*_compare_resources(old, new, widens, rows=rows)]
+    for kind, path, was, now in (
+        ("settings", "settings.json", dict(old.settings), dict(new.settings)),
+        ("recipes", "recipes.json", _index_recipes(old), _index_recipes(new)),
+    ):
+        if not is_same_value(was, now):
+            found.append(
+                WorkspaceDifference(
+                    kind, kind, path, _classify_difference(was, now), tuple(list_changes(was, now))
+                )
+            )
+    return found
+
+
+def _compare_resources(
+    old: WorkspaceContent, new: WorkspaceContent, widens: FindWidening, *, rows: bool
+) -> Iterator[WorkspaceDifference]:
+    for kind in KINDS:
+        counted = [Counter(one.name for one in side.of(kind)) for side in (old, new)]
+        several = {name for count in counted for name, many in count.items() if many > 1}
+        was = {_build_match_key(one, several): one for one in old.of(kind)}
+        now = {_build_match_key(one, several): one for one in new.of(kind)}
+        for key in sorted(was.keys() | now.keys()):
+            left, right = was.get(key), now.get(key)
+            if left is None and right is not None:
+                wider = widens(None, right.content) if kind == "automation" else ()
+                yield WorkspaceDifference(kind, right.name, right.path, "added", (), tuple(wider))
+            elif right is None and left is not None:
+                yield WorkspaceDifference(kind, left.name, left.path, "removed")
+            elif left is not None and right is not None:
+                yield from _compare_pair(left, right, widens, rows=rows)
+
+
+def _build_match_key(thing: WorkspaceResource, several: set[str]) -> tuple[str, str]:
+    """By the name; the file counts only where several things have one name.
+
+    The file of the same thing may be called another way, for what else is there.
+    """
+    return thing.name, thing.slug if thing.name in several else ""
+
+
+def _compare_pair(
+    left: WorkspaceResource, right: WorkspaceResource, widens: FindWidening, *, rows: bool
+) -> Iterator[WorkspaceDifference]:
+    was, now = _get_comparable_content(left, rows=rows), _get_comparable_content(right, rows=rows)
+    if is_same_value(was, now):
+        return
+    wider: Sequence[Mapping[str, str]] = ()
+    if left.kind == "automation":
+        wider = widens(left.content, right.content)
+    yield WorkspaceDifference(
+        left.kind, right.name, right.path, "changed", tuple(list_changes(was, now)), tuple(wider)
+    )
+
+
+def _get_comparable_content(thing: WorkspaceResource, *, rows: bool) -> dict[str, Any]:
+    held = {name: list(found) for name, found in thing.rows.items()}
+    return {**thing.content, **({"rows": held} if rows and held else {})}
+
+
+def _index_recipes(carried: WorkspaceContent) -> dict[str, Any]:
+    return {str(one.get("of", number)): one for number, one in enumerate(carried.recipes)}
+
+
+def _classify_difference(was: Mapping[str, Any], now: Mapping[str, Any]) -> DifferenceKind:
+    if not was:
+        return "added"
+    return "changed" if now else "removed"
+
+
+def build_widening_check(words: Vocabulary, limits: Limits) -> FindWidening:
+    """Reads definitions with these words; of one that cannot be read it is told why."""
+
+    def widens(
+        before: Mapping[str, Any] | None, after: Mapping[str, Any]
+    ) -> Sequence[Mapping[str, str]]:
+        stood_in: dict[str, ResourceReference] = {}
+        now = _read_stand_in_authority(after, words, limits, stood_in)
+        was = None if before is None else _read_stand_in_authority(before, words, limits, stood_in)
+        for one in (now, was):
+            if isinstance(one, Finding):
+                says = f"What it may do cannot be told: {insert_references(one.detail, stood_in)}"
+                return [{"kind": "unknown", "pointer": one.pointer, "says": says}]
+        assert isinstance(now, AutomationAuthority)
+        assert not isinstance(was, Finding)
+        return [
+            {**one.as_dict(), "says": insert_references(one.says, stood_in)}
+            for one in find_additions(was, now)
+        ]
+
+    return widens
+
+
+def _read_stand_in_authority(
+    content: Mapping[str, Any],
+    words: Vocabulary,
+    limits: Limits,
+    stood_in: dict[str, ResourceReference],
+) -> AutomationAuthority | Finding:
+    document, used = replace_with_stand_ins(content)
+    stood_in |= used
+    report = validate(document, words, limits)
+    if not report.ok:
+        return report.findings[0]
+    return read_authority(
+        report.accepted().as_dict(), report.grants, limits, pure=report.traits.pure
+    )

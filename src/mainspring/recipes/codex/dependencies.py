@@ -1,0 +1,294 @@
+"""What has to be there before a recipe can be installed, and in which order it is made.
+
+A need is met by what is installed already, by what was taken away a short while ago, or by a
+recipe on the shelf, which is then installed first. What meets it never changes by surprise: an
+install that is too old is named, and nobody gets a second board beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Conflict, Finding
+from mainspring.contracts.ids import generate_id
+from mainspring.recipes.codex import installs
+from mainspring.recipes.codex.catalog import Recipe, RecipeCatalog
+from mainspring.recipes.codex.installs import RecipeInstall
+from mainspring.recipes.package.model import RecipePackage, Semver
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+_NO_VERSION = "0.0.0"
+# Recipes that need one another in a row; more than that nobody looks through.
+_DEEPEST = 50
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeRequirement:
+    """Another recipe that must stand first."""
+
+    slug: str
+    lowest: Semver
+    reason: str
+    # A member of a bundle belongs to that bundle and is shared with nobody.
+    member: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnmetRequirement:
+    """A need that nothing meets."""
+
+    need: RecipeRequirement
+    needed_by: str
+    code: str
+    says: str
+    way_out: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InstallStage:
+    """One recipe on the way, and what meets it: an install, one to recover, or a new one."""
+
+    slug: str
+    # The id that the install has or will have.
+    id: UUID
+    recipe: Recipe | None = None
+    there: RecipeInstall | None = None
+    recovers: bool = False
+    # The slug of what brings it along; None for the target.
+    needed_by: str | None = None
+
+    @property
+    def fresh(self) -> bool:
+        return self.there is None
+
+
+@dataclass(slots=True)
+class InstallPlan:
+    """Everything that one install takes, what is needed first at the beginning."""
+
+    stages: list[InstallStage] = field(default_factory=list)
+    lacks: list[UnmetRequirement] = field(default_factory=list)
+    by_slug: dict[str, InstallStage] = field(default_factory=dict)
+
+    def add(self, stage: InstallStage) -> None:
+        self.stages.append(stage)
+        self.by_slug[stage.slug] = stage
+
+    @property
+    def fresh(self) -> Iterator[InstallStage]:
+        return (one for one in self.stages if one.fresh)
+
+    def check(self) -> None:
+        """Refuses what cannot be had, each by its name."""
+        if self.lacks:
+            names = ", ".join(dict.fromkeys(one.need.slug for one in self.lacks))
+            raise Conflict(
+                f"Not everything that it needs can be had: {names}.",
+                code="dependencies_missing",
+                findings=[Finding("/slug", one.says, one.code, one.way_out) for one in self.lacks],
+                suggestion=self.lacks[0].way_out,
+            )
+
+
+def list_requirements(package: RecipePackage) -> tuple[RecipeRequirement, ...]:
+    """What a recipe declares, and the members of a bundle."""
+    declared = [
+        RecipeRequirement(one.slug, one.min_version, one.reason) for one in package.dependencies
+    ]
+    return (*declared, *list_bundle_requirements(package))
+
+
+def list_bundle_requirements(package: RecipePackage) -> tuple[RecipeRequirement, ...]:
+    if package.kind != "bundle":
+        return ()
+    entries: Sequence[Mapping[str, Any]] = package.template["members"]
+    return tuple(
+        RecipeRequirement(
+            one["slug"],
+            Semver.parse(one.get("min_version", _NO_VERSION)),
+            one.get("reason", ""),
+            member=True,
+        )
+        for one in entries
+    )
+
+
+class InstallPlanner:
+    """Walks from one recipe to all that it needs; the codex of the workspace is held."""
+
+    def __init__(
+        self,
+        shelf: RecipeCatalog,
+        tx: Transaction,
+        workspace_id: UUID,
+        now: datetime,
+        *,
+        known: Mapping[str, RecipeInstall] | None = None,
+        own_boards: bool = False,
+    ) -> None:
+        self._shelf = shelf
+        self._tx = tx
+        self._space = workspace_id
+        self._since = now - installs.RECOVERY
+        # What an install was made with before stays what it is made with.
+        self._known = known or {}
+        # Boards are made anew and not shared, because they were asked for by a name.
+        self._own_boards = own_boards
+        self.plan = InstallPlan()
+
+    async def plan_for(self, recipe: Recipe) -> InstallPlan:
+        """The stages to a recipe, itself the last."""
+        await self._below(recipe, (recipe.slug,), _index_bundle_members(recipe))
+        self.plan.add(InstallStage(recipe.slug, generate_id(), recipe))
+        return self.plan
+
+    async def plan_below(self, recipe: Recipe) -> InstallPlan:
+        """The stages to what a recipe needs, without itself."""
+        await self._below(recipe, (recipe.slug,), _index_bundle_members(recipe))
+        return self.plan
+
+    async def _below(self, recipe: Recipe, path: tuple[str, ...], own: Mapping[str, str]) -> None:
+        for need in list_requirements(recipe.package):
+            if need.slug in path:
+                raise _dependency_cycle_error((*path[path.index(need.slug) :], need.slug))
+            if len(path) >= _DEEPEST:
+                raise _too_deep_error(path)
+            settled = self.plan.by_slug.get(need.slug)
+            found = await self._shelf.needed(self._tx, self._space, recipe, need.slug)
+            if settled is None:
+                await self._meet(need, found, recipe, path, own)
+            elif found and settled.recipe and settled.recipe.id != found.id:
+                self._lack(need, recipe, "dependency_ambiguous", *_explain_name_conflict(need))
+            else:
+                self._check_enough(need, settled, recipe)
+
+    async def _meet(
+        self,
+        need: RecipeRequirement,
+        found: Recipe | None,
+        recipe: Recipe,
+        path: tuple[str, ...],
+        own: Mapping[str, str],
+    ) -> None:
+        there = await self._there(need, found, own)
+        if there is not None:
+            if there.semver < need.lowest:
+                self._lack(need, recipe, "dependency_too_old", *_upgrade_first(need, there))
+                return
+            self.plan.add(
+                InstallStage(
+                    need.slug,
+                    there.id,
+                    found,
+                    there,
+                    there.uninstalled_at is not None,
+                    recipe.slug,
+                )
+            )
+            return
+        if found is None:
+            says = f"{recipe.slug!r} needs {need.slug!r}, and there is no such recipe."
+            self._lack(need, recipe, "dependency_missing", says, None)
+            return
+        if found.semver < need.lowest:
+            says = (
+                f"{recipe.slug!r} needs {need.slug!r} {need.lowest} or newer; the newest is "
+                f"{found.version}."
+            )
+            self._lack(need, recipe, "dependency_too_old", says, None)
+            return
+        await self._below(found, (*path, need.slug), {**own, **_index_bundle_members(found)})
+        brought_by = own.get(need.slug, recipe.slug)
+        self.plan.add(InstallStage(need.slug, generate_id(), found, needed_by=brought_by))
+
+    async def _there(
+        self, need: RecipeRequirement, found: Recipe | None, own: Mapping[str, str]
+    ) -> RecipeInstall | None:
+        """The install that meets a need: the newest that is not part of somebody's bundle.
+
+        A slug alone says little: it is the very recipe that is needed, and not a namesake.
+        """
+        known = self._known.get(need.slug)
+        if known is not None and known.uninstalled_at is None:
+            return known
+        if need.slug in own or (self._own_boards and found is not None and found.kind == "board"):
+            return None
+        candidates = [
+            one
+            for one in await installs.list_installs_by_slug(self._tx, self._space, need.slug)
+            if (found is None or one.recipe_id == found.id) and not await self._of_bundle(one)
+        ]
+        live = [one for one in candidates if one.uninstalled_at is None]
+        gone = [
+            one
+            for one in candidates
+            if one.uninstalled_at is not None and one.uninstalled_at > self._since
+        ]
+        enough = [one for one in (*live, *gone) if one.semver >= need.lowest]
+        return next(iter((*enough, *live)), None)
+
+    async def _of_bundle(self, install: RecipeInstall) -> bool:
+        if install.bundle_id is None:
+            return False
+        parent = await installs.load_install(self._tx, self._space, install.bundle_id)
+        return parent is not None and parent.kind == "bundle"
+
+    def _check_enough(self, need: RecipeRequirement, settled: InstallStage, recipe: Recipe) -> None:
+        if settled.there is not None:
+            if settled.there.semver < need.lowest:
+                self._lack(need, recipe, "dependency_too_old", *_upgrade_first(need, settled.there))
+        elif settled.recipe is not None and settled.recipe.semver < need.lowest:
+            says = f"{recipe.slug!r} needs {need.slug!r} {need.lowest} or newer."
+            self._lack(need, recipe, "dependency_too_old", says, None)
+
+    def _lack(
+        self, need: RecipeRequirement, recipe: Recipe, code: str, says: str, way_out: str | None
+    ) -> None:
+        self.plan.lacks.append(UnmetRequirement(need, recipe.slug, code, says, way_out))
+
+
+def _index_bundle_members(recipe: Recipe) -> dict[str, str]:
+    """The members of a bundle, each with the bundle that brings it."""
+    return {one.slug: recipe.slug for one in list_bundle_requirements(recipe.package)}
+
+
+def _upgrade_first(need: RecipeRequirement, there: RecipeInstall) -> tuple[str, str]:
+    says = (
+        f"{there.name!r} ({need.slug}) is installed in version {there.version}, and "
+        f"{need.lowest} or newer is needed."
+    )
+    return says, f"Upgrade it first: upgrade_recipe with entity_id {there.entity_id}."
+
+
+def _explain_name_conflict(need: RecipeRequirement) -> tuple[str, str]:
+    says = f"Two different recipes called {need.slug!r} are needed here, by different publishers."
+    return says, "Install one of those that need it by itself."
+
+
+def _too_deep_error(path: Sequence[str]) -> Conflict:
+    shown = " → ".join(path[:4])
+    detail = f"More than {_DEEPEST} recipes in a row need one another: {shown} → …"
+    return Conflict(
+        detail,
+        code="dependency_chain_long",
+        findings=[Finding("/slug", detail, "dependency_chain_long")],
+        suggestion="Install one from the middle of the row first, or ask its publisher for a "
+        "bundle.",
+    )
+
+
+def _dependency_cycle_error(chain: Sequence[str]) -> Conflict:
+    shown = " → ".join(chain)
+    detail = f"These recipes need each other in a circle: {shown}."
+    return Conflict(
+        detail,
+        code="dependency_cycle",
+        findings=[Finding("/slug", detail, "dependency_cycle")],
+        suggestion="Whoever publishes them has to take one of the dependencies out.",
+    )

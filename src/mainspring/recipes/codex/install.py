@@ -1,0 +1,333 @@
+"""Installing a recipe: everything it needs first, then itself, all of it or nothing.
+
+The same recipe may be installed twice; each install has things of its own. What is needed is
+shared where it stands alone, and the answer says what was used, brought back and made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.definition.json_values import is_same_value
+from mainspring.definition.pointers import join_pointer
+from mainspring.recipes.codex.dependencies import (
+    InstallPlan,
+    InstallPlanner,
+    InstallStage,
+    list_bundle_requirements,
+    list_requirements,
+)
+from mainspring.recipes.codex.install_values import (
+    BOARD_WISHES,
+    build_content,
+    check_filled,
+    distribute_overrides,
+)
+from mainspring.recipes.codex.installs import RecipeInstall, add_install, hold_codex
+from mainspring.recipes.codex.presentation import describe_entity, summarize_recipe
+from mainspring.recipes.codex.services import (
+    CodexServices,
+    WorkspaceJudge,
+    check_brain,
+    get_entity_kind,
+)
+from mainspring.recipes.codex.uninstall import bring_back
+from mainspring.recipes.package import (
+    InstalledReference,
+    InstallOwner,
+    RecipePackage,
+    ReferenceValues,
+)
+from mainspring.recipes.package.references import build_stand_ins
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import CapabilityHandler
+    from mainspring.contracts.context import CallContext
+    from mainspring.recipes.codex.catalog import Recipe
+    from mainspring.recipes.kinds import RecipeEntity
+
+
+# A definition that is refused because of a setting, said at that setting.
+
+_AT: Final = "/overrides/settings"
+_SHOWN: Final = 80
+# It names its settings already.
+_SAID: Final = ("setting_leads_elsewhere",)
+
+
+async def attribute_to_settings(
+    words: WorkspaceJudge,
+    workspace_id: UUID,
+    package: RecipePackage,
+    filling: ReferenceValues,
+    problem: Invalid,
+) -> Invalid:
+    """The problem at the settings that bring it about, or as it was where none does."""
+    usual = dict(build_stand_ins(package.document).settings)
+    if problem.code in _SAID:
+        return problem
+    if await _find_content_problems(words, workspace_id, package, replace(filling, settings=usual)):
+        return problem
+    found: list[Finding] = []
+    for name, value in filling.settings.items():
+        if is_same_value(value, usual.get(name)):
+            continue
+        tried = replace(filling, settings={**usual, name: value})
+        found += _build_setting_findings(
+            name, value, await _find_content_problems(words, workspace_id, package, tried)
+        )
+    if not found:
+        return problem
+    return Invalid(
+        f"It cannot be installed like this: {found[0].detail}",
+        code="bad_setting",
+        findings=found,
+        suggestion=found[0].suggestion,
+    )
+
+
+def _build_setting_findings(name: str, value: Any, wrong: Sequence[Finding]) -> list[Finding]:
+    """Once for each setting: the same value often stands at several places."""
+    if not wrong:
+        return []
+    first = wrong[0]
+    text = str(value)
+    shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    detail = f"{name}: {shown!r}, as it was filled in, does not do. {first.detail}"
+    return [Finding(join_pointer(_AT, name), detail, first.code, first.suggestion)]
+
+
+async def _find_content_problems(
+    words: WorkspaceJudge, workspace_id: UUID, package: RecipePackage, filling: ReferenceValues
+) -> Sequence[Finding]:
+    try:
+        content: Mapping[str, Any] = build_content(package, filling, {})
+    except Invalid as problem:
+        return problem.findings or (Finding("", problem.detail, problem.code),)
+    if "definition" not in content:
+        return ()
+    return (await words.judge(workspace_id, content["definition"])).findings
+
+
+def apply_handler(desk: CodexServices) -> CapabilityHandler:
+    async def apply(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        check_brain(ctx, given)
+        space, tx = ctx.actor.workspace_id, ctx.tx
+        await hold_codex(tx, space)
+        recipe = await desk.shelf.find(tx, space, given)
+        overrides = given.get("overrides", {})
+        own_boards = recipe.kind != "board" and any(wish in overrides for wish in BOARD_WISHES)
+        planner = InstallPlanner(desk.shelf, tx, space, ctx.clock.now(), own_boards=own_boards)
+        plan = await planner.plan_for(recipe)
+        plan.check()
+        wishes = distribute_overrides([*plan.fresh], recipe.slug, overrides)
+        work = InstallExecution(desk, ctx, await get_install_owner(ctx), plan)
+        await work.carry_out(wishes)
+        return work.told(recipe)
+
+    return apply
+
+
+async def get_install_owner(ctx: CallContext) -> InstallOwner:
+    return InstallOwner(str(ctx.actor.id), await ctx.owner_address() or "")
+
+
+@dataclass(slots=True)
+class InstallExecution:
+    """The stages of a plan, carried out one after the other in the caller's transaction."""
+
+    desk: CodexServices
+    ctx: CallContext
+    owner: InstallOwner
+    plan: InstallPlan
+    # The slug and the install that the plan is for, where that stands already.
+    above: tuple[str, UUID] | None = None
+    # The install of each slug that stands by now.
+    standing: dict[str, RecipeInstall] = field(default_factory=dict)
+    told_of: dict[str, dict[str, Any]] = field(default_factory=dict)
+    used: list[dict[str, Any]] = field(default_factory=list)
+    recovered: list[dict[str, Any]] = field(default_factory=list)
+
+    async def carry_out(self, wishes: Mapping[str, Mapping[str, Any]]) -> None:
+        for stage in self.plan.stages:
+            if stage.recovers:
+                assert stage.there is not None
+                back = await bring_back(self.desk, self.ctx, stage.there)
+                self.recovered += [one.told for one in back]
+                self.standing[stage.slug] = back[-1].install
+            elif stage.there is not None:
+                self.standing[stage.slug] = stage.there
+                self.used.append(stage.there.told())
+            else:
+                await self._make(stage, wishes.get(stage.slug, {}))
+
+    async def _make(self, stage: InstallStage, wishes: Mapping[str, Any]) -> None:
+        assert stage.recipe is not None
+        if stage.recipe.kind == "bundle":
+            await self._keep_bundle(stage, stage.recipe, wishes)
+            return
+        entity_kind = get_entity_kind(stage.recipe.kind)
+        package = stage.recipe.package
+        filling = self.filling(package, wishes)
+        try:
+            content = build_content(package, filling, wishes)
+            await check_filled(self.desk, self.ctx, package, filling, "/overrides/settings")
+            made = await self.desk.kind(entity_kind).make(self.ctx, content)
+        except Invalid as problem:
+            space = self.ctx.actor.workspace_id
+            raise await attribute_to_settings(
+                self.desk.words, space, package, filling, problem
+            ) from None
+        await self._keep(stage, stage.recipe, wishes, made)
+        self.told_of[stage.slug] = {
+            **describe_entity(made, entity_kind),
+            **_build_provenance(stage.recipe),
+        }
+
+    def filling(self, package: RecipePackage, wishes: Mapping[str, Any]) -> ReferenceValues:
+        """What the references of one recipe stand for here."""
+        installs_here = {
+            one.name: InstalledReference(
+                str(self.standing[one.slug].entity_id), self.standing[one.slug].name
+            )
+            for one in package.dependencies
+        }
+        return ReferenceValues(self.owner, installs_here, wishes.get("settings", {}))
+
+    def dependencies(self, package: RecipePackage) -> dict[str, str]:
+        """The installs that a recipe was made with, by their slugs."""
+        slugs = [one.slug for one in list_requirements(package)]
+        return {slug: str(self.standing[slug].id) for slug in slugs}
+
+    async def _keep_bundle(
+        self, stage: InstallStage, recipe: Recipe, wishes: Mapping[str, Any]
+    ) -> None:
+        name = str(wishes.get("name", recipe.package.name))
+        members = [self.standing[one.slug] for one in list_bundle_requirements(recipe.package)]
+        base = {"members": {one.slug: one.version for one in members}}
+        await self._add(stage, recipe, wishes, (stage.id, name, base))
+        self.told_of[stage.slug] = {
+            "kind": "bundle",
+            "id": str(stage.id),
+            "name": name,
+            **_build_provenance(recipe),
+            "members": [self.told_of.get(one.slug, one.told()) for one in members],
+        }
+
+    async def _keep(
+        self, stage: InstallStage, recipe: Recipe, wishes: Mapping[str, Any], made: RecipeEntity
+    ) -> None:
+        await self._add(stage, recipe, wishes, (made.id, made.name, made.content))
+
+    async def _add(
+        self,
+        stage: InstallStage,
+        recipe: Recipe,
+        wishes: Mapping[str, Any],
+        made: tuple[UUID, str, Mapping[str, Any]],
+    ) -> None:
+        entity_id, name, base = made
+        owner = {"id": self.owner.id, "email": self.owner.email}
+        install = RecipeInstall(
+            stage.id,
+            recipe.id,
+            recipe.slug,
+            recipe.version,
+            recipe.package.digest,
+            recipe.kind,
+            get_entity_kind(recipe.kind),
+            entity_id,
+            name,
+            self._brought_by(stage),
+            {**wishes, "owner": owner},
+            base,
+            self.dependencies(recipe.package),
+            (),
+            self.ctx.actor.id,
+            self.ctx.clock.now(),
+            None,
+            None,
+        )
+        await add_install(self.ctx.tx, self.ctx.actor.workspace_id, install)
+        self.standing[stage.slug] = install
+
+    def _brought_by(self, stage: InstallStage) -> UUID | None:
+        if stage.needed_by is None:
+            return None
+        if self.above is not None and self.above[0] == stage.needed_by:
+            return self.above[1]
+        return self.plan.by_slug[stage.needed_by].id
+
+    def told(self, recipe: Recipe) -> dict[str, Any]:
+        created = self.told_of.pop(recipe.slug)
+        return {"recipe": summarize_recipe(recipe), "created": created, **self.beside()}
+
+    def beside(self) -> dict[str, Any]:
+        """What was used, brought back and made on the way."""
+        found = {
+            "dependencies_used": self.used,
+            "recovered": self.recovered,
+            "cascade_installed": list(self.told_of.values()),
+        }
+        return {name: entries for name, entries in found.items() if entries}
+
+
+def _build_provenance(recipe: Recipe) -> dict[str, Any]:
+    return {
+        "source_recipe_slug": recipe.slug,
+        "source_recipe_version": recipe.version,
+    }
+
+
+def build_dependencies_handler(desk: CodexServices) -> CapabilityHandler:
+    async def check(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        check_brain(ctx, given)
+        space, tx = ctx.actor.workspace_id, ctx.tx
+        recipe = await desk.shelf.find(tx, space, given)
+        plan = await InstallPlanner(desk.shelf, tx, space, ctx.clock.now()).plan_for(recipe)
+        return await _check_dependencies(desk, ctx, recipe, plan)
+
+    return check
+
+
+async def _check_dependencies(
+    desk: CodexServices, ctx: CallContext, recipe: Recipe, plan: InstallPlan
+) -> dict[str, Any]:
+    declared, satisfied, missing = [], [], []
+    for need in list_requirements(recipe.package):
+        entry: dict[str, Any] = {"slug": need.slug, "min_version": str(need.lowest)}
+        if need.reason:
+            entry["reason"] = need.reason
+        declared.append(entry)
+        stage = plan.by_slug.get(need.slug)
+        if stage is not None and stage.there is not None and not stage.recovers:
+            satisfied.append({**entry, "installed": stage.there.told()})
+            continue
+        found = await desk.shelf.needed(ctx.tx, ctx.actor.workspace_id, recipe, need.slug)
+        latest = None if found is None else found.version
+        missing.append(
+            {**entry, "available": {"has_recipe": found is not None, "latest_version": latest}}
+        )
+    return {
+        "recipe": summarize_recipe(recipe),
+        "declared": declared,
+        "satisfied": satisfied,
+        "missing": missing,
+        "chain": [_describe_stage(one) for one in plan.stages],
+        "problems": [one.says for one in plan.lacks],
+    }
+
+
+def _describe_stage(stage: InstallStage) -> dict[str, Any]:
+    way = "install" if stage.fresh else "recover" if stage.recovers else "use"
+    version = stage.recipe.version if stage.there is None and stage.recipe else None
+    return {
+        "slug": stage.slug,
+        "version": version or (stage.there.version if stage.there else None),
+        "needed_by": stage.needed_by,
+        "way": way,
+    }

@@ -1,0 +1,243 @@
+"""Uninstalling, and the seven days in which it can be taken back.
+
+Nothing is deleted. An automation stops firing at once, a board takes no more rows; for seven
+days all of it comes back as it was, and an automation comes back paused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Conflict, Expired, Finding, Invalid, NotFound
+from mainspring.recipes.codex import installs
+from mainspring.recipes.codex.catalog import check_one_of
+from mainspring.recipes.codex.installs import RECOVERY, RecipeInstall, hold_codex
+from mainspring.recipes.codex.services import CodexServices, check_brain
+from mainspring.workspace.automations import hold_all, hold_names
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import CapabilityHandler
+    from mainspring.contracts.context import CallContext
+
+MOST_GONE: Final = 500
+DEFAULT_GONE: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredInstall:
+    """An install that was brought back, and what is told of it."""
+
+    install: RecipeInstall
+    told: dict[str, Any]
+
+
+def uninstall_handler(desk: CodexServices) -> CapabilityHandler:
+    async def uninstall(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        check_one_of(given, "entity_id", "slug")
+        check_brain(ctx, given)
+        space, tx = ctx.actor.workspace_id, ctx.tx
+        await hold_codex(tx, space)
+        asked = await _resolve_requested(ctx, given)
+        leaving = await _add_members(ctx, asked, given.get("cascade"))
+        needing = await _list_remaining_dependents(ctx, leaving)
+        at = ctx.clock.now()
+        if not given.get("dry_run", False):
+            await _take_away(desk, ctx, leaving, at)
+        until = (at + RECOVERY).isoformat()
+        told: dict[str, Any] = {
+            "uninstalled": [
+                {
+                    "kind": one.entity_kind,
+                    "id": str(one.entity_id),
+                    "name": one.name,
+                    "recoverable_until": until,
+                }
+                for one in leaving
+            ],
+            "cascade_count": len(leaving) - len(asked),
+        }
+        if needing:
+            told["still_needed_by"] = [one.told() for one in needing]
+        return told
+
+    return uninstall
+
+
+async def _take_away(
+    desk: CodexServices, ctx: CallContext, leaving: Sequence[RecipeInstall], at: datetime
+) -> None:
+    await hold_automations(ctx, leaving)
+    for one in leaving:
+        if one.entity_kind != "bundle":
+            await desk.kind(one.entity_kind).put_away(ctx, one.entity_id)
+        await installs.mark_gone(ctx.tx, ctx.actor.workspace_id, one.id, at)
+
+
+def list_gone_handler() -> CapabilityHandler:
+    async def listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        check_brain(ctx, given)
+        most = int(given.get("limit", DEFAULT_GONE))
+        since = ctx.clock.now() - RECOVERY
+        found = await installs.list_removed_installs(ctx.tx, ctx.actor.workspace_id, since, most)
+        return {"uninstalled": [_describe_removed(one) for one in found]}
+
+    return listed
+
+
+def recover_handler(desk: CodexServices) -> CapabilityHandler:
+    async def recover(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        space, tx = ctx.actor.workspace_id, ctx.tx
+        await hold_codex(tx, space)
+        install = await installs.load_install_by_entity(tx, space, UUID(given["entity_id"]))
+        _check_recoverable(ctx, install)
+        back = await bring_back(desk, ctx, install)
+        return {**back[-1].told, "recovered": [one.told for one in back[:-1]]}
+
+    return recover
+
+
+async def bring_back(
+    desk: CodexServices, ctx: CallContext, install: RecipeInstall
+) -> list[RestoredInstall]:
+    """An install and what it was made with, itself the last."""
+    whole = await _list_removed_with(ctx, install)
+    await hold_automations(ctx, whole)
+    return [await _bring_one(desk, ctx, one) for one in whole]
+
+
+async def _bring_one(
+    desk: CodexServices, ctx: CallContext, install: RecipeInstall
+) -> RestoredInstall:
+    until = install.recoverable_until
+    assert until is not None
+    name, more = install.name, dict[str, Any]()
+    if install.entity_kind != "bundle":
+        made = await desk.kind(install.entity_kind).bring_back(ctx, install.entity_id)
+        name, more = made.name, dict(made.told)
+    await installs.mark_back(ctx.tx, ctx.actor.workspace_id, install.id, name)
+    back = replace(install, uninstalled_at=None, name=name)
+    return RestoredInstall(back, {**back.told(), "recoverable_until": until.isoformat(), **more})
+
+
+async def _list_removed_with(ctx: CallContext, install: RecipeInstall) -> list[RecipeInstall]:
+    """What else was taken away that this one was made with or brought along, before it."""
+    space, tx, since = ctx.actor.workspace_id, ctx.tx, ctx.clock.now() - RECOVERY
+    found: dict[UUID, RecipeInstall] = {}
+    seen: set[UUID] = set()
+    # Each is met twice: first to look below it, then, with all of that found, itself.
+    waiting = [(install, False)]
+    while waiting:
+        one, looked = waiting.pop()
+        if looked:
+            found[one.id] = one
+            continue
+        if one.id in seen or one.uninstalled_at is None or one.uninstalled_at <= since:
+            continue
+        seen.add(one.id)
+        below = [await installs.load_install(tx, space, UUID(i)) for i in one.dependencies.values()]
+        if one.kind == "bundle":
+            below += [
+                member
+                for member in await installs.list_bundle_members(tx, space, one.id)
+                if member.uninstalled_at == one.uninstalled_at
+            ]
+        waiting.append((one, True))
+        waiting += [(part, False) for part in reversed(below) if part is not None]
+    return list(found.values())
+
+
+async def _resolve_requested(ctx: CallContext, given: Mapping[str, Any]) -> list[RecipeInstall]:
+    """The installs that are meant, by the thing or by the slug of their recipe."""
+    space, tx = ctx.actor.workspace_id, ctx.tx
+    if "entity_id" in given:
+        install = await installs.load_install_by_entity(tx, space, UUID(given["entity_id"]))
+        installs.check_live(install)
+        return [install]
+    if "brain_id" not in given:
+        detail = "To uninstall everything of a recipe, say in which workspace: give brain_id."
+        raise Invalid(
+            detail, code="brain_needed", findings=[Finding("/brain_id", detail, "required")]
+        )
+    found = await installs.list_installs_by_slug(tx, space, given["slug"])
+    here = [one for one in found if one.uninstalled_at is None]
+    if not here:
+        detail = f"Nothing of {given['slug'][:64]!r} is installed here."
+        raise NotFound(
+            detail,
+            code="no_install",
+            suggestion="list_installs shows what is installed.",
+            findings=[Finding("/slug", detail, "no_install")],
+        )
+    return here
+
+
+async def _add_members(
+    ctx: CallContext, asked: Sequence[RecipeInstall], cascade: bool | None
+) -> list[RecipeInstall]:
+    """What leaves: what was asked for, and what it brought along where that is wanted.
+
+    What else here was made with stays, whoever brought it.
+    """
+    space, tx = ctx.actor.workspace_id, ctx.tx
+    leaving = {one.id: one for one in asked}
+    waiting = list(asked)
+    while waiting:
+        one = waiting.pop(0)
+        whole = one.kind == "bundle" if cascade is None else cascade
+        for part in await installs.list_bundle_members(tx, space, one.id) if whole else ():
+            if part.uninstalled_at is not None or part.id in leaving:
+                continue
+            users = await installs.list_dependents(tx, space, part.id)
+            if one.kind == "bundle" or all(user.id in leaving for user in users):
+                leaving[part.id] = part
+                waiting.append(part)
+    return list(leaving.values())
+
+
+async def _list_remaining_dependents(
+    ctx: CallContext, leaving: Sequence[RecipeInstall]
+) -> list[RecipeInstall]:
+    """What stays, and was made with something that leaves."""
+    found: dict[UUID, RecipeInstall] = {}
+    for one in leaving:
+        for user in await installs.list_dependents(ctx.tx, ctx.actor.workspace_id, one.id):
+            found[user.id] = user
+    gone = {one.id for one in leaving}
+    return [one for one in found.values() if one.id not in gone]
+
+
+async def hold_automations(ctx: CallContext, several: Iterable[RecipeInstall]) -> None:
+    """Automations are held in one order before the first of several is changed."""
+    ids = [one.entity_id for one in several if one.entity_kind == "automation"]
+    if ids:
+        await hold_names(ctx.tx, ctx.actor.workspace_id)
+        await hold_all(ctx.tx, ctx.actor.workspace_id, ids)
+
+
+def _check_recoverable(ctx: CallContext, install: RecipeInstall) -> None:
+    until = install.recoverable_until
+    if until is None:
+        raise Conflict(
+            f"{install.name!r} is installed; there is nothing to recover.", code="not_uninstalled"
+        )
+    if until <= ctx.clock.now():
+        raise Expired(
+            f"{install.name!r} could be recovered until {until:%Y-%m-%d %H:%M} UTC.",
+            code="recovery_over",
+            suggestion="Install the recipe again; what it kept before is archived and can be "
+            "restored by hand.",
+        )
+
+
+def _describe_removed(install: RecipeInstall) -> dict[str, Any]:
+    assert install.uninstalled_at is not None
+    until = install.uninstalled_at + RECOVERY
+    return {
+        **install.told(),
+        "uninstalled_at": install.uninstalled_at.isoformat(),
+        "expires_at": until.isoformat(),
+    }

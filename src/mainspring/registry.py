@@ -1,0 +1,281 @@
+"""Every word a definition may use here, built by hand from what each room offers.
+
+It stands apart from the wiring so that a definition can be judged without importing what is
+needed to run it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import chain
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.actions.agent.capability import build_agent_capability
+from mainspring.actions.script.runner import ScriptRunner
+from mainspring.actions.vocabulary import build_actions
+from mainspring.authoring.capabilities import authoring_capabilities
+from mainspring.authoring.service import AuthoringService
+from mainspring.authoring.similarity import TextSimilarity
+from mainspring.authoring.watch_integration import watching_capabilities
+from mainspring.contracts.action import Action
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.embedding import Embedder
+from mainspring.contracts.event import EventType
+from mainspring.contracts.integration import Integration
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Registry, Vocabulary
+from mainspring.contracts.trigger import TriggerKind
+from mainspring.gate.act_on_integration import act_on_integration
+from mainspring.gate.artifacts.blobs import BlobStore, NullBlobStore
+from mainspring.gate.artifacts.links import LinkSigner
+from mainspring.gate.artifacts.save import artifacts_capability
+from mainspring.gate.connected.capabilities import integration_capabilities
+from mainspring.gate.connected.oauth_client_capabilities import oauth_client_capabilities
+from mainspring.gate.connected.service import AccountConnectionService
+from mainspring.gate.draft_capabilities import draft_capabilities
+from mainspring.gate.drafts import DraftLifetimes
+from mainspring.gate.http_fetch import http_fetch_capability
+from mainspring.gate.ingestion.capabilities import ingestion_capabilities
+from mainspring.gate.ingestion.cursors import reset_poll_cursors
+from mainspring.gate.ingestion.declared import declared_capability
+from mainspring.gate.ingestion.sources import DataSources
+from mainspring.gate.installed_integrations import InstalledIntegrations
+from mainspring.gate.linked.adapters import LinkableResources
+from mainspring.gate.linked.capabilities import linked_capabilities
+from mainspring.gate.llm_complete import LLM_COMPLETE
+from mainspring.gate.mcp_server_capabilities import connection_capabilities
+from mainspring.gate.model_catalog import model_administration, model_capabilities
+from mainspring.gate.outside.connection_service import McpConnectionService
+from mainspring.gate.outside.tool_consents import ChangedToolConsents
+from mainspring.gate.prompting.chat_linking import link_capability
+from mainspring.gate.prompting.slack_identities import slack_link_capabilities
+from mainspring.gate.standing.capabilities import standing_capabilities
+from mainspring.gate.usage_capability import GET_USAGE
+from mainspring.integration_loader import load_integrations
+from mainspring.recipes.capabilities import recipe_capabilities
+from mainspring.recipes.carrying.capabilities import carrying_capabilities
+from mainspring.recipes.entities.workflows import WorkflowHandler
+from mainspring.runs.capabilities import capabilities as run_capabilities
+from mainspring.runs.events import EVENTS
+from mainspring.runs.halt_capabilities import halt_capabilities
+from mainspring.runs.question_capabilities import question_capabilities
+from mainspring.runs.resume import RunResumer
+from mainspring.settings import Settings
+from mainspring.triggers import event, presets, schedule, webhook
+from mainspring.triggers.storage_size import own_disk, size_capabilities
+from mainspring.triggers.trigger_changes import record_overtaken
+from mainspring.workspace import capabilities as workspace_capabilities
+from mainspring.workspace.boards import events as board_events
+from mainspring.workspace.boards.capabilities import board_capabilities
+from mainspring.workspace.built_in_automations import BuiltInAutomations
+from mainspring.workspace.consent_capabilities import consent_capabilities
+from mainspring.workspace.inbox import POST_NOTIFICATION
+from mainspring.workspace.pages import capabilities as page_capabilities
+from mainspring.workspace.pages.action_pages import ActionPages
+from mainspring.workspace.pages.writer import EVENTS as PAGE_EVENTS
+from mainspring.workspace.people.administration import administration
+from mainspring.workspace.secret_capabilities import secret_capabilities
+from mainspring.workspace.vault import Vault
+from mainspring.workspace.workflows import status as workflow_events
+from mainspring.workspace.workflows.automations import WorkflowDependencies
+from mainspring.workspace.workflows.capabilities import workflow_capabilities
+
+if TYPE_CHECKING:
+    from mainspring.gate.providers.model_registry import ProviderModels
+    from mainspring.store.database import Database
+
+# Of so many workspaces what they can say is remembered; it holds on to their tools.
+_MOST_SPOKEN: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceVocabulary:
+    """What one workspace can say."""
+
+    actions: Mapping[str, Action]
+    capabilities: Mapping[str, Capability]
+    triggers: Mapping[str, TriggerKind]
+    events: Mapping[str, EventType]
+
+
+class ApplicationRegistry(Registry):
+    """A registry together with what its own capabilities work with.
+
+    The studio, the switchboard and the reception are opened by whoever builds a house around
+    the registry.
+    """
+
+    def __init__(
+        self,
+        studio: AuthoringService,
+        switchboard: McpConnectionService,
+        reception: AccountConnectionService,
+        automations: BuiltInAutomations,
+        **words: Any,
+    ) -> None:
+        super().__init__(**words)
+        self.studio = studio
+        self.switchboard = switchboard
+        self.reception = reception
+        automations.open(self)
+        self._spoken: dict[UUID, tuple[Mapping[str, Capability], WorkspaceVocabulary]] = {}
+
+    async def of(self, workspace_id: UUID, *, needing: Iterable[str] = ()) -> Vocabulary:
+        """What is ours, and the tools of one workspace; no tool ever stands for what is ours."""
+        if not self.switchboard.is_open:
+            return self
+        named = [name for name in needing if "." in name and name not in self.capabilities]
+        tools = await self.switchboard.parts.tools.of(workspace_id, named)
+        return self._with(workspace_id, tools) if tools else self
+
+    def _with(self, workspace_id: UUID, tools: Mapping[str, Capability]) -> Vocabulary:
+        kept = self._spoken.get(workspace_id)
+        if kept is not None and kept[0] is tools:
+            return kept[1]
+        both = MappingProxyType({**tools, **self.capabilities})
+        spoken = WorkspaceVocabulary(self.actions, both, self.triggers, self.events)
+        if len(self._spoken) >= _MOST_SPOKEN:
+            self._spoken.clear()
+        self._spoken[workspace_id] = (tools, spoken)
+        return spoken
+
+
+def build_registry(
+    limits: Limits,
+    *,
+    settings: Settings | None = None,
+    blobs: BlobStore | None = None,
+    links: LinkSigner | None = None,
+    embedder: Embedder | None = None,
+    vault: Vault | None = None,
+    database: Database | None = None,
+    workshop: ScriptRunner | None = None,
+    providers: ProviderModels | None = None,
+    actions: Iterable[Action] = (),
+    capabilities: Iterable[Capability] = (),
+    integrations: Iterable[Integration] = (),
+) -> ApplicationRegistry:
+    """Every word a definition may use here; more may be added, none replaced."""
+    given = settings or Settings()
+    shelf = (*load_integrations(given), *integrations)
+    events = _event_types(shelf)
+    installs, automations = InstalledIntegrations(shelf, limits), BuiltInAutomations(limits)
+    switchboard = McpConnectionService()
+    studio = AuthoringService(limits, given.address, TextSimilarity(embedder))
+    reception = _build_account_connection_service(shelf, given, studio)
+    known = (
+        http_fetch_capability(limits),
+        artifacts_capability(blobs or NullBlobStore(), limits, links),
+        LLM_COMPLETE,
+        GET_USAGE,
+        build_agent_capability(limits),
+        POST_NOTIFICATION,
+        *workspace_capabilities.capabilities(limits, {entry.type for entry in events}),
+        *page_capabilities.capabilities(limits, embedder, ActionPages(installs.pages())),
+        *board_capabilities(limits),
+        *run_capabilities(),
+        *question_capabilities(limits, given.address),
+        *halt_capabilities(database),
+        *standing_capabilities(given.address),
+        link_capability(),
+        *slack_link_capabilities(given.address),
+        *authoring_capabilities(studio),
+        *secret_capabilities(vault, studio.words, given.address),
+        *model_capabilities(database, vault, providers),
+        *model_administration(database, vault),
+        *connection_capabilities(switchboard),
+        *integration_capabilities(reception),
+        *oauth_client_capabilities(reception, database, vault),
+        *administration(database, given.address),
+        *size_capabilities(database, limits, own_disk(given)),
+        *chain.from_iterable(entry.capabilities for entry in shelf),
+        *_integration_capabilities(shelf, installs, studio, limits, database),
+        *consent_capabilities(
+            limits, studio.words, ChangedToolConsents(switchboard), studio.doubts, given.address
+        ),
+        *_codex_capabilities(shelf, automations, studio, limits, database),
+        *capabilities,
+    )
+    return ApplicationRegistry(
+        studio,
+        switchboard,
+        reception,
+        automations,
+        actions=(*_actions(shelf, limits, workshop), *actions),
+        capabilities=_add_draft_capabilities(known, given),
+        triggers=(schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER, *presets.TRIGGERS),
+        events=events,
+    )
+
+
+def _event_types(shelf: Iterable[Integration]) -> tuple[EventType, ...]:
+    """What may be waited for: what the house tells, and what its integrations tell."""
+    told = chain.from_iterable(entry.events for entry in shelf)
+    return (*EVENTS, *PAGE_EVENTS, *board_events.EVENTS, *workflow_events.EVENTS, *told)
+
+
+def _actions(
+    shelf: Iterable[Integration], limits: Limits, workshop: ScriptRunner | None
+) -> Iterator[Action]:
+    yield from build_actions(limits, workshop)
+    yield from chain.from_iterable(entry.actions for entry in shelf)
+
+
+def _build_account_connection_service(
+    shelf: tuple[Integration, ...], settings: Settings, studio: AuthoringService
+) -> AccountConnectionService:
+    """Where members connect; what the operator set up needs no connection of theirs."""
+    operated = frozenset({"email"}) if settings.smtp_url else frozenset[str]()
+    return AccountConnectionService(
+        shelf, operated=operated, changed=reset_poll_cursors, words=studio.words
+    )
+
+
+def _integration_capabilities(
+    shelf: tuple[Integration, ...],
+    installs: InstalledIntegrations,
+    studio: AuthoringService,
+    limits: Limits,
+    database: Database | None,
+) -> Iterator[Capability]:
+    """What writes and reads over any connection, by hand or again and again by an automation."""
+    reachable = DataSources(shelf, limits)
+    yield act_on_integration(installs, database)
+    yield from ingestion_capabilities(reachable, limits, database)
+    yield declared_capability(limits, database)
+    yield from watching_capabilities(studio, reachable)
+
+
+def _codex_capabilities(
+    shelf: tuple[Integration, ...],
+    automations: BuiltInAutomations,
+    studio: AuthoringService,
+    limits: Limits,
+    database: Database | None,
+) -> Iterator[Capability]:
+    """What the house keeps for people to put together: linked boards, recipes, workflows."""
+    yield from linked_capabilities(LinkableResources(shelf, limits), automations, limits, database)
+    around = WorkflowDependencies(studio, record_overtaken)
+    yield from workflow_capabilities(around)
+    yield from recipe_capabilities(studio, limits, WorkflowHandler(around))
+    yield from carrying_capabilities(around)
+
+
+def _add_draft_capabilities(
+    known: tuple[Capability, ...], settings: Settings
+) -> tuple[Capability, ...]:
+    """Everything, and what answers the drafts of that which leaves the house."""
+    lasting = read_draft_lifetimes(settings)
+    ids = {one.id: one for one in known}
+    return (*known, *draft_capabilities(ids, lasting, RunResumer(), settings.address))
+
+
+def read_draft_lifetimes(settings: Settings) -> DraftLifetimes:
+    """How long drafts wait here, where no step and no workspace says otherwise."""
+    return DraftLifetimes(
+        timedelta(seconds=settings.draft_seconds), timedelta(seconds=settings.held_seconds)
+    )

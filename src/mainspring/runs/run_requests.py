@@ -1,0 +1,245 @@
+"""New runs as rows: the key of the moment, the place in the lane, the row itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Problem
+from mainspring.gate.call_records import dumps
+from mainspring.gate.policy import Mode
+from mainspring.runs.admission import AdmissionRefusal
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+
+# How long the key of a webhook's sender stands for its run.
+KEY_LIFE: Final = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRun:
+    """What a run of one version would be given, worked out ahead of its transaction."""
+
+    version: int
+    inputs: Mapping[str, Any]
+    lane: int | None = None
+    refusal: AdmissionRefusal | None = None
+    # Whether the moment of the last firing is among its inputs.
+    timed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """A firing, or a person's wish, for one automation."""
+
+    workspace_id: UUID
+    automation_id: UUID
+    trigger_type: str = "manual"
+    trigger_id: UUID | None = None
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    static: Mapping[str, Any] = field(default_factory=dict)
+    # Any JSON value: a webhook's body need not be an object.
+    payload: Any = field(default_factory=dict)
+    # The computed key of the moment; a second request with it finds the first one's run.
+    key: str | None = None
+    key_expires_at: datetime | None = None
+    body_hash: bytes | None = None
+    parent_id: UUID | None = None
+    last_fired_at: datetime | None = None
+    # Another version than the one in force, for a replay as it was.
+    version: int | None = None
+    replay_of: UUID | None = None
+    # The id its run is to have, for a request without a key that may be sent once more.
+    run_id: UUID | None = None
+    # The payload was read within the limits just now and need not be measured again.
+    measured: bool = False
+    # What was wrong with the moment before it came here; its run is recorded as failed.
+    problem: Problem | None = None
+    # A dry run changes nothing; verify mode sends nothing outside.
+    mode: Mode = "live"
+    # The local owner runs a file of theirs: that needs no agreement beforehand.
+    own_file: bool = False
+    # The rehearsal that it belongs to, and the run whose recorded answers it is given.
+    rehearsal_id: UUID | None = None
+    rehearses: UUID | None = None
+    # Used while its version is still the one to run, and worked out anew otherwise.
+    prepared: PreparedRun | None = None
+
+    @property
+    def by_hand(self) -> bool:
+        """A person asked for it: they hear what is wrong with it, and a pause is no bar."""
+        return self.trigger_type == "manual" or self.replay_of is not None
+
+    @property
+    def source_id(self) -> UUID:
+        """Whose key it is: the trigger's, or the automation's for a run by hand."""
+        if self.by_hand or self.trigger_id is None:
+            return self.automation_id
+        return self.trigger_id
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run about to be inserted, with the verdict about it."""
+
+    id: UUID
+    request: RunRequest
+    version: int
+    queue: str
+    inputs: Mapping[str, Any]
+    lane: int | None
+    behind: bool
+    refusal: AdmissionRefusal | None
+    root_id: UUID | None
+    depth: int
+
+    @property
+    def status(self) -> str:
+        return "pending" if self.refusal is None else self.refusal.status
+
+
+# A key that has expired is taken over as if it were new.
+_KEYS = """
+    INSERT INTO firings (workspace_id, source_id, key, expires_at, run_id, body_hash)
+    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::uuid[],
+        $6::bytea[]) AS k(workspace_id, source_id, key, expires_at, run_id, body_hash)
+    ORDER BY 1, 2, 3
+    ON CONFLICT (workspace_id, source_id, key) DO UPDATE
+        SET run_id = excluded.run_id, body_hash = excluded.body_hash,
+            expires_at = excluded.expires_at, at = now()
+        WHERE firings.expires_at < now()
+    RETURNING run_id
+"""
+
+_RELEASE = """
+    UPDATE firings SET expires_at = '-infinity'
+    WHERE workspace_id = $1 AND source_id = $2 AND key = $3 AND run_id = $4
+"""
+
+_KNOWN = """
+    SELECT f.source_id, f.key, f.run_id, f.body_hash, r.reason,
+        coalesce(r.status, 'gone') AS status
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS k(workspace_id, source_id, key)
+    JOIN firings f USING (workspace_id, source_id, key)
+    LEFT JOIN runs r ON r.workspace_id = f.workspace_id AND r.id = f.run_id
+"""
+
+# Due from the moment it is written: it becomes visible soon after, however long the
+# transaction has been going on, and claims count on that.
+_RUNS = """
+    INSERT INTO runs (workspace_id, id, automation_id, version, trigger_id, trigger_type, queue,
+        status, reason, outcome, error, payload, inputs, lane, arrival, root_id, parent_id, depth,
+        replay_of, mode, rehearsal_id, rehearses, due_at, finished_at)
+    SELECT n.workspace_id, n.id, n.automation_id, n.version, n.trigger_id, n.trigger_type,
+        n.queue, n.status, n.reason, n.outcome, n.error::json, n.payload::json,
+        n.inputs::json, n.lane,
+        CASE WHEN n.lane IS NULL THEN NULL ELSE nextval('lane_arrivals') END,
+        n.root_id, n.parent_id, n.depth, n.replay_of, n.mode, n.rehearsal_id, n.rehearses,
+        CASE WHEN n.behind THEN 'infinity' ELSE clock_timestamp() END,
+        CASE WHEN n.status <> 'pending' THEN now() END
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::int4[], $5::uuid[], $6::text[],
+        $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[],
+        $14::int8[], $15::uuid[], $16::uuid[], $17::int2[], $18::uuid[], $19::bool[],
+        $20::text[], $21::uuid[], $22::uuid[])
+        AS n(workspace_id, id, automation_id, version, trigger_id, trigger_type, queue, status,
+            reason, outcome, error, payload, inputs, lane, root_id, parent_id, depth, replay_of,
+            behind, mode, rehearsal_id, rehearses)
+    ON CONFLICT (workspace_id, id) DO NOTHING
+    RETURNING id
+"""
+
+
+def one_per_key(runs: Sequence[NewRun]) -> dict[UUID, NewRun]:
+    """For each run the first of its batch with the same key, which is itself for most."""
+    firsts: dict[tuple[UUID, str], NewRun] = {}
+    found: dict[UUID, NewRun] = {}
+    for run in runs:
+        key = run.request.key
+        same = run if key is None else firsts.setdefault((run.request.source_id, key), run)
+        found[run.id] = same
+    return found
+
+
+async def take_keys(tx: Transaction, runs: Sequence[NewRun]) -> dict[UUID, Mapping[str, Any]]:
+    """Keeps the keys of new moments; answers, by new id, the runs of known ones."""
+    keyed = [run for run in runs if run.request.key is not None]
+    if not keyed:
+        return {}
+    asked = [run.request for run in keyed]
+    spaces = [request.workspace_id for request in asked]
+    sources = [request.source_id for request in asked]
+    keys = [request.key for request in asked]
+    rows = await tx.fetch(
+        _KEYS,
+        spaces,
+        sources,
+        keys,
+        [request.key_expires_at for request in asked],
+        [run.id for run in keyed],
+        [request.body_hash for request in asked],
+    )
+    fresh = {row["run_id"] for row in rows}
+    if len(fresh) == len(keyed):
+        return {}
+    rows = await tx.fetch(_KNOWN, spaces, sources, keys)
+    known = {(row["source_id"], row["key"]): row for row in rows}
+    return {
+        run.id: known[run.request.source_id, run.request.key]
+        for run in keyed
+        if run.id not in fresh
+    }
+
+
+async def release_key(tx: Transaction, request: RunRequest, run_id: UUID) -> None:
+    """Makes the key of a request free again, if it is still the key of this run."""
+    await tx.execute(_RELEASE, request.workspace_id, request.source_id, request.key, run_id)
+
+
+async def insert_runs(tx: Transaction, runs: Sequence[NewRun]) -> list[NewRun]:
+    """All of them in one statement, in the order given; answers those that were not there."""
+    if not runs:
+        return []
+    columns = [list(column) for column in zip(*map(_columns, runs), strict=True)]
+    made = {row["id"] for row in await tx.fetch(_RUNS, *columns)}
+    return [run for run in runs if run.id in made]
+
+
+def serialize_inputs(run: NewRun) -> tuple[str | None, str | None]:
+    """Payload and inputs as they are kept; what says nothing is not kept."""
+    payload = run.request.payload
+    return None if payload in ({}, None) else dumps(payload), dumps(dict(run.inputs) or None)
+
+
+def _columns(run: NewRun) -> tuple[Any, ...]:
+    request, refusal = run.request, run.refusal
+    error = refusal.problem.as_dict() if refusal and refusal.problem else None
+    payload, inputs = serialize_inputs(run)
+    return (
+        request.workspace_id,
+        run.id,
+        request.automation_id,
+        run.version,
+        request.trigger_id,
+        request.trigger_type,
+        run.queue,
+        run.status,
+        refusal.reason if refusal else None,
+        refusal.outcome if refusal else None,
+        dumps(error),
+        payload,
+        inputs,
+        run.lane,
+        run.root_id,
+        request.parent_id,
+        run.depth,
+        request.replay_of,
+        run.behind and refusal is None,
+        request.mode,
+        request.rehearsal_id,
+        request.rehearses,
+    )

@@ -1,0 +1,94 @@
+"""Whether the database can still write: what has failed lately, and a probe.
+
+Reads go on when a disk is full, and so does a write that fits into space that is there already.
+So the probe makes Postgres allocate new space: a sort with little memory writes its rows to a
+temporary file. That leaves nothing behind, needs no right and no table, and adds nothing to the
+write-ahead log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from mainspring.contracts.errors import StorageFull
+
+if TYPE_CHECKING:
+    from mainspring.store.query_executor import QueryExecutor
+
+log = logging.getLogger(__name__)
+
+# The probe costs some milliseconds of the processor, so it is made no more often than this;
+# more often while there is no space, so that the end of it is noticed soon.
+_PROBE_SECONDS, _FULL_SECONDS = 10.0, 1.0
+# A write that failed is remembered this long: what failed may need more space than the probe.
+_REMEMBERED_SECONDS: Final = 5.0
+# Less than this free on the disk of the data folder is as good as nothing.
+_LEAST_BYTES: Final = 1_048_576
+# The probe writes half a megabyte.
+_LITTLE_MEMORY: Final = "SET LOCAL work_mem = '64kB'"
+_PROBE: Final = "SELECT md5(n::text) FROM generate_series(1, 10000) AS n ORDER BY 1 OFFSET 10000"
+
+
+def has_no_room(home: Path) -> bool:
+    """Whether the disk of the data folder is full; a folder that is not there holds nothing."""
+    try:
+        return shutil.disk_usage(home).free < _LEAST_BYTES
+    except OSError:
+        return False
+
+
+class DiskSpaceMonitor:
+    """What one process knows of the space that its database has."""
+
+    def __init__(self) -> None:
+        self._failed_at = -math.inf
+        self._probe_at = -math.inf
+        self._probe_failed = False
+        self._full = False
+        self._probing = asyncio.Lock()
+
+    def note_failure(self) -> None:
+        """A write has failed for lack of space."""
+        self._failed_at = time.monotonic()
+        self._know(full=True)
+
+    async def is_full(self, database: QueryExecutor) -> bool:
+        """Whether writes fail; asks the database, if it was not asked lately."""
+        if time.monotonic() >= self._probe_at:
+            await self._probe(database)
+        remembered = time.monotonic() < self._failed_at + _REMEMBERED_SECONDS
+        self._know(full=self._probe_failed or remembered)
+        return self._full
+
+    async def _probe(self, database: QueryExecutor) -> None:
+        """Callers at the same time share one probe; if it is cancelled, the next one asks."""
+        async with self._probing:
+            if time.monotonic() < self._probe_at:
+                return
+            failed = await _is_probe_failing(database)
+            self._probe_failed = failed
+            self._probe_at = time.monotonic() + (_FULL_SECONDS if failed else _PROBE_SECONDS)
+
+    def _know(self, *, full: bool) -> None:
+        """One line when there is no space any more, and one when there is again."""
+        if full and not self._full:
+            log.error("The database has no disk space left: writes fail until there is some.")
+        elif self._full and not full:
+            log.info("The database has disk space again.")
+        self._full = full
+
+
+async def _is_probe_failing(database: QueryExecutor) -> bool:
+    try:
+        async with database.acquire() as connection, connection.transaction():
+            await connection.execute(_LITTLE_MEMORY)
+            await connection.execute(_PROBE)
+    except StorageFull:
+        return True
+    return False

@@ -1,0 +1,248 @@
+"""Grouped durable writes: many tasks, one writer, one commit.
+
+A task hands in a unit and waits; the writer sends everything that is waiting as one
+statement in one transaction, so that a hundred runs pay for one flush to disk. A unit's
+future is resolved only after the commit that contains it.
+
+When the connection breaks in the middle it is not known whether the commit happened.
+The same units are then sent again: what they write is keyed, so a second time changes
+nothing. A database that is away is waited for. A writer without patience waits for disk space,
+too: what it records has been done already and must not be forgotten. Units whose own writing
+breaks the connection time after time would be sent for ever; a writer with patience sends them
+one by one and then gives up the one that does it, so that the others are written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import asyncpg
+
+from mainspring.contracts.errors import UpstreamError
+from mainspring.store.database import Database, is_lost_connection
+from mainspring.store.database_errors import is_storage_full
+
+Unit = TypeVar("Unit")
+Answer = TypeVar("Answer")
+# Answers each unit, in order; it runs inside no transaction and must make its own if it
+# sends more than one statement.
+Flush = Callable[
+    ["asyncpg.Connection[asyncpg.Record]", Sequence[Unit]], Awaitable[Sequence[Answer]]
+]
+
+# The planner knows nothing about tables that are new or have just been filled; with
+# these it can only choose the index paths that every statement here is written for.
+_PLANNER = {
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "plan_cache_mode": "force_generic_plan",
+}
+
+
+# A group that lost its connection as often as this in its middle is sent one by one.
+_GROUP_LOSSES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLossPolicy:
+    """When a unit is given up: it lost the connection in its middle so often, for so long.
+
+    A server that goes down and comes back breaks connections too, but not for long.
+    """
+
+    losses: int = 3
+    seconds: float = 20.0
+
+    def is_over(self, losses: int, seconds: float, units: int) -> bool:
+        most = self.losses if units == 1 else min(_GROUP_LOSSES, self.losses)
+        return losses >= most and seconds >= self.seconds
+
+
+class GroupWriter(Generic[Unit, Answer]):
+    """One connection, one loop, any number of waiting tasks.
+
+    Without ``patience`` no unit is ever given up because of a lost connection.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        flush: Flush[Unit, Answer],
+        *,
+        most: int = 256,
+        patience: ConnectionLossPolicy | None = None,
+        gather: float = 0.0,
+    ) -> None:
+        self._database = database
+        self._flush = flush
+        self._most = most
+        # Seconds that a small group waits for more: what nobody is in a hurry for costs less so.
+        self._gather = gather
+        self._crowd = most // (8 if gather else 2)
+        self._patience = patience
+        self._waiting: list[tuple[Unit, asyncio.Future[Answer]]] = []
+        self._arrived = asyncio.Event()
+        self._crowded = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._busy = False
+        self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+
+    @property
+    def waiting(self) -> int:
+        """Units that no transaction has begun for."""
+        return len(self._waiting)
+
+    def submit(self, unit: Unit) -> asyncio.Future[Answer]:
+        """Resolved once the unit is durable, or refused; the answer says which."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._loop(), name="group-writer")
+        done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._waiting.append((unit, done))
+        self._arrived.set()
+        if len(self._waiting) >= self._crowd:
+            self._crowded.set()
+        return done
+
+    async def write(self, unit: Unit) -> Answer:
+        """Submits a unit and waits for its answer."""
+        return await self.submit(unit)
+
+    async def aclose(self) -> None:
+        """Writes what is waiting or under way, then stops."""
+        while self._task is not None and not self._task.done() and self._unwritten():
+            await asyncio.sleep(0.005)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        for _, done in self._waiting:
+            done.cancel()
+        self._waiting.clear()
+        await self._drop_connection()
+
+    def _unwritten(self) -> bool:
+        return bool(self._waiting) or self._busy
+
+    async def _loop(self) -> None:
+        while True:
+            await self._arrived.wait()
+            if len(self._waiting) < self._crowd:
+                await self._gathered()
+            taken = self._waiting[: self._most]
+            del self._waiting[: self._most]
+            if len(self._waiting) < self._crowd:
+                self._crowded.clear()
+            if not self._waiting:
+                self._arrived.clear()
+            if taken:
+                self._busy = True
+                await self._send(taken)
+                self._busy = False
+
+    async def _gathered(self) -> None:
+        """Lets others join the group. A crowd does not wait: it is on its way while others work."""
+        if not self._gather:
+            # One turn of the event loop lets every task that is ready hand in its unit.
+            await asyncio.sleep(0)
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._gather):
+                await self._crowded.wait()
+
+    async def _send(self, taken: list[tuple[Unit, asyncio.Future[Answer]]]) -> None:
+        try:
+            accepted = await self._flushed([unit for unit, _ in taken])
+        except asyncio.CancelledError:
+            for _, done in taken:
+                done.cancel()
+            raise
+        except Exception as error:
+            await self._one_by_one(taken, error)
+            return
+        answers = zip(taken, accepted, strict=True)
+        try:
+            for (_, done), yes in answers:
+                _answer(done, yes)
+                if self._gather:
+                    # Those who wait go on one after another: others have a turn in between.
+                    await asyncio.sleep(0)
+        finally:
+            for (_, done), yes in answers:
+                _answer(done, yes)
+
+    async def _one_by_one(
+        self, taken: list[tuple[Unit, asyncio.Future[Answer]]], error: Exception
+    ) -> None:
+        """A unit the database cannot take must not drag its neighbours down."""
+        for unit, done in taken:
+            try:
+                if len(taken) == 1:
+                    raise error
+                (yes,) = await self._flushed([unit])
+            except Exception as single:
+                if not done.done():
+                    done.set_exception(self._database.problem_of(single))
+            else:
+                if not done.done():
+                    done.set_result(yes)
+
+    async def _flushed(self, units: Sequence[Unit]) -> Sequence[Answer]:
+        began, pause, losses = time.monotonic(), 0.02, 0
+        while True:
+            connection = None
+            try:
+                connection = await self._open()
+                return await self._flush(connection, units)
+            except Exception as error:
+                if self._waits_for_space(error):
+                    self._database.storage.note_failure()
+                    await asyncio.sleep(pause)
+                    pause = min(pause * 2, 1.0)
+                    continue
+                if not (is_lost_connection(error) or self._broken()):
+                    raise
+                # Not being able to connect says nothing about the units.
+                losses += connection is not None
+                await self._drop_connection()
+                spent = time.monotonic() - began
+                if self._patience and self._patience.is_over(losses, spent, len(units)):
+                    raise _connection_lost_error() from error
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, 1.0)
+
+    def _waits_for_space(self, error: Exception) -> bool:
+        """Without patience, units are retried until there is space: they record finished work."""
+        return self._patience is None and is_storage_full(error) and not self._broken()
+
+    def _broken(self) -> bool:
+        return self._connection is not None and self._connection.is_closed()
+
+    async def _open(self) -> asyncpg.Connection[asyncpg.Record]:
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await self._database.dedicated(settings=_PLANNER)
+        return self._connection
+
+    async def _drop_connection(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.terminate()
+
+
+def _answer(done: asyncio.Future[Answer], answer: Answer) -> None:
+    if not done.done():
+        done.set_result(answer)
+
+
+def _connection_lost_error() -> UpstreamError:
+    return UpstreamError(
+        "The connection to the database broke each time this was being recorded.",
+        code="not_recorded",
+        suggestion="Try again in a moment.",
+        retry_after=5.0,
+    )

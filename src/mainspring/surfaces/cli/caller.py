@@ -1,0 +1,38 @@
+"""Who a command calls capabilities as: the owner of this data folder, or a token's holder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.surfaces.cli.local import local_owner
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.services import ApplicationServices
+
+
+async def local_caller(
+    rooms: ApplicationServices, *, by_program: bool = False, approves: bool = False
+) -> CapabilityCaller:
+    """The holder of the token that is set, as it stands now; without one, the owner.
+
+    Whatever hands on the words of others, such as an assistant's, says that it is a program.
+    The permission ``approve`` of a token counts only with ``approves``.
+    """
+    token = rooms.settings.token
+    if token is None:
+        owner = local_owner(rooms)
+        return CapabilityCaller(replace(owner, by_program=by_program or owner.by_program))
+    from starlette.datastructures import Headers
+
+    from mainspring.surfaces.rest.auth import caller_of
+
+    shown = Headers({"authorization": f"Bearer {token}"})
+    return (await caller_of(rooms.database, shown, runs=True, approves=approves)).visitor
+
+
+def behind(rooms: ApplicationServices, visitor: CapabilityCaller) -> WorkspaceDatabase:
+    """The workspace of whoever a command acts as, behind its wall."""
+    return WorkspaceDatabase(rooms.database, visitor.actor.workspace_id)

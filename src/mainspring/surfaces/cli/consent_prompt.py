@@ -1,0 +1,167 @@
+"""Agreeing at a terminal: what is agreed to is shown, and a person answers y or N.
+
+A command agrees only after its question was answered on a terminal. Without one, with ``--json``
+or with a token it is a program: it is refused with the page where a person can answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.surfaces.cli.capability_client import INBOX, LocalClient, check_person_asked
+from mainspring.surfaces.cli.formatting import hint
+from mainspring.surfaces.cli.local import local, local_owner
+from mainspring.surfaces.cli.screen import clean, one_line
+from mainspring.surfaces.cli.server_presence import server_address
+from mainspring.surfaces.cli.terminal_prompt import Ask, TerminalPrompt, at_terminal
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.consent_rows import (
+    add_board_names,
+    load_latest_consent,
+    with_accounts,
+    with_names,
+)
+from mainspring.workspace.consents import (
+    NOTHING,
+    check_agreed,
+    ensure_asked,
+    find_consent_additions,
+    load_agreed_authority,
+)
+
+if TYPE_CHECKING:
+    from mainspring.contracts.grant import Grant
+    from mainspring.definition.model import Definition
+    from mainspring.definition.traits import DefinitionTraits
+    from mainspring.surfaces.cli.screen import Screen
+    from mainspring.surfaces.services import ApplicationServices
+    from mainspring.workspace.consent_rows import AutomationConsent
+
+_YES: Final = frozenset({"y", "yes"})
+
+
+def has_person(rooms: ApplicationServices, screen: Screen, ask: Ask | None = None) -> bool:
+    """Whether a person can be asked here."""
+    return not rooms.by_program and (ask is not None or at_terminal(screen))
+
+
+def check_person(
+    rooms: ApplicationServices, screen: Screen, ask: Ask | None, detail: str, page: str = INBOX
+) -> None:
+    """Refuses a program, and says on which page a person can do this."""
+    check_person_asked(LocalClient(rooms), screen, ask, detail, page)
+
+
+async def confirm(
+    screen: Screen, lines: Iterable[Any], question: str, ask: Ask | None = None
+) -> bool:
+    """Shows what is agreed to and asks; anything but a yes is a no."""
+    screen.say(*lines)
+    said = await (ask or TerminalPrompt(screen))(f"{question} [y/N]")
+    return (said or "").strip().lower() in _YES
+
+
+def addition_lines(additions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Each thing that is agreed to, as the page lists it."""
+    return [f"  - {clean(one['says'])}" for one in additions]
+
+
+def consent_page(rooms: ApplicationServices, automation_id: UUID) -> str:
+    """The address of the page where a person answers."""
+    return f"{server_address(rooms.settings)}/automations/{automation_id}"
+
+
+def waiting_lines(rooms: ApplicationServices, consent: AutomationConsent) -> list[str]:
+    """What a command has left waiting for a person, and where the person answers."""
+    page = consent_page(rooms, consent.automation_id)
+    return [
+        "It starts nothing before a person has agreed to what it may do:",
+        *addition_lines([one.as_dict() for one in consent.additions]),
+        f"  A person answers at {page},",
+        f"  or at a terminal: {hint('consents', 'agree', str(consent.id))}",
+    ]
+
+
+async def agree_to_version(
+    rooms: ApplicationServices,
+    screen: Screen,
+    automation_id: UUID | None,
+    definition: Definition,
+    grants: Sequence[Grant],
+    traits: DefinitionTraits,
+    question: str,
+    ask: Ask | None = None,
+) -> bool:
+    """Whether a person agrees to what a version adds before it is stored; nothing new: yes."""
+    space = rooms.workspace_id
+    async with local(rooms).acquire() as connection:
+        before = NOTHING
+        if automation_id is not None:
+            before = await load_agreed_authority(connection, space, automation_id)
+        found = await find_consent_additions(before, definition.as_dict(), grants, traits)
+        if automation_id is not None:
+            shown = await with_names(connection, space, automation_id, found)
+        else:
+            shown = await add_board_names(connection, space, found)
+            shown = await with_accounts(connection, space, FIRST_MEMBER, shown)
+    if not shown:
+        return True
+    lines = addition_lines([one.as_dict() for one in shown])
+    head = f"{one_line(definition.name)} may do this, which nobody has agreed to yet:"
+    return await confirm(screen, [head, *lines], question, ask)
+
+
+async def agree_first(
+    rooms: ApplicationServices,
+    screen: Screen,
+    automation_id: UUID,
+    version: int,
+    ask: Ask | None = None,
+) -> bool:
+    """What waits for consent is shown and asked about before it starts; False: the answer is no.
+
+    A program gets the problem that everybody gets who starts what nobody has agreed to.
+    """
+    space, owner = rooms.workspace_id, local_owner(rooms)
+    if not has_person(rooms, screen, ask):
+        async with local(rooms).acquire() as connection:
+            await check_agreed(connection, space, automation_id, version)
+        return True
+    async with local(rooms).transaction() as tx:
+        await ensure_asked(tx, space, automation_id, owner)
+        waiting = await load_latest_consent(tx, space, automation_id)
+    if waiting is None or not waiting.blocks(version):
+        return True
+    return await agree_to(rooms, screen, str(waiting.id), ask)
+
+
+async def agree_to(
+    rooms: ApplicationServices, screen: Screen, consent_id: str, ask: Ask | None = None
+) -> bool:
+    """Shows one consent, asks, and keeps a yes by the digest of what was shown."""
+    owner = CapabilityCaller(local_owner(rooms))
+    found = await rooms.gate.direct(owner, "get_consent", {"consent_id": consent_id})
+    lines = [f"{clean(found['name'])} may do this, which nobody has agreed to yet:"]
+    if not await confirm(
+        screen, [*lines, *addition_lines(found["additions"])], "Do you agree to this?", ask
+    ):
+        return False
+    given = {"consent_id": consent_id, "digest": found["digest"], "agree": True}
+    await rooms.gate.direct(owner, "answer_consent", given)
+    return True
+
+
+async def offer_to_agree(
+    rooms: ApplicationServices, screen: Screen, consents: Sequence[str], ask: Ask | None = None
+) -> None:
+    """Asks about each consent that a command has brought about; a no leaves it for later."""
+    left = len(consents)
+    if has_person(rooms, screen, ask):
+        for one in consents:
+            left -= await agree_to(rooms, screen, one, ask)
+    if left:
+        screen.say("Nothing of it starts before you have agreed to what it may do here.")
+        screen.say(f"  {hint('consents', 'agree', 'AUTOMATION')}")

@@ -1,0 +1,178 @@
+"""Which one a person means: a name, an id, or the first characters of an id.
+
+Names are given out once among automations that are not archived, so a name is enough for
+those. Ids begin with their time: the lists of the rooms, which go by id, find the ones that
+begin alike without a search of their own.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
+
+from mainspring.contracts.errors import Conflict, Invalid, NotFound
+from mainspring.definition.suggestions import suggest_nearest
+from mainspring.surfaces.cli.documents import is_storable
+from mainspring.surfaces.cli.formatting import hint
+from mainspring.surfaces.cli.local import local
+from mainspring.workspace.automation_list import list_automations
+from mainspring.workspace.uninstalled import is_uninstalled
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.surfaces.services import ApplicationServices
+    from mainspring.workspace.automations import AutomationStatus
+
+Found = TypeVar("Found")
+
+# An id begins with its time: fewer characters than this name a stretch of days.
+SHORTEST_PREFIX = 4
+_HEX_DIGITS = frozenset(string.hexdigits)
+_DIGITS = 32
+_PAGE = 500
+
+
+async def find_automation(
+    rooms: ApplicationServices, text: str, *, archived_first: bool = False
+) -> dict[str, Any]:
+    """The automation that is meant, as the list shows it; archived ones come last."""
+    async with local(rooms).acquire() as connection:
+        return await _find(connection, rooms.workspace_id, text, archived_first=archived_first)
+
+
+async def find_in_use(rooms: ApplicationServices, text: str) -> dict[str, Any]:
+    """The same, and not archived."""
+    found = await find_automation(rooms, text)
+    if found["state"] == "archived":
+        async with local(rooms).acquire() as connection:
+            gone = await is_uninstalled(connection, rooms.workspace_id, found["id"])
+        if gone:
+            raise Conflict(
+                "The automation was uninstalled.",
+                code="uninstalled",
+                suggestion=f"{hint('codex', 'recover', found['id'])} brings it back.",
+            )
+        raise Conflict(
+            "The automation is archived.",
+            code="archived",
+            suggestion=f"{hint('restore', found['id'])} brings it back.",
+        )
+    return found
+
+
+async def find_name(rooms: ApplicationServices, name: str) -> dict[str, Any] | None:
+    """The automation with exactly this name that is not archived, if there is one."""
+    async with local(rooms).acquire() as connection:
+        return await _living(connection, rooms.workspace_id, name)
+
+
+async def _find(
+    tx: Transaction, workspace_id: UUID, text: str, *, archived_first: bool
+) -> dict[str, Any]:
+    if is_storable(text):
+        lookups = [_living, _by_id, _put_away]
+        for lookup in reversed(lookups) if archived_first else lookups:
+            found = await lookup(tx, workspace_id, text)
+            if found is not None:
+                return found
+    names = [row["name"] for row in await list_automations(tx, workspace_id, most=_PAGE)]
+    raise NotFound(
+        f"There is no automation called {text[:60]!r}, nor one whose id begins so.",
+        code="no_automation",
+        suggestion=suggest_nearest(text, names) or f"{hint('list')} shows all of them.",
+    )
+
+
+async def _living(tx: Transaction, workspace_id: UUID, name: str) -> dict[str, Any] | None:
+    rows = await _named(tx, workspace_id, name, None)
+    return rows[0] if rows else None
+
+
+async def _put_away(tx: Transaction, workspace_id: UUID, name: str) -> dict[str, Any] | None:
+    rows = await _named(tx, workspace_id, name, "archived")
+    if len(rows) > 1:
+        raise Conflict(
+            f"There are {len(rows)} archived automations called {name[:60]!r}.",
+            code="ambiguous_name",
+            suggestion=f"Name one by its id: {', '.join(str(row['id']) for row in rows[:5])}.",
+        )
+    return rows[0] if rows else None
+
+
+async def _named(
+    tx: Transaction, workspace_id: UUID, name: str, state: AutomationStatus | None
+) -> list[dict[str, Any]]:
+    """Every automation with exactly this name; the list only knows parts of names."""
+    found: list[dict[str, Any]] = []
+    after: UUID | None = None
+    while name:
+        rows = await list_automations(
+            tx, workspace_id, state=state, search=name, after=after, most=_PAGE
+        )
+        found += [row for row in rows if row["name"] == name]
+        if len(rows) < _PAGE:
+            break
+        after = rows[-1]["id"]
+    return found
+
+
+async def _by_id(tx: Transaction, workspace_id: UUID, text: str) -> dict[str, Any] | None:
+    async def page(before: UUID | None) -> Sequence[dict[str, Any]]:
+        states: tuple[AutomationStatus | None, ...] = (None, "archived")
+        pages = [
+            await list_automations(tx, workspace_id, state=state, after=before, most=2)
+            for state in states
+        ]
+        return sorted((row for rows in pages for row in rows), key=_id_of, reverse=True)
+
+    if len(text) < SHORTEST_PREFIX:
+        return None
+    found = await beginning_with(text, page, _id_of)
+    if len(found) > 1:
+        raise Conflict(
+            f"There are several automations whose id begins with {text[:40]!r}.",
+            code="ambiguous_id",
+            suggestion="Give more characters of the id, or the name.",
+        )
+    return found[0] if found else None
+
+
+async def find_one(
+    text: str,
+    page: Callable[[UUID | None], Awaitable[Sequence[Found]]],
+    id_of: Callable[[Found], UUID],
+    *,
+    kind: str,
+) -> Found:
+    """The one thing whose id begins like this, out of a list that goes by id."""
+    if len(text) < SHORTEST_PREFIX:
+        raise Invalid(
+            f"At least {SHORTEST_PREFIX} characters of an id are needed.",
+            code=f"{kind}_id_short",
+            suggestion="The list shows the ids.",
+        )
+    found = await beginning_with(text, page, id_of)
+    if len(found) != 1:
+        many = f"There is no {kind}" if not found else f"There are several {kind}s"
+        raise NotFound(f"{many} whose id begins with {text[:40]!r}.", code=f"no_{kind}")
+    return found[0]
+
+
+async def beginning_with(
+    text: str,
+    page: Callable[[UUID | None], Awaitable[Sequence[Found]]],
+    id_of: Callable[[Found], UUID],
+) -> list[Found]:
+    """At most two whose ids begin like this: ``page`` gives the newest before an id."""
+    digits = text.replace("-", "").lower()
+    if not digits or len(digits) > _DIGITS or not _HEX_DIGITS.issuperset(digits):
+        return []
+    after_last = int(digits.ljust(_DIGITS, "f"), 16) + 1
+    rows = await page(UUID(int=after_last) if after_last < 2**128 else None)
+    return [row for row in rows if id_of(row).hex.startswith(digits)][:2]
+
+
+def _id_of(row: dict[str, Any]) -> UUID:
+    return UUID(str(row["id"]))

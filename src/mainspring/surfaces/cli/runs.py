@@ -1,0 +1,244 @@
+"""``runs``, ``logs`` and ``cancel``: what is recorded, shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Invalid, NotFound
+from mainspring.gate.transcripts import transcripts_of_run
+from mainspring.gate.usage_ledger import usage_of_run
+from mainspring.runs.history import find_run, list_runs, read_run
+from mainspring.runs.rows import FINAL
+from mainspring.runs.story import MODES, tell
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.columns import columns, format_time, short_id
+from mainspring.surfaces.cli.formatting import count, date_time, duration, hint, usd
+from mainspring.surfaces.cli.ledger import usage_lines
+from mainspring.surfaces.cli.local import AuditedAction, local
+from mainspring.surfaces.cli.lookup import SHORTEST_PREFIX, find_automation
+from mainspring.surfaces.cli.run_result import (
+    error_lines,
+    move_lines,
+    output_lines,
+    verdict,
+    version_in_force,
+)
+from mainspring.surfaces.cli.run_watcher import RunWatcher
+from mainspring.surfaces.cli.screen import Screen, as_json, one_line
+from mainspring.surfaces.cli.timeline import paint, step_line
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.services import ApplicationServices
+
+LAST = "last"
+_STATUS_COLOURS = {
+    "succeeded": "green",
+    "failed": "red",
+    "timed_out": "red",
+    "dead": "red",
+    "cancelled": "yellow",
+    "waiting": "yellow",
+    "running": "cyan",
+    "pending": "cyan",
+}
+
+
+async def find(rooms: ApplicationServices, text: str) -> UUID:
+    """The run that a person means: an id, the beginning of one, or the last run."""
+    async with local(rooms).acquire() as connection:
+        if text == LAST:
+            newest = await list_runs(connection, rooms.workspace_id, most=1)
+            if not newest:
+                raise NotFound("There are no runs yet.", code="no_run")
+            return UUID(str(newest[0]["id"]))
+        if len(text) < SHORTEST_PREFIX:
+            raise Invalid(
+                f"At least {SHORTEST_PREFIX} characters of a run's id are needed.",
+                code="run_id_short",
+                suggestion=f"{hint('runs')} lists the ids; `last` means the newest run.",
+            )
+        return await find_run(connection, rooms.workspace_id, text)
+
+
+async def show_runs(
+    desk: CommandContext, screen: Screen, *, status: str | None, automation: str | None, most: int
+) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        of = None if automation is None else (await find_automation(rooms, automation))["id"]
+        async with local(rooms).acquire() as connection:
+            runs = await list_runs(
+                connection, rooms.workspace_id, status=status, automation_id=of, most=most
+            )
+    if screen.for_programs:
+        screen.answer({"runs": runs})
+    elif runs:
+        screen.say(_table(runs, screen))
+    else:
+        screen.say("There are no such runs." if status or automation else "There are no runs yet.")
+    return exits.DONE
+
+
+def _table(runs: list[dict[str, Any]], screen: Screen) -> Table:
+    from rich.text import Text
+
+    heads = ("Run", "Automation", "Status", "Outcome", "By", "Started", "Took", "Cost")
+    rows = (
+        (
+            short_id(run["id"], screen),
+            f"{one_line(run['automation'], 40)} v{run['version']}",
+            Text(_status(run), style=_STATUS_COLOURS.get(run["status"], "")),
+            _outcome(run),
+            _by(run),
+            format_time(run["started_at"] or run["created_at"], screen),
+            _took(run),
+            usd(run["cost_usd"]),
+        )
+        for run in runs
+    )
+    return columns(heads, rows, whole=("Run", "Status", "Started"))
+
+
+def _status(run: Mapping[str, Any]) -> str:
+    if run["halted"] is not None:
+        return f"{run['status']} (held)"
+    reason = f" ({run['reason']})" if run["reason"] and run["status"] == "skipped" else ""
+    return f"{run['status']}{reason}"
+
+
+def _outcome(run: Mapping[str, Any]) -> str:
+    """What it came to; a run that a person ended came to that."""
+    return "cancelled" if run["status"] == "cancelled" else run["outcome"] or ""
+
+
+def _by(run: Mapping[str, Any]) -> str:
+    """What started it, and how much it may do if that is not everything."""
+    kind = str(run["trigger_type"])
+    return kind if run["mode"] == "live" else f"{kind}, {MODES[run['mode']]}"
+
+
+def _took(run: Mapping[str, Any]) -> str:
+    if run["started_at"] is None or run["finished_at"] is None:
+        return ""
+    return duration((run["finished_at"] - run["started_at"]).total_seconds())
+
+
+async def show_logs(
+    desk: CommandContext, screen: Screen, text: str, *, calls: bool, follow: bool = False
+) -> int:
+    """What is recorded of a run; with ``follow`` also what is still to come."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        run_id = await find(rooms, text)
+        async with local(rooms).acquire() as connection:
+            run = await read_run(connection, rooms.workspace_id, run_id)
+        screen.say(*_head(run, screen), "")
+        if follow:
+            run = await RunWatcher(rooms, run_id, screen).until_end()
+        in_force = await version_in_force(rooms, run)
+        async with local(rooms).acquire() as connection:
+            usage = await usage_of_run(connection, rooms.workspace_id, run_id)
+            kept = await transcripts_of_run(connection, rooms.workspace_id, run_id)
+    if screen.for_programs:
+        screen.answer({**run, "usage": usage, "transcripts": kept, "story": tell(run)})
+    else:
+        _say_rest(screen, run, calls=calls, steps=not follow)
+        if usage:
+            screen.say("", "models asked:", *usage_lines(usage))
+        if kept:
+            screen.say("", "transcripts of agents:", *_kept_lines(run_id, kept))
+        if run["status"] in FINAL:
+            screen.say(*move_lines(run, in_force=in_force))
+    return exits.UNFINISHED if follow and run["status"] not in FINAL else exits.DONE
+
+
+def _say_rest(screen: Screen, run: Mapping[str, Any], *, calls: bool, steps: bool) -> None:
+    """Each step with its calls, and what became of the whole."""
+    for row in run["steps"]:
+        if steps:
+            screen.say(paint(step_line(row), screen), *_said_lines(run, row))
+        if calls:
+            screen.say(*_call_lines(run, row))
+    screen.say("", *verdict(run, screen), *error_lines(run))
+    if run["output"] is not None:
+        screen.say(*output_lines("output", run["output"]))
+
+
+def _head(run: Mapping[str, Any], screen: Screen) -> list[Text]:
+    from rich.text import Text
+
+    sign, colour = screen.mark("told")
+    facts = [
+        f"{_by(run)} run {run['id']}",
+        f"started {date_time(run['started_at'] or run['created_at'])}",
+        f"queue {run['queue']}, cost {usd(run['cost_usd'])}",
+    ]
+    if run["attempt"] > 1:
+        facts.append(f"round {run['attempt']}")
+    if run["takeovers"]:
+        facts.append(f"lost its worker {count(run['takeovers'], 'time')}")
+    if run["halted"] is not None:
+        facts.append(f"held by a halt: {one_line(run['halted'], 300)}")
+    name = Text(f"{one_line(run['automation'])} (version {run['version']})", style="bold")
+    lines = [name, *(Text.assemble("  ", (sign, colour), f" {fact}") for fact in facts)]
+    return lines + (output_lines("inputs", run["inputs"]) if run["inputs"] else [])
+
+
+def _said_lines(run: Mapping[str, Any], row: Mapping[str, Any]) -> list[Text]:
+    """How the process of a step ended, and where what it said can be read."""
+    from rich.text import Text
+
+    end = row["process"]
+    if end is None:
+        return []
+    code = end.get("exit_code")
+    facts = ["ended from outside" if code is None else f"exit code {code}"]
+    if end.get("reason"):
+        facts.append(one_line(str(end["reason"]), 60))
+    said = int(end.get("out_bytes") or 0) + int(end.get("err_bytes") or 0)
+    if said:
+        where = hint("runs", "output", str(run["id"]), "--step", row["step"])
+        facts.append(f"it said {count(said, 'byte')}: {where}")
+    return [Text(f"      {', '.join(facts)}", "bright_black")]
+
+
+def _kept_lines(run_id: UUID, kept: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Which conversations are kept, and the command that shows them."""
+    lines = [f"  {row['step']}: artifact {row['artifact_id']}" for row in kept]
+    return [*lines, f"  {hint('runs', 'transcript', run_id)}"]
+
+
+def _call_lines(run: Mapping[str, Any], row: Mapping[str, Any]) -> list[Text]:
+    """The calls of one attempt, with what was redacted when they were recorded."""
+    from rich.text import Text
+
+    place = ("step", "item", "attempt")
+    found = [call for call in run["calls"] if all(call[key] == row[key] for key in place)]
+    lines = []
+    for call in found:
+        took = duration(call["ms"] / 1000)
+        said = one_line(as_json(call["arguments"], indent=None), 300)
+        lines.append(
+            Text(f"      {call['capability']}: {call['outcome']}, {took}  {said}", "bright_black")
+        )
+        if call["error"]:
+            lines.append(Text(f"        {one_line(str(call['error'].get('detail', '')), 300)}"))
+    return lines
+
+
+async def cancel(desk: CommandContext, screen: Screen, text: str) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        run_id = await find(rooms, text)
+        said = await rooms.control.cancel(rooms.workspace_id, run_id)
+        await local(rooms, AuditedAction("cancel_run", run_id)).note()
+    if screen.for_programs:
+        screen.answer({"id": str(run_id), "status": said})
+    elif said == "cancelling":
+        screen.say(f"The worker of {run_id} is asked to stop; the run ends when it does.")
+    else:
+        screen.say(f"The run {run_id} is cancelled.")
+    return exits.DONE

@@ -1,0 +1,116 @@
+"""Where a command works, and as whom: the workspace that is set, as this folder's owner.
+
+Most commands act as the local owner, whatever token is set; they say so rather than letting
+somebody believe that a smaller token binds them. What runs a server works for all workspaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from mainspring.surfaces.cli.factory import ApplicationFactory
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from mainspring.settings import Settings
+    from mainspring.surfaces.services import ApplicationServices
+
+_SERVERS: Final = frozenset({"up", "api", "scheduler", "worker", "doctor", "token"})
+# These show the token that is set and act as its holder.
+_BY_TOKEN: Final = frozenset(
+    {"boards", "pages", "usage", "call", "capabilities", "mcp", "consents", "approvals", "rules"}
+)
+# The object of a command line with --json in it.
+FOR_PROGRAMS: Final = "for programs"
+UNUSED: Final = "MAINSPRING_TOKEN is not used here: this command acts as the local owner."
+
+
+def select_workspace(
+    doors: ApplicationFactory,
+    command: str | None,
+    *,
+    for_programs: bool = False,
+    server: str | None = None,
+) -> ApplicationFactory:
+    """The doors as one command goes through them.
+
+    The local owner is a person only at a terminal, and not where ``--json`` or a token is given.
+    """
+    if server is not None:
+        return replace(doors, open=_nowhere)
+    if command in _SERVERS:
+        return doors
+
+    @asynccontextmanager
+    async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
+        from mainspring.contracts.errors import ConsentRequired
+        from mainspring.surfaces.cli.server_presence import server_address
+        from mainspring.surfaces.cli.terminal_prompt import is_terminal
+
+        async with doors.open(settings) as rooms:
+            if settings.token is not None and command not in _BY_TOKEN:
+                typer.echo(UNUSED, err=True)
+            wanted = settings.workspace
+            by_program = for_programs or settings.token is not None or not is_terminal()
+            inside = replace(
+                rooms,
+                by_program=by_program,
+                workspace_id=rooms.workspace_id
+                if wanted is None
+                else await workspace_called(rooms, wanted),
+            )
+            try:
+                yield inside
+            except ConsentRequired as problem:
+                problem.locate(server_address(rooms.settings))
+                raise
+
+    return replace(doors, open=enter)
+
+
+def _nowhere(settings: Settings) -> AbstractAsyncContextManager[ApplicationServices]:
+    """A command that works on this machine's data folder, asked to act at a server."""
+    from mainspring.contracts.errors import Invalid
+
+    del settings
+    raise Invalid(
+        "This command works on the data folder of this machine, not at a server.",
+        code="usage",
+        suggestion="--server goes with consents, approvals and rules. For the rest, use the pages "
+        "or the API of that server.",
+    )
+
+
+async def workspace_called(rooms: ApplicationServices, wanted: str) -> UUID:
+    """The workspace with this id or name, among those that the local owner owns."""
+    from mainspring.contracts.errors import Invalid, NotFound
+    from mainspring.contracts.roles import Role
+    from mainspring.workspace.automations import FIRST_MEMBER
+    from mainspring.workspace.people.workspaces import list_user_workspaces
+
+    own = await list_user_workspaces(rooms.database, FIRST_MEMBER)
+    named = wanted.strip().casefold()
+    found: list[UUID] = [
+        row["id"]
+        for row in own
+        if row["role"] == Role.OWNER and named in (str(row["id"]), row["name"].casefold())
+    ]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NotFound(
+            f"MAINSPRING_WORKSPACE names no workspace that the local owner owns: {wanted[:60]!r}.",
+            code="no_workspace",
+            suggestion="Unset it; `workspaces list` shows which there are.",
+        )
+    raise Invalid(
+        f"{len(found)} workspaces are called {wanted[:60]!r}.",
+        code="usage",
+        suggestion=f"Set MAINSPRING_WORKSPACE to an id: {', '.join(map(str, found))}.",
+    )

@@ -1,0 +1,507 @@
+"""The door: who is calling.
+
+It stands before the routes, so that what nobody thought of (an unknown path, another
+method, a path spelt in capitals) is behind it too. A token comes in the header
+``Authorization: Bearer`` and nowhere else, because an address ends up in histories and logs.
+A browser shows the cookie of its session instead, and where both come the token decides. One
+look at an index answers who it is, so a revoked token, or somebody who was removed, is
+refused from the next request on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from uuid import UUID
+
+from fastapi import Depends, Request
+from fastapi.routing import RouteContext
+from starlette.datastructures import Headers, QueryParams
+from starlette.routing import compile_path
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import (
+    Conflict,
+    Finding,
+    InternalError,
+    Invalid,
+    NotFound,
+    PermissionDenied,
+    Problem,
+    Unauthenticated,
+)
+from mainspring.contracts.log_context import enter_workspace
+from mainspring.contracts.roles import Permission, role_too_small_error
+from mainspring.gate.callers import CapabilityCaller
+from mainspring.gate.run_tokens import dead_token, find_pass, is_run_token
+from mainspring.store.audit import AuditRecord, build_audit_record
+from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.surfaces.rest.browser import BrowserSessionPolicy
+from mainspring.surfaces.rest.problems import send_problem
+from mainspring.surfaces.rest.route_access import (
+    get_route_capability,
+    get_route_permission,
+    is_anywhere,
+    is_for_anyone_known,
+    is_open_to_runs,
+    is_public,
+)
+from mainspring.workspace.people.device_login import CONFIRMED_HEADER, compute_call_digest
+from mainspring.workspace.people.sessions import (
+    build_csrf_token,
+    find_session,
+    is_terminal_session,
+    touch_session,
+)
+from mainspring.workspace.tokens import (
+    TokenHolderLookup,
+    find_holder,
+    hash_token,
+    is_token,
+    record_token_use,
+)
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from mainspring.store.database import Database
+
+
+# A request's body read before its route does, and handed on unchanged.
+
+# An answer to a question is small; a route may set a lower limit.
+MOST_BYTES: Final = 1_048_576
+
+
+async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:
+    """The whole body, and what a route receives it from again."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            break
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > MOST_BYTES:
+            raise Invalid("What is confirmed at a terminal is too large.", code="too_large")
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return body, again
+
+
+# The one place outside of the routes where a run may show its token.
+_MCP: Final = "/mcp"
+_STREAM: Final = "/api/v1/stream"
+# The workspace that a page shows.
+WORKSPACE_HEADER: Final = "X-Workspace"
+_CALLER: Final = "caller"
+# What the audit log calls a refusal.
+DENIED: Final = "denied"
+# Methods that change nothing.
+_READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(slots=True)
+class AuthenticatedCaller:
+    """Whoever sent this request, by what they showed."""
+
+    visitor: CapabilityCaller
+    database: WorkspaceDatabase
+    # Added to the entry that the audit log gets for this request.
+    detail: dict[str, Any] = field(default_factory=dict)
+    # What it was done to, where the path does not say.
+    subject: object = None
+    # Everything is as it was before: then there is nothing to tell.
+    idle: bool = False
+    # Set for a browser: its session, and what its pages must send along with a change.
+    session_id: UUID | None = None
+    # Set for the CLI under `mainspring login`: its session, which is no browser's.
+    terminal_id: UUID | None = None
+    csrf: str | None = None
+    # When the token that was shown ends by itself.
+    ends: datetime | None = None
+    # Whether it should be written down that the token or the session was used.
+    stale: bool = False
+    # Asks once more who shows this; raises when it is nobody any longer.
+    again: Callable[[], Awaitable[AuthenticatedCaller]] | None = None
+
+    @property
+    def actor(self) -> Actor:
+        return self.visitor.actor
+
+    @property
+    def workspace_id(self) -> UUID:
+        return self.visitor.actor.workspace_id
+
+    @property
+    def member_id(self) -> UUID:
+        return self.visitor.actor.id
+
+
+async def get_caller(request: Request) -> AuthenticatedCaller:
+    """The caller, for a route that asks for it; nobody comes this far without a token."""
+    caller = request.scope.get("state", {}).get(_CALLER)
+    if not isinstance(caller, AuthenticatedCaller):
+        raise unknown_caller()
+    return caller
+
+
+SignedIn = Annotated[AuthenticatedCaller, Depends(get_caller)]
+
+
+async def check_admitted(request: Request) -> None:
+    """The second lock, on each route: public, or a known caller whose role is enough."""
+    endpoint = request.scope.get("endpoint")
+    if is_public(endpoint):
+        return
+    caller = await get_caller(request)
+    if caller.visitor.held is not None and not is_open_to_runs(endpoint):
+        raise unknown_caller()
+    if get_route_capability(endpoint) is not None or is_for_anyone_known(endpoint):
+        return
+    try:
+        check_role(caller, get_route_permission(endpoint))
+    except PermissionDenied as refusal:
+        await _tell_refusal(caller, request, refusal)
+        raise
+    if request.method not in _READING:
+        caller.database = replace(
+            caller.database, tell=lambda: [] if caller.idle else [_entry(caller, request)]
+        )
+
+
+async def check_again(caller: AuthenticatedCaller, permission: Permission) -> AuthenticatedCaller:
+    """For an answer that takes long: whoever began it, if they may still have the rest."""
+    if caller.again is None:
+        return caller
+    now = await caller.again()
+    if now.member_id != caller.member_id:
+        raise unknown_caller()
+    # They may have been removed, or have gone to another workspace in another window.
+    if now.workspace_id != caller.workspace_id:
+        raise other_workspace()
+    check_role(now, permission)
+    return now
+
+
+def check_role(caller: AuthenticatedCaller, permission: Permission | None) -> None:
+    """Refuses a caller whose role, or whose token, is not made for this route."""
+    if permission is None:
+        raise InternalError("A route says nothing about who may use it.")
+    if caller.visitor.capabilities is not None and permission is not Permission.ACCOUNT:
+        raise PermissionDenied(
+            "This token may call the capabilities it names, and nothing else.",
+            code="token_limited",
+            suggestion="Call them at /api/v1/capabilities/{id} or over MCP.",
+        )
+    role = caller.actor.role
+    if role is None or not role.may(permission):
+        raise role_too_small_error(role, permission)
+
+
+async def _tell_refusal(
+    caller: AuthenticatedCaller, request: Request, refusal: PermissionDenied
+) -> None:
+    route = getattr(request.scope.get("route"), "name", "unknown")
+    entry = build_audit_record(caller.actor, DENIED, route, {"code": refusal.code})
+    await replace(caller.database, tell=lambda: [entry]).note()
+
+
+def _entry(caller: AuthenticatedCaller, request: Request) -> AuditRecord:
+    """What the audit log is told of a request that changed something."""
+    route = request.scope.get("route")
+    subject = "/".join(str(value) for value in request.path_params.values()) or caller.subject
+    return build_audit_record(
+        caller.actor, getattr(route, "name", "unknown"), subject, caller.detail
+    )
+
+
+def unknown_caller() -> Unauthenticated:
+    return Unauthenticated(
+        "This needs a token that is known here and has not been revoked, or a session.",
+        code="unknown_token",
+        suggestion="Send it in the header 'Authorization: Bearer msk_…', or sign in.",
+    )
+
+
+def other_workspace() -> Conflict:
+    return Conflict(
+        "Your session looks at another workspace than the page that asks.",
+        code="other_workspace",
+        suggestion="Load the page again; it then shows the workspace of the session.",
+    )
+
+
+def _elsewhere() -> PermissionDenied:
+    return PermissionDenied(
+        "This token was given to a client of the MCP server, and works there alone.",
+        code="token_for_mcp",
+        suggestion=f"Use it at {_MCP}, or make a token for programs.",
+    )
+
+
+async def reader_of(
+    database: Database, browsers: BrowserSessionPolicy, headers: Headers
+) -> AuthenticatedCaller:
+    """Who asks to read on a route that is public: by a token, or by a browser's session."""
+    plain = None if "authorization" in headers else browsers.shown(headers)
+    return await (caller_of(database, headers) if plain is None else person_of(database, plain))
+
+
+async def caller_of(
+    database: Database,
+    headers: Headers,
+    *,
+    runs: bool = False,
+    clients: bool = False,
+    approves: bool = False,
+    terminals: bool = False,
+    holders: TokenHolderLookup | None = None,
+) -> AuthenticatedCaller:
+    """Who shows the token in these headers; that of a run or a client only where one is taken.
+
+    The permission ``approve`` of a token counts only with ``approves``, and the session of a
+    terminal is taken only with ``terminals``; MCP says neither.
+    With ``holders``, tokens that come at the same time are looked up together.
+    """
+    plain = _bearer(headers.getlist("authorization"))
+    if plain is None:
+        raise unknown_caller()
+    if is_run_token(plain):
+        return await _run_behind(database, plain, runs=runs)
+    if is_terminal_session(plain):
+        return await _terminal_behind(database, plain, taken=terminals)
+    digest = hash_token(plain)
+    found = await (holders.find(digest) if holders else find_holder(database, digest))
+    if found is None:
+        raise unknown_caller()
+    if found.client_id is not None and not clients:
+        raise _elsewhere()
+    granted = found.approves if approves or found.approves is None else frozenset()
+    actor = Actor(
+        found.workspace_id,
+        "client",
+        found.member_id,
+        found.token_id,
+        found.role,
+        found.administrator,
+        approves=granted,
+    )
+    return AuthenticatedCaller(
+        CapabilityCaller(actor, found.capabilities),
+        WorkspaceDatabase(database, found.workspace_id),
+        ends=found.expires_at,
+        stale=found.stale,
+    )
+
+
+async def person_of(database: Database, plain: str) -> AuthenticatedCaller:
+    """Who is signed in with what a browser shows."""
+    found = await find_session(database, plain)
+    if found is None:
+        raise unknown_caller()
+    actor = Actor(
+        found.workspace_id, "member", found.user_id, None, found.role, found.administrator
+    )
+    return AuthenticatedCaller(
+        CapabilityCaller(actor),
+        WorkspaceDatabase(database, found.workspace_id),
+        session_id=found.id,
+        csrf=build_csrf_token(plain),
+        stale=found.stale,
+    )
+
+
+async def _terminal_behind(database: Database, plain: str, *, taken: bool) -> AuthenticatedCaller:
+    """A program of somebody who has signed in at a terminal, until the call is confirmed."""
+    found = await find_session(database, plain, kind="terminal") if taken else None
+    if found is None:
+        raise unknown_caller()
+    actor = Actor(
+        found.workspace_id,
+        "member",
+        found.user_id,
+        None,
+        found.role,
+        found.administrator,
+        by_program=True,
+    )
+    return AuthenticatedCaller(
+        CapabilityCaller(actor),
+        WorkspaceDatabase(database, found.workspace_id),
+        terminal_id=found.id,
+        stale=found.stale,
+    )
+
+
+async def _run_behind(database: Database, plain: str, *, runs: bool) -> AuthenticatedCaller:
+    held = await find_pass(database, plain) if runs else None
+    if held is None:
+        raise dead_token() if runs else unknown_caller()
+    return AuthenticatedCaller(
+        CapabilityCaller(held.actor, held=held),
+        WorkspaceDatabase(database, held.actor.workspace_id),
+    )
+
+
+class AuthMiddleware:
+    """Lets a request through to a public route, or with a caller; refuses all others."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        database: Database,
+        browsers: BrowserSessionPolicy,
+        routes: Iterable[RouteContext],
+    ) -> None:
+        self._app = app
+        self._database = database
+        self._holders = TokenHolderLookup(database)
+        self._browsers = browsers
+        listed = list(routes)
+        self._open = _marked(listed, is_public)
+        self._for_runs = _marked(listed, is_open_to_runs)
+        self._anywhere = _marked(listed, is_anywhere)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            try:
+                await self._admit(scope)
+                receive = await self._confirmed(scope, receive)
+            except Problem as problem:
+                await send_problem(problem, scope, receive, send)
+            else:
+                await self._app(scope, receive, send)
+                await self._write_down(scope)
+
+    async def _write_down(self, scope: Scope) -> None:
+        """That a token or a session is in use, once its answer is out: nobody waits for it."""
+        caller = scope.get("state", {}).get(_CALLER)
+        if isinstance(caller, AuthenticatedCaller):
+            await note_use(self._database, caller)
+
+    async def _confirmed(self, scope: Scope, receive: Receive) -> Receive:
+        """A call under `mainspring login` is a person's if they were asked about just this call."""
+        caller = scope.get("state", {}).get(_CALLER)
+        if not isinstance(caller, AuthenticatedCaller) or caller.terminal_id is None:
+            return receive
+        shown = Headers(scope=scope).get(CONFIRMED_HEADER)
+        if shown is None:
+            return receive
+        body, receive = await read_ahead(receive)
+        query = scope["query_string"].decode("latin-1")
+        target = scope["path"] + (f"?{query}" if query else "")
+        if not hmac.compare_digest(shown, compute_call_digest(scope["method"], target, body)):
+            raise PermissionDenied("What was confirmed is another call.", code="not_confirmed")
+        actor = replace(caller.actor, by_program=False)
+        caller.visitor = replace(caller.visitor, actor=actor)
+        return receive
+
+    async def _admit(self, scope: Scope) -> None:
+        if not _among(self._open, scope):
+            caller = await self._caller(scope)
+            scope.setdefault("state", {})[_CALLER] = caller
+            enter_workspace(caller.workspace_id)
+        # No name that is kept here holds this character, and the database refuses it.
+        if "\x00" in scope["path"]:
+            raise NotFound("There is nothing at this address.", code="no_route")
+        if b"%00" in scope["query_string"]:
+            raise Invalid(
+                "The query holds a NUL character.",
+                findings=[Finding("/query", "NUL characters are not taken.", "nul")],
+            )
+
+    async def _caller(self, scope: Scope) -> AuthenticatedCaller:
+        headers = Headers(scope=scope)
+        plain = None if "authorization" in headers else self._browsers.shown(headers)
+        if plain is None:
+            runs = scope["path"] == _MCP or _among(self._for_runs, scope)
+            again = partial(
+                caller_of,
+                self._database,
+                headers,
+                runs=runs,
+                approves=True,
+                terminals=True,
+                holders=self._holders,
+            )
+        else:
+            again = partial(person_of, self._database, plain)
+        caller = await again()
+        if plain is not None and scope["method"] not in _READING:
+            self._browsers.check_change(headers, plain)
+        if plain is not None and not _among(self._anywhere, scope):
+            _check_shown_workspace(scope, headers, caller)
+        caller.again = again
+        return caller
+
+
+def _check_shown_workspace(scope: Scope, headers: Headers, caller: AuthenticatedCaller) -> None:
+    """Refuses a page that shows another workspace: all windows of a browser share one session."""
+    shown = headers.getlist(WORKSPACE_HEADER)
+    if scope["path"] == _STREAM:
+        # A browser opens a stream without any header of ours.
+        shown += QueryParams(scope["query_string"]).getlist("workspace")
+    if any(one != str(caller.workspace_id) for one in shown):
+        raise other_workspace()
+
+
+async def note_use(database: Database, caller: AuthenticatedCaller) -> None:
+    """Writes down that a token or a session is in use, where that was not done just now."""
+    if not caller.stale:
+        return
+    with contextlib.suppress(Problem):
+        await _touch(database, caller)
+
+
+async def _touch(database: Database, caller: AuthenticatedCaller) -> None:
+    session_id = caller.session_id or caller.terminal_id
+    if session_id is not None:
+        await touch_session(database, session_id)
+    elif caller.actor.token_id is not None:
+        await record_token_use(database, caller.workspace_id, caller.actor.token_id)
+
+
+def _marked(
+    routes: Iterable[RouteContext], marked: Callable[[Callable[..., Any] | None], bool]
+) -> list[tuple[frozenset[str], re.Pattern[str]]]:
+    return [
+        (frozenset(route.methods or ()), compile_path(route.path or "")[0])
+        for route in routes
+        if marked(route.endpoint)
+    ]
+
+
+def _among(routes: Iterable[tuple[frozenset[str], re.Pattern[str]]], scope: Scope) -> bool:
+    return any(scope["method"] in methods and path.match(scope["path"]) for methods, path in routes)
+
+
+def _bearer(shown: list[str]) -> str | None:
+    """The token of the one header there is; anything else is nobody's."""
+    if len(shown) != 1:
+        return None
+    scheme, _, token = shown[0].partition(" ")
+    token = token.strip(" ")
+    return token if scheme.lower() == "bearer" and _is_known_token_form(token) else None
+
+
+def _is_known_token_form(token: str) -> bool:
+    return is_token(token) or is_run_token(token) or is_terminal_session(token)

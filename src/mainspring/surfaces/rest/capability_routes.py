@@ -1,0 +1,193 @@
+"""Capabilities as routes: one line of a table each, no rules of their own.
+
+A route that is a face of a capability gathers the arguments (from its path, its query or
+its body), hands them to the gate as the caller, and answers with the result. Who may call,
+what is valid and what is recorded is decided at the gate, as it is for every other caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+from fastapi import APIRouter, Request
+
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.errors import Finding, InternalError, Invalid
+from mainspring.definition.json_schema.published import flatten_schema
+from mainspring.definition.pointers import join_pointer
+from mainspring.surfaces.rest.auth import SignedIn
+from mainspring.surfaces.rest.json_answers import JsonAnswer
+from mainspring.surfaces.rest.optional_bodies import read_arguments
+from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rest.queries import knows_query
+from mainspring.surfaces.rest.request_bodies import limits_for, read_json_body, takes_schema
+from mainspring.surfaces.rest.route_access import face_of
+from mainspring.surfaces.services import ApplicationServices
+
+# How a call of a capability may end, whichever it is: its time may be over, and so may the time
+# or the patience of somebody outside whom it has to ask.
+CALLED: Final = (403, 404, 409, 410, 429, 502, 504)
+_QUERIED: Final = frozenset({"GET", "DELETE"})
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityRoute:
+    """One route that calls one capability."""
+
+    method: str
+    path: str
+    capability: str
+    summary: str
+    status_code: int = 200
+    # Arguments that the path holds, where its name for one is another: path name to argument.
+    named: Mapping[str, str] | None = None
+    # Fixed arguments, for a route that is one way to call it.
+    fixed: Mapping[str, Any] | None = None
+    # Another operation id than the capability's own, where two routes call one capability.
+    name: str | None = None
+
+
+def add_faces(
+    made: APIRouter, rooms: ApplicationServices, faces: Iterable[CapabilityRoute]
+) -> None:
+    """Adds each face as a route."""
+    for face in faces:
+        capability = rooms.registry.capabilities[face.capability]
+        queried = face.method in _QUERIED
+        asked = _open_arguments_schema(face, capability)
+        endpoint = _endpoint(rooms, face, capability, asked, queried=queried)
+        made.add_api_route(
+            face.path,
+            face_of(knows_query(endpoint, _lists(asked) if queried else {}), capability),
+            methods=[face.method],
+            name=face.name or capability.id.replace(".", "_"),
+            summary=face.summary,
+            status_code=face.status_code,
+            responses={
+                **problems(*CALLED),
+                face.status_code: {
+                    "description": "What it answers.",
+                    "content": {"application/json": {"schema": _plain(capability.output_schema)}},
+                },
+            },
+            openapi_extra=_described(face, capability, asked),
+        )
+
+
+def _endpoint(
+    rooms: ApplicationServices,
+    face: CapabilityRoute,
+    capability: Capability,
+    asked: Mapping[str, Any],
+    *,
+    queried: bool,
+) -> Callable[..., Awaitable[JsonAnswer]]:
+    # Where nothing must be said, saying nothing is enough.
+    read = read_json_body if _required(capability, asked) else read_arguments
+
+    async def call(request: Request, caller: SignedIn) -> JsonAnswer:
+        if queried:
+            arguments = _from_query(request, asked)
+        else:
+            body = await read(request, limits_for(request, capability))
+            arguments = _from_body(request, body)
+        for name, value in request.path_params.items():
+            arguments[(face.named or {}).get(name, name)] = value
+        arguments |= face.fixed or {}
+        value = await rooms.gate.direct(caller.visitor, capability.id, arguments)
+        return JsonAnswer(value, status_code=face.status_code)
+
+    return call
+
+
+def _from_body(request: Request, body: Any) -> dict[str, Any]:
+    if not isinstance(body, dict):
+        raise Invalid("The body must be an object.", findings=[Finding("", "An object.", "type")])
+    held = request.path_params.keys() & body.keys()
+    if held:
+        name = min(held)
+        detail = f"{name} stands in the path; it may not stand in the body too."
+        raise Invalid(detail, findings=[Finding(join_pointer("", name), detail, "in_path")])
+    return body
+
+
+def _from_query(request: Request, asked: Mapping[str, Any]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
+    for name, schema in asked.items():
+        values = request.query_params.getlist(name)
+        if values:
+            arguments[name] = _read(schema, values)
+    return arguments
+
+
+def _read(schema: Mapping[str, Any], values: list[str]) -> Any:
+    """A query value as its schema means it; what does not fit stays text for the gate to judge."""
+    kind = schema.get("type")
+    if kind == "array":
+        return [_read(schema.get("items", {}), [value]) for value in values]
+    if kind in ("integer", "number", "boolean", "object"):
+        try:
+            return orjson.loads(values[0])
+        except orjson.JSONDecodeError:
+            return values[0]
+    return values[0]
+
+
+def _open_arguments_schema(face: CapabilityRoute, capability: Capability) -> dict[str, Any]:
+    """The arguments that neither the path nor the route itself gives."""
+    given = {*(face.named or {}).values(), *(face.fixed or {}), *_path_names(face)}
+    properties: Mapping[str, Any] = capability.input_schema.get("properties", {})
+    return {name: schema for name, schema in properties.items() if name not in given}
+
+
+def _path_names(face: CapabilityRoute) -> list[str]:
+    named = face.named or {}
+    pieces = [piece for piece in face.path.split("/") if piece.startswith("{")]
+    return [named.get(name, name) for name in (piece[1:-1].partition(":")[0] for piece in pieces)]
+
+
+def _lists(asked: Mapping[str, Any]) -> dict[str, bool]:
+    return {name: schema.get("type") == "array" for name, schema in asked.items()}
+
+
+def _described(
+    face: CapabilityRoute, capability: Capability, asked: Mapping[str, Any]
+) -> dict[str, Any]:
+    properties = capability.input_schema.get("properties", {})
+    shown = [piece[1:-1].partition(":")[0] for piece in face.path.split("/") if piece[:1] == "{"]
+    parameters = [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": properties.get((face.named or {}).get(name, name), {"type": "string"}),
+        }
+        for name in shown
+    ]
+    required = _required(capability, asked)
+    if face.method in _QUERIED:
+        parameters += [
+            {"name": name, "in": "query", "required": name in required, "schema": schema}
+            for name, schema in asked.items()
+        ]
+        return {"parameters": parameters}
+    # Generators of clients make one class of a body, with the fields that it has at its top.
+    whole, _ = flatten_schema(_plain(capability.input_schema))
+    fields = {name: schema for name, schema in whole["properties"].items() if name in asked}
+    schema = {**whole, "properties": fields, "required": required}
+    schema.pop("examples", None)
+    body = takes_schema(schema)["requestBody"]
+    return {"parameters": parameters, "requestBody": {**body, "required": bool(required)}}
+
+
+def _required(capability: Capability, asked: Mapping[str, Any]) -> list[str]:
+    return [name for name in capability.input_schema.get("required", ()) if name in asked]
+
+
+def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
+    if schema.get("type") != "object":
+        raise InternalError("A capability with a face takes and answers objects.")
+    return {key: value for key, value in schema.items() if key not in ("$schema", "$id")}

@@ -1,0 +1,164 @@
+"""Bodies of requests: JSON, no more of it than is taken, and read strictly.
+
+The size is measured while the body arrives, so a larger one is refused before it is in
+memory. A compressed body is not taken: what it unpacks to cannot be known before. Reading a
+large document takes a moment, which is spent on a thread so that others are served.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict, ValidationError
+from starlette.exceptions import HTTPException
+
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.errors import Invalid, TooLarge, Unsupported
+from mainspring.contracts.limits import Limits
+from mainspring.definition.strict_json import read_json
+from mainspring.surfaces.rest.validation_messages import body_pointer, finding_of
+
+LARGE: Final = 65_536
+BODY_SECONDS: Final = 60.0
+_MOST_FINDINGS: Final = 100
+
+Made = TypeVar("Made")
+
+
+class Body(BaseModel):
+    """What a request may carry: nothing is guessed, and nothing unknown is passed over."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+async def read_body(request: Request, model: type[Model], *, empty: bytes = b"") -> Model:
+    """The body of a request as a value of the model, or every problem it has.
+
+    ``empty`` is what a body without a single byte means.
+    """
+    raw = await read_raw(request) or empty
+    limits = limits_of(request)
+    return await _apart(len(raw), lambda: _model_from(raw, model, limits))
+
+
+async def read_json_body(
+    request: Request, limits: Limits | None = None, *, empty: bytes = b""
+) -> Any:
+    """The body of a request as JSON of any shape."""
+    raw = await read_raw(request, limits) or empty
+    bounds = limits or limits_of(request)
+    return await _apart(len(raw), lambda: read_json(raw, bounds))
+
+
+async def read_raw(request: Request, limits: Limits | None = None) -> bytes:
+    """The bytes of a JSON body, not looked at yet."""
+    check_content_type(request)
+    return await read_bytes(request, (limits or limits_of(request)).json_bytes)
+
+
+async def read_bytes(request: Request, most: int) -> bytes:
+    """The bytes of a body of any kind; more than the most is refused as it comes."""
+    declared = request.headers.get("content-length", "0")
+    if not declared.isdecimal() or int(declared[:20]) > most:
+        raise _too_large(most)
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await _read_raw_body(request, most)
+    except TimeoutError:
+        # Whoever sends a byte a minute must not keep the connection.
+        raise HTTPException(408, headers={"Connection": "close"}) from None
+
+
+async def _read_raw_body(request: Request, most: int) -> bytes:
+    pieces, size = [], 0
+    async for piece in request.stream():
+        size += len(piece)
+        if size > most:
+            raise _too_large(most)
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def check_content_type(request: Request) -> None:
+    """Refuses whatever is not said to be plain JSON in UTF-8."""
+    shown = request.headers.getlist("content-type")
+    if len(shown) != 1 or not _is_json(shown[0]):
+        raise Unsupported(
+            "The body must be JSON, said by one header 'Content-Type: application/json'.",
+            code="content_type",
+        )
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise Unsupported(
+            "A compressed body is not taken.",
+            code="content_encoding",
+            suggestion="Send it as it is, without Content-Encoding.",
+        )
+
+
+def takes(model: type[BaseModel], description: str = "") -> dict[str, Any]:
+    """The ``openapi_extra`` of a route that reads its body by itself."""
+    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    return takes_schema({"title": model.__name__, **schema}, description)
+
+
+def takes_schema(schema: dict[str, Any], description: str = "") -> dict[str, Any]:
+    """The same for a body whose shape is a schema and no model."""
+    body: dict[str, Any] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    if description:
+        body["description"] = description
+    return {"requestBody": body}
+
+
+def limits_of(request: Request) -> Limits:
+    limits = request.app.state.limits
+    assert isinstance(limits, Limits)
+    return limits
+
+
+def limits_for(request: Request, capability: Capability | None) -> Limits:
+    """The limits of a body that holds a capability's arguments, some of which may be larger."""
+    limits = limits_of(request)
+    most = None if capability is None else capability.annotations.arguments_bytes
+    return limits if most is None else replace(limits, json_bytes=max(most, limits.json_bytes))
+
+
+def _model_from(raw: bytes, model: type[Model], limits: Limits) -> Model:
+    """The strict reader first: it refuses what a model never sees (a key that comes twice)."""
+    value = read_json(raw, limits)
+    try:
+        return model.model_validate_json(raw, strict=True)
+    except ValidationError as error:
+        findings = [
+            finding_of(one, body_pointer(one, value), model)
+            for one in error.errors(include_url=False)[:_MOST_FINDINGS]
+        ]
+        raise Invalid("The body is not what is expected here.", findings=findings) from None
+
+
+async def _apart(size: int, work: Callable[[], Made]) -> Made:
+    return work() if size <= LARGE else await asyncio.to_thread(work)
+
+
+def _is_json(text: str) -> bool:
+    media_type, *parameters = (piece.strip().lower() for piece in text.split(";"))
+    kind, _, subtype = media_type.partition("/")
+    if kind != "application" or not (subtype == "json" or subtype.endswith("+json")):
+        return False
+    named = dict(_parameter(piece) for piece in parameters if piece)
+    return named.get("charset", "utf-8") in {"utf-8", "utf8"}
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    return name.strip(), value.strip().strip('"')
+
+
+def _too_large(most: int) -> TooLarge:
+    return TooLarge(f"The body is larger than {most:,} bytes.", code="body_too_large")

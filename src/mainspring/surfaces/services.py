@@ -1,0 +1,77 @@
+"""What every surface is handed by whoever builds the house."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
+    from uuid import UUID
+
+    from mainspring.actions.script.runner import ScriptRunner
+    from mainspring.contracts.clock import Clock
+    from mainspring.contracts.context import Mailer
+    from mainspring.contracts.limits import Limits
+    from mainspring.contracts.registry import Registry
+    from mainspring.gate.artifacts.blobs import BlobStore
+    from mainspring.gate.artifacts.links import LinkSigner
+    from mainspring.gate.call import Gate
+    from mainspring.gate.connected.service import AccountConnectionService
+    from mainspring.gate.outside.connection_service import McpConnectionService
+    from mainspring.gate.prompting.interactions import InteractionReceiver
+    from mainspring.gate.telemetry import TelemetryExporter
+    from mainspring.gate.web_push import PushSender
+    from mainspring.runs.control import RunControl
+    from mainspring.runs.dispatch import Dispatcher
+    from mainspring.runs.run_events import Watcher
+    from mainspring.runs.worker import Worker
+    from mainspring.settings import Settings
+    from mainspring.store.database import Database
+    from mainspring.store.wakeups import WakeupSender
+    from mainspring.triggers.webhook_receiver import WebhookReceiver
+    from mainspring.workspace.people.passwords import PasswordVerifier
+    from mainspring.workspace.vault import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationServices:
+    """The open house, as far as a surface may use it."""
+
+    settings: Settings
+    limits: Limits
+    registry: Registry
+    database: Database
+    clock: Clock
+    gate: Gate
+    vault: Vault
+    passwords: PasswordVerifier
+    # Where notifications to browsers are sent.
+    push: PushSender
+    waker: WakeupSender
+    dispatcher: Dispatcher
+    # Where webhooks are taken in; whoever opens it for calls closes it.
+    desk: WebhookReceiver
+    control: RunControl
+    # Where the servers of tools are connected.
+    switchboard: McpConnectionService
+    # Where members connect their accounts.
+    reception: AccountConnectionService
+    # Where a chat provider tells of buttons and commands.
+    interactions: InteractionReceiver
+    blobs: BlobStore
+    links: LinkSigner
+    workspace_id: UUID
+    # Everything beside the workers that a running server does, until the event is set.
+    watch: Callable[[asyncio.Event], Awaitable[None]]
+    # A worker over this house; it works once its run is awaited.
+    hire: Callable[[Watcher], Worker]
+    # Where scripts are built when they are saved; none in a house that only judges them.
+    workshop: ScriptRunner | None = None
+    # Where traces and metrics go, if anywhere.
+    telemetry: TelemetryExporter | None = None
+    # Whether a program gave the command that opened this: it agrees to nothing.
+    by_program: bool = False
+    # The operator's mail server; none where no mail can be sent.
+    mailer: Mailer | None = None

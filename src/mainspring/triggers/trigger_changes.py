@@ -1,0 +1,107 @@
+"""Changes to automations that have triggers: whole, recorded, and tried again.
+
+A schedule may be overdue when a person pauses or edits it, because no scheduler was awake or
+quick enough. Its moment will not fire then, and a moment that starts no run leaves a record.
+So every change goes through here: what the schedules waited for is read before it, and what
+they no longer wait for is recorded after it, in the same transaction.
+
+Names are held before automations, and those before triggers, each in one order. A change
+that the database still gave up in favour of another is made again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
+from uuid import UUID
+
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.limits import Limits
+from mainspring.runs.missed_fire_times import MissedFireTime, record_missed
+from mainspring.store.access import DatabaseAccess
+from mainspring.store.database import Connection, convert_driver_error
+from mainspring.store.database_errors import is_collision
+from mainspring.triggers.fire_times import MissedFiring, Overtaking, overtaken
+from mainspring.triggers.schedule import key_of, read_schedule
+from mainspring.workspace import schedules
+from mainspring.workspace.automations import find_automation_ids, hold_all, hold_names
+from mainspring.workspace.schedules import SupersededSchedule, WaitingSchedule
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+TRIES: Final = 3
+_PAUSE: Final = 0.05
+
+Made = TypeVar("Made")
+
+
+async def change(
+    database: DatabaseAccess,
+    limits: Limits,
+    workspace_id: UUID,
+    work: Callable[[Connection], Awaitable[Made]],
+    *,
+    automations: Sequence[UUID] = (),
+    names: Sequence[str] | None = None,
+) -> Made:
+    """Does the work in a transaction that holds the automations it changes.
+
+    They are named by id or by name. Whoever may give out a name says so with ``names``, be
+    it with none of them.
+    """
+    for left in reversed(range(TRIES)):
+        try:
+            async with database.transaction() as tx:
+                held = list(automations)
+                if names is not None:
+                    await hold_names(tx, workspace_id)
+                    held += await find_automation_ids(tx, workspace_id, names)
+                await hold_all(tx, workspace_id, held)
+                before = await schedules.list_waiting_schedules(
+                    tx, [(workspace_id, one) for one in held]
+                )
+                made = await work(tx)
+                await record_overtaken(tx, before, limits)
+            return made
+        except Exception as error:
+            if not is_collision(error):
+                raise
+            if not left:
+                raise convert_driver_error(error) from error
+        await asyncio.sleep(_PAUSE * random.uniform(0.5, 1.0))
+    raise AssertionError("unreachable")
+
+
+async def record_overtaken(
+    tx: Transaction, before: Sequence[WaitingSchedule], limits: Limits
+) -> None:
+    """Records the moments that schedules waited for and that nobody will fire."""
+    if not before:
+        return
+    found = await schedules.list_superseded_schedules(tx, before)
+    await record_missed(tx, [record for one in found for record in _records(one, limits)])
+
+
+def _records(one: SupersededSchedule, limits: Limits) -> Iterator[MissedFireTime]:
+    schedule = one.schedule
+    for missed in _missed_fire_times(one, limits):
+        yield MissedFireTime(
+            schedule.workspace_id,
+            schedule.trigger_id,
+            key_of(missed.moment),
+            missed.reason,
+            missed.moments,
+        )
+
+
+def _missed_fire_times(one: SupersededSchedule, limits: Limits) -> Sequence[MissedFiring]:
+    reason: Overtaking = "missed_paused" if one.resting else "missed_edited"
+    due = one.schedule.due_at
+    try:
+        read = read_schedule(one.schedule.config)
+    except Problem:
+        return [MissedFiring(due, reason)]
+    return overtaken(read.cron, read.zone, due, one.until, reason, limits)

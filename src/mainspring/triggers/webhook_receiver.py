@@ -1,0 +1,239 @@
+"""The desk where webhooks are taken in.
+
+Whoever calls waits for one thing: that the call is on record. Calls that come together are
+recorded together, so that a hundred of them pay for one flush to disk. Nobody waits for a
+run to be worked on.
+
+Who calls is looked up before the body is read, and the limits of a webhook are spent by its
+own callers alone. Everything that may take long (the mapping of the body, the judging of the
+inputs) is done before a call joins a group: nothing in the transaction of a group depends on
+what one sender sent. There the webhook is looked up once more, and held: if it is not what
+the call was prepared for, the call is prepared again.
+
+What came in is a moment of its trigger; the key of the moment is the sender's idempotency
+key, the id of a signed message, or one made here. A group whose commit was lost from sight
+is written again and finds its own moments.
+
+A call whose inputs do not fit what the automation expects is a moment as well: it is kept as
+a failed run, and its sender is told what did not fit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import LimitExceeded, Problem
+from mainspring.contracts.limits import Limits
+from mainspring.definition.strict_json import hash_content
+from mainspring.runs.dispatch import Dispatcher
+from mainspring.runs.run_requests import KEY_LIFE, RunRequest
+from mainspring.store.database import Database
+from mainspring.store.group_commit import ConnectionLossPolicy, GroupWriter
+from mainspring.triggers.mapping import WebhookInputMapper
+from mainspring.triggers.recording import Answer, PreparedWebhook, WebhookReceipt, WebhookRecorder
+from mainspring.triggers.webhook_auth import WebhookAuthenticator
+from mainspring.triggers.webhook_limits import (
+    MOST_BYTES,
+    RECEIPT_SECONDS,
+    SHARE_BYTES,
+    BodyMemoryLimiter,
+    SourceConcurrencyLimiter,
+    receipt_timeout_error,
+    retry_lost_connection,
+    too_many_requests_error,
+)
+from mainspring.triggers.webhook_request import WebhookRequest, sender_key
+from mainspring.workspace.vault import Vault
+from mainspring.workspace.webhooks import WebhookTrigger
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+__all__ = ["SHARE", "WebhookReceipt", "WebhookReceiver"]
+
+# Calls of one source that may be recorded together; the others of it wait their turn.
+SHARE: Final = 64
+# How long calls of a flood wait for others to be recorded with.
+_GATHER_SECONDS: Final = 0.1
+# How often a call whose webhook changes under it is prepared.
+_TRIES: Final = 3
+
+
+class WebhookReceiver:
+    """Takes in calls of webhooks, for one process."""
+
+    def __init__(
+        self, database: Database, dispatcher: Dispatcher, vault: Vault, limits: Limits
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._limits = limits
+        self._entrance = WebhookAuthenticator(database, vault, limits)
+        self._mapper = WebhookInputMapper(limits)
+        recorder = WebhookRecorder(dispatcher, self._entrance.keep)
+        # A flood is written beside everybody else, in groups that are worth a flush to disk:
+        # nobody waits for them, and they take little from others.
+        self._writer, self._floods = (
+            GroupWriter[PreparedWebhook, Answer](
+                database, recorder.flush, patience=ConnectionLossPolicy(), gather=seconds
+            )
+            for seconds in (0.0, _GATHER_SECONDS)
+        )
+        # How many calls of a source are with the writer of floods.
+        self._flooding: Counter[UUID] = Counter()
+        # A source prepares one call after the other; what is quick never stands in line.
+        self._preparing = SourceConcurrencyLimiter(1)
+        self._turns = SourceConcurrencyLimiter(SHARE)
+        self._read = BodyMemoryLimiter(limits.payload_bytes, most=MOST_BYTES, share=SHARE_BYTES)
+        self._kept = BodyMemoryLimiter(limits.payload_bytes, most=MOST_BYTES, share=SHARE_BYTES)
+
+    @property
+    def waiting(self) -> int:
+        """Calls that are not being recorded yet."""
+        lines = self._entrance.waiting + self._preparing.waiting + self._turns.waiting
+        return self._writer.waiting + self._floods.waiting + lines
+
+    async def receive(self, knock: WebhookRequest) -> WebhookRequest:
+        """Finds out who calls, from what stands before the body, and charges their limit.
+
+        A webhook that asks for a signature is charged by ``admit``, when there is one.
+        """
+        self._check_waiting()
+        webhook = await self._entrance.find(knock)
+        if webhook.signing_secret is None:
+            await self._entrance.charge(webhook)
+        return replace(knock, webhook=webhook)
+
+    def closed_for(self, knock: WebhookRequest) -> float:
+        """Seconds until the next call of the same webhook could be let in; mostly none."""
+        return 0.0 if knock.webhook is None else self._entrance.closed_for(knock.webhook)
+
+    def reading(self, knock: WebhookRequest) -> AbstractContextManager[Callable[[int], None]]:
+        """What counts the bytes of a body as they come; ``Exhausted`` when they are too many."""
+        return self._read.held(knock.source if knock.webhook is None else knock.webhook.id)
+
+    async def admit(self, knock: WebhookRequest) -> None:
+        """Looks at the signature, if the webhook asks for one: the body is there now."""
+        webhook = knock.webhook
+        if webhook is not None and webhook.signing_secret is not None:
+            await self._entrance.check_signature(knock, webhook)
+            await self._entrance.charge(webhook)
+
+    async def take(self, knock: WebhookRequest) -> WebhookReceipt:
+        """Records a call; returns when its run is on disk."""
+        self._check_waiting()
+        source, size = knock.source, knock.size
+        self._kept.take(source, size)
+        written: asyncio.Future[Answer] | None = None
+        try:
+            async with asyncio.timeout(RECEIPT_SECONDS):
+                for _ in range(_TRIES):
+                    moment = await self._prepared(knock)
+                    written = await self._handed_in(moment)
+                    # It goes on when nobody waits for it any more: its sender may come
+                    # again by its key.
+                    await asyncio.wait((written,))
+                    answer = written.result()
+                    if isinstance(answer, WebhookReceipt):
+                        return answer
+                    if isinstance(answer, Problem):
+                        raise answer
+                    knock = await self._entrance.again(knock)
+            raise too_many_requests_error("This webhook is being changed all the time.", 1.0)
+        except TimeoutError:
+            raise receipt_timeout_error() from None
+        finally:
+            if written is None or written.done():
+                self._kept.give(source, size)
+            else:
+                written.add_done_callback(lambda _: self._kept.give(source, size))
+
+    async def aclose(self) -> None:
+        """Records what is waiting, then ends."""
+        await self._writer.aclose()
+        await self._floods.aclose()
+        await self._entrance.aclose()
+        self._mapper.close()
+
+    def _check_waiting(self) -> None:
+        if self.waiting >= self._limits.webhook_waiting:
+            raise too_many_requests_error("Too many calls wait to be recorded.", 1.0)
+
+    async def _prepared(self, knock: WebhookRequest) -> PreparedWebhook:
+        """The moment of a call; nothing is held while it is made, and much may be done."""
+        if knock.webhook is None:
+            knock = await self._entrance.again(knock)
+        webhook = knock.webhook
+        assert webhook is not None
+        if self._preparing.waiting_of(webhook.id) >= max(1, self._limits.webhook_waiting // 2):
+            raise too_many_requests_error(
+                "Too many calls of this webhook wait to be recorded.", 1.0
+            )
+        if not self._preparing.begin(webhook.id):
+            await self._preparing.wait_for_slot(webhook.id)
+        try:
+            request = await self._request(knock, webhook)
+            prepared = await retry_lost_connection(lambda: self._dispatcher.prepare(request))
+        finally:
+            self._preparing.end(webhook.id)
+        return PreparedWebhook(knock, webhook, prepared)
+
+    async def _request(self, knock: WebhookRequest, webhook: WebhookTrigger) -> RunRequest:
+        if knock.seal is not None and webhook.signing_secret is not None:
+            key: str | None = knock.seal.id
+        else:
+            key = sender_key(knock.idempotency_keys, knock.value)
+        inputs, broken = await self._map_inputs(knock, webhook)
+        return RunRequest(
+            webhook.workspace_id,
+            webhook.automation_id,
+            "webhook",
+            webhook.id,
+            inputs=inputs,
+            static=webhook.inputs,
+            payload=knock.value,
+            key=None if key is None else f"key:{key}",
+            run_id=knock.run_id,
+            key_expires_at=webhook.now + KEY_LIFE,
+            body_hash=None if key is None else hash_content(knock.value),
+            last_fired_at=webhook.last_fired_at,
+            measured=True,
+            problem=broken,
+        )
+
+    async def _map_inputs(
+        self, knock: WebhookRequest, webhook: WebhookTrigger
+    ) -> tuple[Mapping[str, Any], Problem | None]:
+        mapping = webhook.config.get("input_mapping")
+        if not mapping:
+            return {}, None
+        try:
+            return await self._mapper.map_inputs(mapping, knock.value, knock.size), None
+        except LimitExceeded:
+            raise
+        except Problem as problem:
+            return {}, problem
+
+    async def _handed_in(self, moment: PreparedWebhook) -> asyncio.Future[Answer]:
+        source = moment.webhook.id
+        if not self._turns.begin(source):
+            await self._turns.wait_for_slot(source)
+        # Whoever calls as often as a webhook may is a flood for now; a later call does not
+        # overtake those that are written as one.
+        if source in self._flooding or self._entrance.is_flooded(moment.webhook):
+            self._flooding[source] += 1
+            written = self._floods.submit(moment)
+            written.add_done_callback(lambda _: self._release_flood_slot(source))
+        else:
+            written = self._writer.submit(moment)
+        written.add_done_callback(lambda _: self._turns.end(source))
+        return written
+
+    def _release_flood_slot(self, source: UUID) -> None:
+        self._flooding[source] -= 1
+        if not self._flooding[source]:
+            del self._flooding[source]

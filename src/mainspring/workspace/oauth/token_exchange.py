@@ -1,0 +1,257 @@
+"""Codes and renewal tokens become access tokens.
+
+Each works once. One that comes a second time has been seen by somebody it was not meant for,
+and nobody knows who came first, so whatever it gave ends. What a client holds is one access
+token; renewing it gives it another text and another end, and the one before stops at once.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.roles import Role, min_role
+from mainspring.store.audit import AuditRecord, append_audit
+from mainspring.workspace.oauth.clients import RegisteredClient, hash_of, note_use
+from mainspring.workspace.oauth.errors import OAuthError
+from mainspring.workspace.oauth.scopes import format_scope
+from mainspring.workspace.tokens import (
+    TokenLimits,
+    hash_token,
+    make_token,
+    renew_token,
+    revoke_token,
+)
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Database
+
+_CODE = """
+    SELECT workspace_id, client_id, member_id, role, redirect_uri, challenge, token_id,
+        used_at IS NOT NULL AS used, expires_at > now() AS in_time
+    FROM client_codes WHERE hash = $1 FOR UPDATE
+"""
+_USE_CODE = (
+    "UPDATE client_codes SET used_at = now(), token_id = $3 WHERE workspace_id = $1 AND hash = $2"
+)
+_RENEWAL = """
+    SELECT r.workspace_id, r.client_id, r.token_id, r.used_at IS NOT NULL AS used,
+        r.expires_at > now() AS in_time, t.member_id, t.role, t.revoked_at IS NULL AS alive
+    FROM client_renewals r
+    JOIN access_tokens t ON t.workspace_id = r.workspace_id AND t.id = r.token_id
+    WHERE r.hash = $1 FOR UPDATE OF r
+"""
+_USE_RENEWAL = "UPDATE client_renewals SET used_at = now() WHERE workspace_id = $1 AND hash = $2"
+_ADD_RENEWAL = """
+    INSERT INTO client_renewals (workspace_id, hash, client_id, token_id, expires_at)
+    VALUES ($1, $2, $3, $4, now() + $5)
+"""
+_TIDY_RENEWALS = """
+    DELETE FROM client_renewals WHERE hash IN (
+        SELECT hash FROM client_renewals WHERE expires_at < now()
+        LIMIT 1000 FOR UPDATE SKIP LOCKED)
+"""
+# Whoever left, was shut out, or took their agreement back has no client. The agreement is held
+# until the token is there, so that whoever narrows or ends it at this moment finds the token.
+_STANDING = """
+    SELECT m.role AS own, o.role AS agreed
+    FROM members m JOIN users u ON u.id = m.user_id AND u.disabled_at IS NULL
+    JOIN client_consents o ON o.workspace_id = m.workspace_id AND o.member_id = m.user_id
+    WHERE m.workspace_id = $1 AND m.user_id = $2 AND o.client_id = $3 FOR SHARE OF o
+"""
+_HELD = """
+    SELECT workspace_id, id, member_id FROM access_tokens WHERE client_id = $1 AND hash = $2
+    UNION ALL
+    SELECT t.workspace_id, t.id, t.member_id FROM client_renewals r
+    JOIN access_tokens t ON t.workspace_id = r.workspace_id AND t.id = r.token_id
+    WHERE r.client_id = $1 AND r.hash = $2
+"""
+
+TOKEN_LIFETIME: Final = timedelta(hours=1)
+RENEWAL_LIFETIME: Final = timedelta(days=30)
+_VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
+# For every reason the same: whoever holds what is not theirs learns nothing.
+_NO_CODE: Final = OAuthError("invalid_grant", "This code is not good, or not any more.")
+_NO_RENEWAL: Final = OAuthError("invalid_grant", "This refresh token is not good, or not any more.")
+
+
+class CodeVerdict(Enum):
+    """What is to be done with a code or a renewal token."""
+
+    GOOD = auto()
+    # Not theirs, or ended; nothing changes.
+    STRANGE = auto()
+    # Theirs, and not to be used again.
+    SPOILT = auto()
+    # Used before: what it gave ends.
+    AGAIN = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationCodeGrant:
+    """What a client brings for its first token."""
+
+    code: str
+    redirect_uri: str | None
+    verifier: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _MemberRoles:
+    """What a member may do themselves, and what they have agreed that a client may."""
+
+    own: Role
+    agreed: Role
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedTokens:
+    """What a client is handed."""
+
+    access: str
+    renewal: str | None
+    role: Role
+
+    def as_dict(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {
+            "access_token": self.access,
+            "token_type": "Bearer",
+            "expires_in": int(TOKEN_LIFETIME.total_seconds()),
+            "scope": format_scope(self.role),
+        }
+        return shown if self.renewal is None else {**shown, "refresh_token": self.renewal}
+
+
+def is_verifier_valid(verifier: str | None, challenge: str) -> bool:
+    """Whether whoever brings the verifier made the challenge (RFC 7636, S256)."""
+    if verifier is None or not _VERIFIER.fullmatch(verifier):
+        return False
+    made = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
+    return hmac.compare_digest(made, challenge.encode())
+
+
+def judge_code(row: Any, client_id: UUID, shown: AuthorizationCodeGrant) -> CodeVerdict:
+    """A code is good once, in time, for its client, its address and its verifier."""
+    if row["client_id"] != client_id:
+        return CodeVerdict.STRANGE
+    if row["used"]:
+        return CodeVerdict.AGAIN
+    same = shown.redirect_uri in (None, row["redirect_uri"])
+    good = row["in_time"] and same and is_verifier_valid(shown.verifier, row["challenge"])
+    return CodeVerdict.GOOD if good else CodeVerdict.SPOILT
+
+
+def judge_renewal(row: Any, client_id: UUID) -> CodeVerdict:
+    """A renewal token is good once, in time, for its client, while what it renews is."""
+    if row["client_id"] != client_id or not row["alive"]:
+        return CodeVerdict.STRANGE
+    if row["used"]:
+        return CodeVerdict.AGAIN
+    return CodeVerdict.GOOD if row["in_time"] else CodeVerdict.SPOILT
+
+
+async def exchange_code(
+    database: Database, client: RegisteredClient, shown: AuthorizationCodeGrant, now: datetime
+) -> IssuedTokens | OAuthError:
+    """What a code is worth. A refusal is an answer, so that what it ended stays ended."""
+    hashed = hash_of(shown.code)
+    async with database.transaction() as tx:
+        row = await tx.fetchrow(_CODE, hashed)
+        if row is None:
+            return _NO_CODE
+        verdict = judge_code(row, client.id, shown)
+        if verdict is CodeVerdict.AGAIN and row["token_id"] is not None:
+            await _revoke_grant(tx, row, "code_again")
+        if verdict is CodeVerdict.SPOILT:
+            await tx.execute(_USE_CODE, row["workspace_id"], hashed, None)
+        if verdict is not CodeVerdict.GOOD:
+            return _NO_CODE
+        standing = await _load_roles(tx, row)
+        if standing is None:
+            return _NO_CODE
+        # The member may have agreed to less since the code was made.
+        role = min_role(Role(row["role"]), standing.agreed)
+        bounds = TokenLimits(role, None, now + TOKEN_LIFETIME)
+        name = f"{client.name} (connected)"
+        stored, plain = await make_token(
+            tx, row["workspace_id"], row["member_id"], name, bounds, client_id=client.id
+        )
+        await tx.execute(_USE_CODE, row["workspace_id"], hashed, stored.id)
+        await note_use(tx, client.id)
+        renewal = await _issue_refresh_token(tx, client, row["workspace_id"], stored.id)
+        await _tell(tx, row, stored.id, "client_connected", {"role": stored.role.value})
+        return IssuedTokens(plain, renewal, min_role(stored.role, standing.own))
+
+
+async def refresh_tokens(
+    database: Database, client: RegisteredClient, renewal: str, now: datetime
+) -> IssuedTokens | OAuthError:
+    """The next access token for a renewal token, and the next renewal token."""
+    hashed = hash_of(renewal)
+    async with database.transaction() as tx:
+        row = await tx.fetchrow(_RENEWAL, hashed)
+        if row is None:
+            return _NO_RENEWAL
+        verdict = judge_renewal(row, client.id)
+        if verdict is CodeVerdict.AGAIN:
+            await _revoke_grant(tx, row, "renewal_again")
+        standing = await _load_roles(tx, row) if verdict is CodeVerdict.GOOD else None
+        if standing is None:
+            return _NO_RENEWAL
+        plain = await renew_token(tx, row["workspace_id"], row["token_id"], now + TOKEN_LIFETIME)
+        if plain is None:
+            return _NO_RENEWAL
+        await tx.execute(_USE_RENEWAL, row["workspace_id"], hashed)
+        await note_use(tx, client.id)
+        made = await _issue_refresh_token(tx, client, row["workspace_id"], row["token_id"])
+        return IssuedTokens(plain, made, min_role(Role(row["role"]), standing.own))
+
+
+async def give_up(database: Database, client: RegisteredClient, token: str) -> None:
+    """Ends what a client holds, by either of its tokens (RFC 7009); another's is not there."""
+    async with database.transaction() as tx:
+        row = await tx.fetchrow(_HELD, client.id, hash_token(token))
+        if row is not None:
+            await revoke_token(tx, row["workspace_id"], row["id"])
+            await _tell(tx, row, row["id"], "client_gave_up", {})
+
+
+async def _issue_refresh_token(
+    tx: Transaction, client: RegisteredClient, workspace_id: UUID, token_id: UUID
+) -> str | None:
+    if not client.renews:
+        return None
+    plain = "msn_" + secrets.token_urlsafe(32)
+    await tx.execute(_TIDY_RENEWALS)
+    await tx.execute(
+        _ADD_RENEWAL, workspace_id, hash_of(plain), client.id, token_id, RENEWAL_LIFETIME
+    )
+    return plain
+
+
+async def _load_roles(tx: Transaction, row: Any) -> _MemberRoles | None:
+    found = await tx.fetchrow(_STANDING, row["workspace_id"], row["member_id"], row["client_id"])
+    return None if found is None else _MemberRoles(Role(found["own"]), Role(found["agreed"]))
+
+
+async def _revoke_grant(tx: Transaction, row: Any, why: str) -> None:
+    await revoke_token(tx, row["workspace_id"], row["token_id"])
+    await _tell(tx, row, row["token_id"], "client_cut_off", {"why": why})
+
+
+async def _tell(
+    tx: Transaction, row: Any, token_id: UUID, action: str, detail: dict[str, Any]
+) -> None:
+    entry = AuditRecord(
+        row["workspace_id"], "client", row["member_id"], action, str(token_id), detail, token_id
+    )
+    await append_audit(tx, [entry])

@@ -1,0 +1,265 @@
+"""Workflows made and changed: everything in one transaction, and nothing kept by halves."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.display_text import name_findings
+from mainspring.contracts.errors import Conflict, Finding, NotFound
+from mainspring.contracts.ids import generate_id
+from mainspring.contracts.outcome import Unchanged
+from mainspring.definition.json_values import is_same_value
+from mainspring.workspace.boards.datasets import keep_datasets
+from mainspring.workspace.boards.lookup import check_may_bind, list_board_datasets, open_board
+from mainspring.workspace.boards.management import create_handler
+from mainspring.workspace.workflows import automations, roster
+from mainspring.workspace.workflows.repository import (
+    Workflow,
+    add_workflow,
+    change_workflow,
+    check_version,
+    describe_workflows,
+    find_workflow,
+)
+from mainspring.workspace.workflows.templates import DATASETS
+from mainspring.workspace.workflows.validation import ensure_owner, find_workflow_problems, refuse
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+    from mainspring.workspace.workflows.automations import WorkflowDependencies
+
+Arguments = Mapping[str, Any]
+UTC_ZONE: Final = "UTC"
+
+
+async def make(ctx: CallContext, house: WorkflowDependencies, given: Arguments) -> UUID:
+    """A new workflow with its board, its people and its automations; answers its id."""
+    refuse([*find_workflow_problems(given), *_validate_new_names(given, "", ())])
+    templates = list(given.get("templates", []))
+    wants_board = given.get("make_board", True) or "board_id" in given
+    _check_board_for(templates, there=wants_board)
+    people = await roster.read_asked(ctx, given.get("roster", []))
+    board_id = await _resolve_board(ctx, house, given) if wants_board else None
+    space, workflow_id = ctx.actor.workspace_id, generate_id()
+    own = wants_board and "board_id" not in given
+    await add_workflow(ctx.tx, space, workflow_id, given, board_id, ctx.actor.id, made_board=own)
+    people = ensure_owner(people, ctx.actor.id)
+    await roster.keep_roster(ctx.tx, space, workflow_id, board_id, people)
+    workflow = await find_workflow(ctx.tx, space, workflow_id, hold=True)
+    await _bring_along(ctx, house, workflow, given)
+    return workflow_id
+
+
+async def create(ctx: CallContext, house: WorkflowDependencies, given: Arguments) -> dict[str, Any]:
+    """The same, set going at once where that is asked for."""
+    workflow_id = await make(ctx, house, given)
+    waiting: list[dict[str, str]] = []
+    if given.get("status") == "active":
+        _, waiting = await automations.resume(ctx.tx, house, ctx.actor.workspace_id, workflow_id)
+    return {**await describe_workflow(ctx, workflow_id), "waiting": waiting}
+
+
+async def describe_workflow(ctx: CallContext, workflow_id: UUID) -> dict[str, Any]:
+    """A workflow as it is now."""
+    found = await find_workflow(ctx.tx, ctx.actor.workspace_id, workflow_id)
+    return (await describe_workflows(ctx.tx, ctx.actor.workspace_id, [found]))[0]
+
+
+async def update(
+    ctx: CallContext, house: WorkflowDependencies, given: Arguments, *, starts: bool = True
+) -> dict[str, Any] | Unchanged:
+    """Changes what is given and leaves the rest; ``starts``: new automations go at once."""
+    space = ctx.actor.workspace_id
+    workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
+    await roster.check_may_change(ctx, workflow)
+    check_version(workflow, given.get("expected_version"))
+    kpis = [one["name"] for one in workflow.kpis]
+    refuse([*find_workflow_problems(given), *_validate_new_names(given, workflow.title, kpis)])
+    before = await describe_workflow(ctx, workflow.id)
+    fields = {
+        name: given[name] for name in ("title", "charter", "kpis", "deadlines") if name in given
+    }
+    if "kpis" in fields:
+        fields["kpis"] = keep_currents(fields["kpis"], workflow.kpis)
+    board_id = await _resolve_other_board(ctx, house, workflow, given)
+    if board_id != workflow.board_id:
+        fields["board_id"] = board_id
+    changed = any(
+        not is_same_value(value, getattr(workflow, name)) for name, value in fields.items()
+    )
+    if changed:
+        await change_workflow(ctx.tx, space, workflow, fields)
+    workflow = await find_workflow(ctx.tx, space, workflow.id)
+    await _change_people(ctx, workflow, given, moved="board_id" in fields)
+    _check_board_for(given.get("templates", []), there=workflow.board_id is not None)
+    await _bring_along(ctx, house, workflow, given, replacing=True)
+    waiting: list[dict[str, str]] = []
+    if starts and workflow.status == "active" and given.get("templates"):
+        _, waiting = await automations.resume(ctx.tx, house, space, workflow.id)
+    after = {**await describe_workflow(ctx, workflow.id), "waiting": waiting}
+    return Unchanged(after) if is_same_value({**before, "waiting": []}, after) else after
+
+
+def _validate_new_names(given: Arguments, title: str, kpis: Container[str]) -> list[Finding]:
+    """What is wrong with a title and with names of KPIs that it does not have already."""
+    found = name_findings(given["title"], "/title") if given.get("title", title) != title else []
+    for number, one in enumerate(given.get("kpis", [])):
+        if one["name"] not in kpis:
+            found += name_findings(one["name"], f"/kpis/{number}/name")
+    return found
+
+
+def keep_currents(
+    kpis: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """KPIs as they are asked for; one that says nothing of its value keeps the one it has."""
+    known = {one["name"]: one["current"] for one in before if "current" in one}
+    return [
+        {**({"current": known[one["name"]]} if one["name"] in known else {}), **one} for one in kpis
+    ]
+
+
+async def set_kpi(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchanged:
+    """The value that one KPI has now; its target stays as it is."""
+    space = ctx.actor.workspace_id
+    workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
+    await roster.check_may_change(ctx, workflow)
+    names = [one["name"] for one in workflow.kpis]
+    if given["name"] not in names:
+        has = ", ".join(names) or "none"
+        detail = f"The workflow {workflow.title!r} has no KPI called {given['name'][:100]!r}."
+        raise NotFound(
+            f"{detail} It has: {has}.",
+            code="no_kpi",
+            findings=[Finding("/name", detail, "no_kpi")],
+            suggestion="update_workflow adds one.",
+        )
+    kpis = [
+        {**one, "current": given["current"]} if one["name"] == given["name"] else one
+        for one in workflow.kpis
+    ]
+    answer = {
+        "workflow_id": str(workflow.id),
+        "name": given["name"],
+        "current": given["current"],
+        "target": next(one["target"] for one in kpis if one["name"] == given["name"]),
+    }
+    if is_same_value(kpis, workflow.kpis):
+        return Unchanged(answer)
+    await change_workflow(ctx.tx, space, workflow, {"kpis": kpis})
+    return answer
+
+
+async def _resolve_board(ctx: CallContext, house: WorkflowDependencies, given: Arguments) -> UUID:
+    """The board that is named, or a new one; whoever names one may say who writes to it."""
+    if "board_id" not in given:
+        made = await create_handler(house.limits)(
+            ctx,
+            {
+                "name": given["title"],
+                "description": f"The board of the workflow {given['title']}.",
+                "datasets": list(DATASETS),
+            },
+        )
+        return UUID(made["id"])
+    return await _use_named_board(
+        ctx, house, given["board_id"], given.get("templates", []), new=True
+    )
+
+
+async def _use_named_board(
+    ctx: CallContext,
+    house: WorkflowDependencies,
+    board_id: str,
+    templates: Sequence[str],
+    *,
+    new: bool,
+) -> UUID:
+    """A board that is there; one that is ``new`` to the workflow comes under its roster."""
+    board = await open_board(ctx, {"board_id": board_id}, hold=True)
+    if new:
+        await check_may_bind(ctx, board.id, board.name, board.created_by)
+    if templates:
+        known = {one.name for one in await list_board_datasets(ctx, board)}
+        lacking = [one for one in DATASETS if one["name"] not in known]
+        await keep_datasets(ctx, board, lacking, house.limits)
+    return board.id
+
+
+async def _resolve_other_board(
+    ctx: CallContext, house: WorkflowDependencies, workflow: Workflow, given: Arguments
+) -> UUID | None:
+    """The board that it is to have; its own templates write to the one that it has."""
+    asked = given.get("board_id", workflow.board_id)
+    if asked is None or str(asked) == str(workflow.board_id):
+        board_id = None if asked is None else UUID(str(asked))
+    else:
+        board_id = await _use_named_board(ctx, house, asked, given.get("templates", []), new=True)
+    if board_id == workflow.board_id:
+        if board_id is not None and given.get("templates"):
+            await _use_named_board(ctx, house, str(board_id), given["templates"], new=False)
+        return board_id
+    rows = await automations.list_attached(ctx.tx, ctx.actor.workspace_id, workflow.id)
+    if any(row["template"] is not None for row in rows):
+        raise Conflict(
+            "Automations of this workflow write to the board that it has.",
+            code="board_in_use",
+            suggestion="Detach those that were made from templates first.",
+        )
+    return board_id
+
+
+async def _change_people(
+    ctx: CallContext, workflow: Workflow, given: Arguments, *, moved: bool
+) -> None:
+    space = ctx.actor.workspace_id
+    before = await roster.load_roster(ctx.tx, space, workflow.id)
+    people = before
+    if "roster" in given:
+        people = await roster.read_asked(ctx, given["roster"])
+        # Its only owner may have left; what is written back as it was read changes nothing.
+        if people != before:
+            roster.check_owner_stays(people)
+    if people != before or moved:
+        await roster.check_may_own(ctx, workflow, "changes its roster or its board")
+        await roster.keep_roster(ctx.tx, space, workflow.id, workflow.board_id, people)
+
+
+async def _bring_along(
+    ctx: CallContext,
+    house: WorkflowDependencies,
+    workflow: Workflow,
+    given: Arguments,
+    *,
+    replacing: bool = False,
+) -> None:
+    """The automations that are asked for: those that are there, and those of templates."""
+    space = ctx.actor.workspace_id
+    wanted = [UUID(one) for one in given.get("automation_ids", [])]
+    rows = await automations.list_attached(ctx.tx, space, workflow.id)
+    known = {row["automation_id"] for row in rows}
+    if replacing and "automation_ids" in given:
+        for row in rows:
+            if row["template"] is None and row["automation_id"] not in wanted:
+                await automations.detach(ctx.tx, space, workflow.id, row["automation_id"])
+    if given.get("templates"):
+        await automations.make_from_templates(
+            ctx.tx,
+            house,
+            space,
+            ctx.actor,
+            workflow,
+            given["templates"],
+            given.get("timezone", UTC_ZONE),
+        )
+    new = [one for one in wanted if one not in known]
+    if new:
+        await automations.attach(ctx.tx, house, space, workflow, new)
+
+
+def _check_board_for(templates: Sequence[str], *, there: bool) -> None:
+    if templates and not there:
+        detail = "These automations write to the board of the workflow, and it has none."
+        refuse([Finding("/templates", detail, "no_board", "Give it a board, or leave them out.")])
