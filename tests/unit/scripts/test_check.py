@@ -59,7 +59,7 @@ def test_parts_are_chosen_by_name() -> None:
     # The two lanes share the work, so that no processor is left with nothing to do.
     assert [part.name for part in others if not part.beside] == ["architecture", "smoke"]
     assert {"crash", "mutation"}.isdisjoint(part.name for part in others)
-    assert "mutation" in {part.name for part in choose([])[1]}
+    assert [part.name for part in choose(["mutation"])[1]] == ["mutation"]
     assert [part.name for part in choose(["crash", "lint"])[1]] == ["crash", "lint"]
     assert not [part for part in choose([])[1] if part.name == "smoke"]
     with pytest.raises(SystemExit, match="There is no part called nope"):
