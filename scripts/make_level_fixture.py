@@ -5,10 +5,12 @@
 
 For each level the newest commit whose last migration has that number, whose migrations have today's
 text and whose server works is checked out into a temporary worktree; some commits are half of a
-change and do not start. Its own server is started on an empty data
-folder, filled over its own REST API and command line, and stopped while runs wait. The database is
-then dumped with ``pg_dump`` to ``tests/fixtures/levels/NNNN.sql.gz``; the files of the data
-folder that the database needs and the ids and tokens that the test asks for are in ``NNNN.json``.
+change and do not start. Its own server is started on an empty data folder, filled over its own REST
+API and command line, and stopped while runs wait. Where the server has consents, the owner signs in
+and the requests have a browser session: as of level 20 a token is a program, which cannot agree
+to what an automation may do. The database is then dumped with ``pg_dump`` to
+``tests/fixtures/levels/NNNN.sql.gz``; the files of the data folder that the database needs and the
+ids and tokens that the test asks for are in ``NNNN.json``.
 Everything runs with the packages of this environment.
 """
 
@@ -28,7 +30,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -115,6 +117,8 @@ class OldServer:
     tree: Path
     home: Path
     port: int
+    # What a signed-in browser sends; empty until then, and the owner's token is sent instead.
+    _session: dict[str, str] = field(default_factory=dict)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -139,24 +143,45 @@ class OldServer:
         )
         return done.stdout
 
-    def ask(self, method: str, path: str, body: Any = None, *, token: str | None = None) -> Any:
-        key = token or (self.home / "owner.token").read_text().strip()
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
         answer = httpx2.request(
             method,
             f"http://127.0.0.1:{self.port}/api/v1{path}",
             json=body,
             timeout=PATIENCE,
-            headers={"Authorization": f"Bearer {key}"},
+            headers=self._session or self._token(),
         )
         if not answer.is_success:
             raise RuntimeError(f"{method} {path}: {answer.status_code} {answer.text}")
         return answer.json() if answer.content else None
 
+    def _token(self) -> dict[str, str]:
+        key = (self.home / "owner.token").read_text().strip()
+        return {"Authorization": f"Bearer {key}"}
+
+    def sign_in(self) -> None:
+        """Uses the owner's sign-in link; what is asked from then on is asked by a person."""
+        link = str(json.loads(self.command("sign-in", "--json"))["link"])
+        with httpx2.Client(timeout=PATIENCE) as client:
+            answer = client.post(
+                f"http://127.0.0.1:{self.port}/api/v1/session/link",
+                json={"token": link.partition("#")[2]},
+            )
+            if not answer.is_success:
+                raise RuntimeError(f"The sign-in link: {answer.status_code} {answer.text}")
+            cookies = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+        self._session = {"Cookie": cookies, "X-CSRF-Token": answer.json()["csrf_token"]}
+
     def has(self, path: str) -> bool:
         return f"/api/v1{path}" in self.ask("GET", "/openapi.json")["paths"]
 
+    def in_its_version(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """The definition with the version of the format that this server writes."""
+        version = self.ask("GET", "/schemas/definition")["properties"]["schema_version"]["const"]
+        return {"schema_version": version, **document}
+
     def save(self, document: Mapping[str, Any], *, active: bool = True) -> str:
-        made = str(self.ask("POST", "/automations", document)["id"])
+        made = str(self.ask("POST", "/automations", self.in_its_version(document))["id"])
         if active:
             self.ask("POST", f"/automations/{made}/activate")
         return made
@@ -210,13 +235,7 @@ def _wait_for_health(server: OldServer, process: subprocess.Popen[bytes]) -> Non
 
 
 def definition(name: str, plan: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    return {
-        "schema_version": "1.2",
-        "name": name,
-        "goal": "Go on after an upgrade.",
-        "plan": plan,
-        **more,
-    }
+    return {"name": name, "goal": "Go on after an upgrade.", "plan": plan, **more}
 
 
 def step(step_id: str, action: str, **config: Any) -> dict[str, Any]:
@@ -247,12 +266,14 @@ _MAIL: Final = [step("send", "send_email", to=["ada@example.com"], subject="Leve
 def fill(server: OldServer) -> dict[str, Any]:
     """What every level has: runs that wait, a draft, a schedule, webhooks, a secret, an event."""
     server.command("secrets", "set", "signing_key", text=SIGNING_KEY)
+    if server.has("/consents"):
+        server.sign_in()
     waiting = server.save(definition("Waits", _WAIT, inputs=_SECONDS))
     lane = {"concurrency": "queue", "concurrency_key": "one"}
     queued = server.save(definition("One at a time", _WAIT, inputs=_SECONDS, execution=lane))
     counts = server.save(definition("Counts", _COUNT))
     second = {**definition("Counts", _COUNT), "goal": "Count the runs, as version 2."}
-    server.ask("PUT", f"/automations/{counts}", second)
+    server.ask("PUT", f"/automations/{counts}", server.in_its_version(second))
     mails = server.save(definition("Mails", _MAIL, execution={"write_policy": "always_draft"}))
     # The last hour is always inside the window, however old the database is.
     cron = _trigger("hourly", "schedule", cron="0 * * * *", timezone="UTC", catch_up_seconds=7200)
