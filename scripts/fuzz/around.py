@@ -146,13 +146,14 @@ _SETTINGS: Final = Settings(home=Path("/nowhere"))
 
 
 @dataclass(frozen=True, slots=True)
-class _Rooms:
-    """As much of a house as the protocol asks for."""
+class _Services:
+    """The services that the protocol uses. No message of these leads to the database."""
 
     registry: Any
     limits: Any = LIMITS
     gate: Any = _Gate()
     settings: Any = _SETTINGS
+    database: Any = None
 
 
 class _Envelope:
@@ -163,7 +164,7 @@ class _Envelope:
 
     def __call__(self, data: bytes) -> Any:
         if self._exchange is None:
-            self._exchange = McpHttpExchange(cast("Any", _Rooms(build_registry(LIMITS))))
+            self._exchange = McpHttpExchange(cast("Any", _Services(build_registry(LIMITS))))
         answer = asyncio.run(self._exchange.answer(cast("Any", _Known()), as_request(data)))
         if not answer.body:
             return answer

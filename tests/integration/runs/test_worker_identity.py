@@ -21,8 +21,8 @@ from tests.kit.house import Bench, document, step
 _IN_CONTAINER = """
 import json, os
 os.getpid, os.getppid = lambda: 1, lambda: 0
-from mainspring.store.application_name import launcher_mark, process_mark
-print(json.dumps([launcher_mark(), process_mark()]))
+from mainspring.store.application_name import get_parent_process_id, get_process_id
+print(json.dumps([get_parent_process_id(), get_process_id()]))
 """
 REBOOTED = "another-boot"
 

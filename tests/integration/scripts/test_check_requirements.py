@@ -13,10 +13,10 @@ from scripts.requirement_rows import Requirement, read_areas
 IDS = SOURCE / "mainspring" / "contracts" / "ids.py"
 CALL = """
 from uuid import UUID
-from mainspring.contracts.ids import moment_of
+from mainspring.contracts.ids import get_id_time
 
 def test_it():
-    found = moment_of(UUID(int=2_000 << 80))
+    found = get_id_time(UUID(int=2_000 << 80))
 """
 
 

@@ -15,8 +15,8 @@ from mainspring.settings import Settings
 def test_without_a_collector_nothing_of_it_is_imported() -> None:
     code = (
         "import sys, mainspring.app, mainspring.surfaces.rest.tracing\n"
-        "from mainspring.gate.telemetry import TelemetryLine\n"
-        "assert TelemetryLine(None).opened() is None\n"
+        "from mainspring.gate.telemetry import TelemetryExporter\n"
+        "assert TelemetryExporter(None).opened() is None\n"
         "assert not [one for one in sys.modules if one.startswith('opentelemetry.sdk')]\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -319,10 +319,10 @@ def test_every_listed_survivor_has_a_reason_and_every_listed_file_exists() -> No
 
 
 TRIED = """
-from mainspring.contracts.roles import Role, lesser
+from mainspring.contracts.roles import Role, min_role
 
-def test_lesser() -> None:
-    assert lesser(Role.VIEWER, Role.OWNER) is Role.VIEWER
+def test_min_role() -> None:
+    assert min_role(Role.VIEWER, Role.OWNER) is Role.VIEWER
 """
 
 
@@ -330,7 +330,7 @@ CHANGES = [
     ("", "", "survived"),
     ("one.rank <= other.rank", "one.rank > other.rank", "killed"),
     ("from enum import", "from nowhere import", "killed"),
-    ("def lesser(", "while True: pass\ndef lesser(", "timed out"),
+    ("def min_role(", "while True: pass\ndef min_role(", "timed out"),
 ]
 
 

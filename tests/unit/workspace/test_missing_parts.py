@@ -43,7 +43,7 @@ def test_what_a_run_may_not_need_does_not_block(pointer: str) -> None:
 
 
 def test_warnings_about_other_things_do_not_block() -> None:
-    for code in ("credential_literal", "scope_missing", "tool_held_back", "secret_missing"):
+    for code in ("credential_literal", "scope_outdated", "tool_held_back", "secret_missing"):
         assert not _blocks([_step()], "/plan/0", code)
 
 

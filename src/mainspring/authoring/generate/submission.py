@@ -274,7 +274,8 @@ def _set_approvals(document: dict[str, Any], before: Mapping[str, Any]) -> list[
     changed = False
     for step in walk_steps(document):
         wanted = step.pop("approval", None)
-        was = known.get(step.get("step_id"), {})
+        name = step.get("step_id")
+        was = known.get(name, {}) if isinstance(name, str) else {}
         kept = was.get("approval") if was.get("action") == step.get("action") else None
         mode = kept if kept is not None else propose_approval(step)
         if mode is not None:
