@@ -173,7 +173,7 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
                 transactional=True,
                 seconds=0.1,
                 audience=Audience.PEOPLE,
-                permission=Permission.ACCOUNT,
+                permission=Permission.DECIDE,
                 subject=lambda given, _: SLACK,
             ),
         ),

@@ -286,7 +286,7 @@ async def test_every_route_that_is_not_public_has_the_second_lock(api: Api) -> N
         route.path
         for route in api.app.routes
         if isinstance(route, APIRoute)
-        and "admitted"
+        and "check_admitted"
         not in {
             entry.dependency.__name__
             for entry in route.dependencies
