@@ -49,8 +49,20 @@ AT_TERMINAL = replace(PERSON, at_terminal=True)
 ASSISTANT = replace(PERSON, by_program=True)
 CLIENT = Actor(HERE, "client", ANN, generate_id())
 RUN = Actor(HERE, "run", generate_id())
-A = AuthorityAddition("grant", "/grants", "It may send requests to a.example.")
-B = AuthorityAddition("grant", "/grants", "It may now send requests to b.example.")
+A = AuthorityAddition("grant", "/grants", "It may send requests to a.example.", "http_fetch")
+B = AuthorityAddition("grant", "/grants", "It may now send requests to b.example.", "http_fetch")
+STARTS = AuthorityAddition("start", "/triggers/0", "It now starts once a day.")
+# The same where nobody has agreed to anything yet.
+NEW_AND_STARTS = (
+    A,
+    replace(B, says="It may send requests to b.example."),
+    AuthorityAddition(
+        "spend",
+        "/execution/cost_cap_daily_usd",
+        "It may spend up to 1 USD a day, should a step cost anything.",
+    ),
+    replace(STARTS, says="It starts once a day."),
+)
 NARROW, WIDE = version("a.example"), version("a.example", "b.example")
 SAME = version("a.example", goal="Another.")
 
@@ -136,6 +148,12 @@ async def _problem(tx: Connection, about: int = 1) -> ConsentRequired:
     with pytest.raises(ConsentRequired) as refused:
         await consents.check_agreed(tx, HERE, ONE, about)
     return refused.value
+
+
+def _way(command: str) -> str:
+    """Where a person answers, as a refusal says it."""
+    where = "on the page of the automation"
+    return f"A person reads it and answers {where}, or with `mainspring {command}` at a terminal."
 
 
 def _without_starts(agreed: AgreedAuthority) -> Any:
@@ -423,11 +441,12 @@ async def test_what_waits_or_was_refused_does_not_start_and_is_named(rows: Datab
             "additions": [B.as_dict()],
             "url": f"/automations/{ONE}",
         }
-        way = f"Read it and agree on its page, or with `mainspring consents agree {asked.id}`."
+        way = _way(f"consents agree {asked.id}")
         assert waiting.suggestion == way
         await mark(tx, HERE, asked, "refused", ANN)
         refused = await _problem(tx, 2)
-        assert (refused.code, str(asked.id) in str(refused.suggestion)) == ("consent_refused", True)
+        assert refused.code == "consent_refused"
+        assert refused.suggestion == f"{way} Or bring an earlier version back."
         again = await find_consent(tx, HERE, asked.id)
         assert refused.consent["digest"] == again.digest.hex() != asked.digest.hex()
         assert await consents.pause_reason(tx, HERE, ONE, 2) == "consent"
@@ -446,7 +465,7 @@ async def test_what_nobody_was_asked_about_does_not_start_either(rows: Database)
         assert (needed.code, needed.consent["consent_id"]) == ("consent_needed", None)
         assert needed.consent["additions"] == [B.as_dict()]
         assert needed.consent["digest"] == compute_consent_digest(ONE, 2, "create", (B,)).hex()
-        assert needed.suggestion == "Read it and agree on its page, or activate it there."
+        assert needed.suggestion == _way(f"activate {ONE}")
         await consents.ensure_asked(tx, HERE, ONE, PERSON)
         asked = await _latest(tx)
         assert (asked.origin, asked.version, asked.agreed_version) == ("edit", 2, 1)
@@ -544,10 +563,75 @@ async def test_an_old_run_is_repeated_only_within_what_is_agreed_to_now(
             return
         with pytest.raises(ConsentRequired) as refused:
             await consents.check_may_repeat(tx, HERE, one, actor, as_mode)
-        says = [one.detail for one in refused.value.findings]
-        assert any("b.example" in one for one in says)
-        # What starts it says nothing about a run that was started.
-        assert not any("starts" in one for one in says)
+        # It is the version in force: what is told is all that the person agrees to, its start too.
+        added = (B, STARTS) if agreed else NEW_AND_STARTS
+        digest = compute_consent_digest(ONE, 2, "create", added).hex()
+        _check_told(refused.value, added, None, digest, f"activate {ONE}")
+        # Refusing asks nothing.
+        assert await list_consents(tx, HERE) == []
+
+
+def _check_told(
+    problem: ConsentRequired,
+    added: tuple[AuthorityAddition, ...],
+    consent_id: UUID | None,
+    digest: str | None,
+    command: str,
+) -> None:
+    """Everything that a refusal to repeat a run says."""
+    assert problem.code == "consent_needed"
+    assert [(one.pointer, one.detail, one.code) for one in problem.findings] == [
+        (one.pointer, one.says, f"adds_{one.kind}") for one in added
+    ]
+    assert problem.consent == {
+        "consent_id": None if consent_id is None else str(consent_id),
+        "digest": digest,
+        "additions": [one.as_dict() for one in added],
+        "url": f"/automations/{ONE}",
+    }
+    assert problem.suggestion == _way(command)
+
+
+@pytest.mark.parametrize("own_file", [False, True])
+async def test_a_run_of_an_older_version_names_what_that_would_add(
+    rows: Database, own_file: bool
+) -> None:
+    wide = version("a.example", "b.example", triggers=[CLOCK])
+    async with rows.transaction() as tx:
+        await _put(tx, wide, NARROW, agreed=2)
+    one = await _run(rows, 1, "live")
+    async with rows.transaction() as tx:
+        for waits in (False, True):
+            if waits:
+                # What is asked about the version in force says nothing about another one.
+                await _asked(tx, 2, agreed=AgreedAuthority(2, None))
+            before = await list_consents(tx, HERE)
+            with pytest.raises(ConsentRequired) as refused:
+                await consents.check_may_repeat(tx, HERE, one, CLIENT, own_file=own_file)
+            # What starts it says nothing about a run that was started.
+            _check_told(refused.value, (B,), None, None, f"retry {one}")
+            assert await list_consents(tx, HERE) == before
+            # A person may, as what ran for real before.
+            await consents.check_may_repeat(tx, HERE, one, PERSON, own_file=own_file)
+
+
+@pytest.mark.parametrize("actor", [CLIENT, ASSISTANT])
+async def test_a_command_goes_on_with_a_live_run_of_the_version_in_force(
+    rows: Database, actor: Actor
+) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, version("a.example", "b.example", triggers=[CLOCK]), agreed=1)
+    live, tried = await _run(rows, 2, "live"), await _run(rows, 2, "dry_run")
+    async with rows.transaction() as tx:
+        asked = await _asked(tx, 2, agreed=AgreedAuthority(1, None), added=(B, STARTS))
+        await consents.check_may_repeat(tx, HERE, live, actor, own_file=True)
+        # Elsewhere, and for what was only tried out, it is the open question that is named.
+        for run_id, mode, own_file in ((live, None, False), (tried, "live", True)):
+            with pytest.raises(ConsentRequired) as refused:
+                await consents.check_may_repeat(tx, HERE, run_id, actor, mode, own_file=own_file)
+            digest = asked.digest.hex()
+            _check_told(refused.value, (B, STARTS), asked.id, digest, f"consents agree {asked.id}")
+        assert await list_consents(tx, HERE) == [asked]
 
 
 async def _run(rows: Database, ran: int, mode: str) -> UUID:
@@ -721,12 +805,18 @@ async def _check_renewed(tx: Connection, origin: ConsentOrigin) -> None:
     # About the same version with the same additions it is the same question.
     assert await again(1, WIDE) == asked
     assert await _unread(tx) == 1
-    assert [(await again(number, WIDE)).version for number in (12, 1)] == [12, 1]
-    renewed = await again(2, WIDE)
+    # About another version it is the same question too: the answer is given to a new digest.
+    renewed = asked
+    for number in (12, 1, 2):
+        renewed = await again(number, WIDE)
+        digest = compute_consent_digest(ONE, number, origin, (B,))
+        assert renewed == replace(asked, version=number, digest=digest)
+    assert await _unread(tx) == 1
     assert (renewed.version, renewed.additions, renewed.origin) == (2, (B,), origin)
     assert (renewed.agreed_version, renewed.asked_kind) == (1, "client")
     further = await again(2, version("a.example", "b.example", "c.example"))
     assert further.id != renewed.id
+    assert (await find_consent(tx, HERE, renewed.id)).status == "overtaken"
     assert [one.says for one in further.additions] == [
         "It may now send requests to b.example.",
         "It may now send requests to c.example.",
@@ -853,6 +943,7 @@ async def test_a_digest_is_of_everything_that_was_shown() -> None:
         compute_consent_digest(ONE, 2, "edit", (A,)),
         compute_consent_digest(ONE, 1, "import", (A,)),
         compute_consent_digest(ONE, 1, "edit", (A, B)),
+        compute_consent_digest(ONE, 1, "edit", (replace(A, capability=""),)),
         compute_consent_digest(ONE, 1, "edit", (A,), refused=True),
     ]
-    assert len({digest, *others}) == 6
+    assert len({digest, *others}) == 7
