@@ -220,8 +220,13 @@ class Person:
         asyncio.run(told())
 
     async def _agrees(self, context: Any, params: Any) -> ElicitResult:
-        """Their client opens the page of a draft; they read it there, and agree."""
-        draft = dict(parse_qsl(urlsplit(params.url).query))["draft"]
+        """Their client opens the page of a draft; they read it there, and agree.
+
+        Where it would open the whole inbox, for several drafts, they close it.
+        """
+        draft = dict(parse_qsl(urlsplit(params.url).query)).get("draft")
+        if draft is None:
+            return ElicitResult(action="cancel")
         shown = await asyncio.to_thread(self.ask, "GET", f"/drafts/{draft}")
         seen = {"hash": shown["hash"]}
         await asyncio.to_thread(self.ask, "POST", f"/drafts/{draft}/confirm", seen)

@@ -184,7 +184,7 @@ def test_a_rollback_brings_an_earlier_version_back_and_leaves_runs_alone(
     assert problem(stale, 409)["code"] == "version_changed"
 
     changes = server.get(f"/automations/{made}/diff", **{"from": 1, "to": 2})
-    back = mainspring.asked("rollback", "Rolled back", "1", answers=[])
+    back = mainspring.asked("rollback", "Rolled back", "1")
     pages.let_go("/held/rollback")
 
     assert {(change["op"], change["pointer"]) for change in changes["changes"]} == {
