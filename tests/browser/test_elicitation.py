@@ -95,7 +95,7 @@ def test_a_draft_is_answered_by_the_signed_in_person_and_by_no_link(
     # The owner of this server is in several workspaces, so the link names the one of the draft.
     link, _, workspace = f"{shown.path}?{shown.query}".partition("&workspace=")
     assert link == address
-    assert UUID(workspace)
+    assert str(UUID(workspace)) == workspace
     came = last["result"]["structuredContent"]
     sent = any(subject.encode() in one for one in house.street.post.offered)
     expected = ("confirmed", "sent", True) if agrees else ("declined", "not_sent", False)
