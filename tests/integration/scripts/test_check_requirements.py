@@ -41,7 +41,7 @@ def test_a_test_that_looks_at_nothing_is_reported_with_what_was_tried(tmp_path: 
     (verdict,) = _verdicts(_test(tmp_path, "assert True"))
 
     assert verdict.outcome == "notices nothing"
-    assert "contracts/ids.py: moment_of: return" in verdict.detail
+    assert "contracts/ids.py: get_id_time: return" in verdict.detail
 
 
 def test_a_test_that_fails_by_itself_is_not_taken_for_one_that_notices(tmp_path: Path) -> None:
