@@ -100,7 +100,7 @@ def granted_write(grant: Grant, steps: Sequence[FlattenedStep], *, drafts: bool)
     """What a grant lets the steps send, and where; None where it is no known write.
 
     A destination is named only where the steps that send are all there is: what a model or a
-    program may call as well is told by the bounds of the grant. ``drafts``: a step that says
+    program may call as well is described by the bounds of the grant. ``drafts``: a step that says
     nothing asks each time.
     """
     name = grant.capability

@@ -201,7 +201,7 @@ async def test_what_a_program_adds_waits_and_what_it_takes_away_does_not(rows: D
         assert (asked.asked_kind, asked.asked_by) == ("client", ANN)
         assert asked.additions == (B,)
         assert await _kept(tx) == (1, BEN, "page", "paused", "consent")
-        # Asked again, it is the same question, whoever asks.
+        # Asked again, it is the same question, no matter who asks.
         assert await consents.ask_if_wider(tx, HERE, ONE, agreed, CLIENT) == asked
         assert await consents.ask_if_wider(tx, HERE, ONE, None, PERSON) == asked
         # A change that adds nothing leaves the question open.
@@ -563,7 +563,7 @@ async def test_an_old_run_is_repeated_only_within_what_is_agreed_to_now(
             return
         with pytest.raises(ConsentRequired) as refused:
             await consents.check_may_repeat(tx, HERE, one, actor, as_mode)
-        # It is the version in force: what is told is all that the person agrees to, its start too.
+        # The version in force: the problem lists all that the person agrees to, and its start.
         added = (B, STARTS) if agreed else NEW_AND_STARTS
         digest = compute_consent_digest(ONE, 2, "create", added).hex()
         _check_told(refused.value, added, None, digest, f"activate {ONE}")

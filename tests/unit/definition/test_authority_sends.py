@@ -152,7 +152,7 @@ def test_what_is_sent_anew_is_named_at_its_place() -> None:
         ),
         ("/plan/2", "It now also sends something at the step mail (send_email)."),
     ]
-    # Only a script is told as one.
+    # Only a script is described as one.
     for action in ("scripts", "scrip"):
         one = written(step("code", action, source="2"))
         assert [says[:15] for _, says in _more(before, one, "/plan/0")] == ["It now also sen"]

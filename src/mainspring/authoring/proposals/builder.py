@@ -1,8 +1,8 @@
 """Words become a proposal: by a model where one can be asked, else by rules.
 
 Both ways end the same: the one validator judges what was made, what is missing becomes a
-question, and the review is made of what stands there. A model whose definitions do not pass is
-not believed: rules take its place, and it is told.
+question, and the review is made of what it contains. A model whose definitions do not pass is
+not believed: rules take its place, and the proposal says so.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 
-# Rows that are appended need a key by which a double is told: asked for, whoever wrote the plan.
+# Appended rows need a key that identifies duplicates; it is asked for in every case.
 
 APPEND: Final = "append_board_rows"
 _KEY: Final = "dedupe_key_field"

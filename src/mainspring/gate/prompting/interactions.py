@@ -121,8 +121,8 @@ class InteractionReceiver:
         self, provider: Interactions, workspace_id: UUID, headers: Mapping[str, str], body: bytes
     ) -> bool:
         try:
-            drawer = publisher_scope(workspace_id)
-            found = await self._vault.reveal(drawer, [SLACK_SIGNING_SECRET])
+            scope = publisher_scope(workspace_id)
+            found = await self._vault.reveal(scope, [SLACK_SIGNING_SECRET])
         except NotFound:
             return False
         secret = found[SLACK_SIGNING_SECRET].strip()

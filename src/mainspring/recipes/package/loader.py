@@ -359,7 +359,7 @@ def read_place(path: Path, limits: Limits | None = None) -> dict[str, Any]:
     """The document of a recipe at a place of this machine, not judged yet."""
     limits = limits or Limits()
     try:
-        # The place itself was named by whoever asks, so a link to it is theirs.
+        # The place itself was named by the caller, so a link to it is allowed.
         place = path.resolve(strict=True)
     except (OSError, RuntimeError):
         detail = f"There is nothing at {path}."
