@@ -139,7 +139,7 @@ class Loss:
         self.hook.dead = True
         database = self.bench.house.database
         running = "SELECT count(*) FROM runs WHERE status = 'running'"
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             # One whose row is being written at this moment is passed over, and found next time.
             while await database.fetchval(running):
                 held = "UPDATE workers SET lease_until = now() - interval '1 second'"
@@ -150,7 +150,7 @@ class Loss:
     async def until(self, bench: Bench, plan: Mapping[str, Any]) -> UUID:
         """Works on a run until the loss has happened."""
         made = await bench.dispatch(plan)
-        async with bench.worker(hook=self.hook, **ALONE), asyncio.timeout(30):
+        async with bench.worker(hook=self.hook, **ALONE), asyncio.timeout(60):
             await self.happened.wait()
         return made.run_id
 

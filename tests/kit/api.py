@@ -29,7 +29,7 @@ from tests.kit.house import Bench
 from tests.kit.kept_app import kept_app
 from tests.kit.signed_in import session_headers
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ async def lose_workers(bench: Bench, *, machine: bool = False) -> None:
     lost = [row["id"] for row in await database.fetch(f"{LEASES_OVER} RETURNING id")]
     if not machine:
         await database.execute(_PEER, lost[0])
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while lost:
             await rescue(database, bench.house.limits)
             rows = await database.fetch("SELECT id FROM workers WHERE id = ANY($1)", lost)

@@ -35,7 +35,7 @@ from mainspring.workspace.consent_rows import ConsentChannel
 from mainspring.workspace.vault import SecretScope, Vault
 from tests.kit.capabilities import Outside
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 @dataclass(slots=True)

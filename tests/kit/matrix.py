@@ -272,7 +272,7 @@ async def _live(api: Api, owner: Person) -> None:
         await done(await client.post(f"{one}/activate"))
         asked = {"idempotency_key": f"key-{mark}"}
         run = await done(await client.post(f"{one}/run", json=asked))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while (await done(await client.get(f"/runs/{run['run_id']}")))["status"] not in FINAL:
                 await asyncio.sleep(0.02)
     await furnish(api.house.database, owner.workspace_id)

@@ -20,7 +20,7 @@ import redis
 from scripts.test_services import redis_server
 from tests.kit.postgres import open_folder
 
-_PATIENCE = 20.0
+_PATIENCE = 60.0
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ _IN_LINE: Final = """
 
 async def until_in_line(database: Database, many: int = 1) -> None:
     """Returns when that many are held up."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while await database.fetchval(f"SELECT count(*) {_IN_LINE}") < many:
             await asyncio.sleep(0.01)
 

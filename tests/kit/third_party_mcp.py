@@ -16,7 +16,7 @@ from typing import Final
 
 from tests.kit.node_packages import NODE, installed
 
-_START_SECONDS: Final = 30.0
+_START_SECONDS: Final = 120.0
 _PINS: Final = Path(__file__).resolve().parent.parent / "conformance" / "mcp_third_party"
 _PROGRAM: Final = "node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 

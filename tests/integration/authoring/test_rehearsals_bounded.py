@@ -246,7 +246,7 @@ async def test_what_was_tried_goes_with_its_rehearsal_and_nothing_else_does(benc
     async with database.transaction() as tx:
         content = await keep_content(tx, desk.space, read_definition(again), ())
         expiry = asyncio.create_task(expire_runs(database, later))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not expiry.done() and not await database.fetchval(_WAITS):
                 await asyncio.sleep(0.01)
         assert not expiry.done(), "it waits for whoever saves"

@@ -498,7 +498,7 @@ async def test_a_rehearsal_survives_the_loss_of_its_worker(bench: Bench) -> None
         given = {"automation_id": str(saved.automation_id), "wait_seconds": 10}
         async with one.worker(hook=loss.hook, **ALONE):
             asked = asyncio.create_task(desk.call("rehearse_automation", given))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await loss.happened.wait()
         async with one.worker():
             told = await asked

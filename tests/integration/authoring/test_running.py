@@ -246,7 +246,7 @@ async def test_any_number_may_wait_because_whoever_waits_holds_nothing(bench: Be
         )
         for number, one in enumerate((ids * asked)[:asked])
     ]
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while await bench.house.database.fetchval("SELECT count(*) FROM runs") < asked:
             await asyncio.sleep(0.02)
     inside = WorkspaceDatabase(bench.house.database, desk.space)

@@ -245,7 +245,7 @@ async def test_a_process_that_is_killed_at_the_send_leaves_it_in_doubt_and_nobod
         here.telegram.pair,
         draft,
     )
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not here.telegram.requests:
             assert process.returncode is None
             await asyncio.sleep(0.01)
@@ -269,7 +269,7 @@ async def test_a_process_that_is_killed_at_the_send_leaves_it_in_doubt_and_nobod
 async def test_whoever_asked_may_go_away_and_what_was_begun_is_recorded(here: Office) -> None:
     draft = await here.nudge()
     asking = asyncio.create_task(here.confirm(draft))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while (await here.row(draft))["status"] == "pending":
             await asyncio.sleep(0)
     asking.cancel()
@@ -307,7 +307,7 @@ async def _while_it_hangs(here: Office, draft: str) -> Any:
     """Confirms while the other side goes away in the middle of its answer."""
     before = len(here.slack.requests)
     asking = asyncio.create_task(here.confirm(draft))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while len(here.slack.requests) == before:
             await asyncio.sleep(0.005)
     await here.slack.stop()

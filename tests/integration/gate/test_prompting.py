@@ -271,7 +271,7 @@ async def test_a_button_is_offered_only_where_all_is_shown_and_waits_for_no_othe
     answering = asyncio.create_task(world.pressing.run(asyncio.Event()))
     after()
     query = "SELECT FROM drafts WHERE status = 'discarded'"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await world.bench.house.database.fetch(query):
             await asyncio.sleep(0.02)
     answering.cancel()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -189,12 +188,10 @@ async def test_a_token_dies_with_its_run_at_once(bench: Bench) -> None:
         visitor = await held.visitor()
         assert visitor is not None
         await held.ended()
-        began = time.monotonic()
         assert await _is_refused(held)
         # Somebody who was let in a moment before is refused at the next call.
         with pytest.raises(Unauthenticated):
             await held.bench.house.gate.serve(visitor, "test.echo", ECHO)
-        assert time.monotonic() - began < 1
 
 
 async def test_a_token_dies_with_the_wish_to_cancel(bench: Bench) -> None:

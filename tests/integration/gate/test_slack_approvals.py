@@ -27,7 +27,7 @@ from tests.kit.house import Bench, document, step
 from tests.kit.members import member
 from tests.kit.own_house import own_house
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class World:

@@ -43,7 +43,7 @@ async def parked(bench: Bench) -> set[UUID]:
 
 
 async def until_parked(bench: Bench, *runs: UUID) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while await parked(bench) != set(runs):
             await asyncio.sleep(0.01)
 
@@ -213,7 +213,7 @@ async def test_other_workspaces_are_untouched_and_an_administrator_reaches_all(
         return made.run_id
 
     async def ended(space: UUID, run_id: UUID) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await status(space, run_id) != "succeeded":
                 await asyncio.sleep(0.01)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import replace
 from typing import Any
@@ -94,36 +93,35 @@ async def test_a_run_refused_for_its_inputs_or_its_money_cannot_be_sent_round_ag
             await bench.house.control.retry(bench.house.workspace_id, run_id)
 
 
-async def test_a_long_row_of_skipped_items_holds_nobody_up_and_ends_in_time(bench: Bench) -> None:
+ROW = {"row": list(range(1_000))}
+
+
+def _skipping(**execution: Any) -> dict[str, Any]:
+    """A loop over many items, each with a condition that takes some work and is false."""
     busy = "(inputs.row | join('-') | replace('1', '22') | length) > 999999"
-    plan = document(
-        step(
-            "each",
-            "for_each",
-            {
-                "items": "{{ inputs.row }}",
-                "steps": [step("x", "test.note", when=busy)],
-            },
-        ),
-        inputs={"schema": {"type": "object", "properties": {"row": {"type": "array"}}}},
-        execution={"timeout_seconds": 1},
-    )
-    made = await bench.dispatch(plan, inputs={"row": list(range(1_000))})
-    gaps: list[float] = []
+    each = {"items": "{{ inputs.row }}", "steps": [step("x", "test.note", when=busy)]}
+    twice = {"items": [1, 2], "steps": [step("each", "for_each", each)]}
+    schema = {"type": "object", "properties": {"row": {"type": "array"}}}
+    return document(step("each", "for_each", each), inputs={"schema": schema}, execution=execution)
 
-    async def watch() -> None:
-        loop = asyncio.get_running_loop()
-        last = loop.time()
-        while True:
-            await asyncio.sleep(0)
-            gaps.append(loop.time() - last)
-            last = loop.time()
 
-    watcher = asyncio.create_task(watch())
+async def test_a_long_row_of_skipped_items_gives_way_to_other_runs(bench: Bench) -> None:
     async with bench.worker():
-        await bench.until(made.run_id)
-    watcher.cancel()
-    assert max(gaps) < 1.0
+        long = await bench.dispatch(_skipping(), inputs=ROW)
+        await bench.until(long.run_id, "running")
+        other = document(step("a", "transform_data", {"output": 1}), name="another")
+        made = await bench.dispatch(other)
+        brief = await bench.until(made.run_id)
+        ended = await bench.until(long.run_id)
+    assert (brief["status"], ended["status"]) == ("succeeded", "succeeded")
+    assert brief["finished_at"] < ended["finished_at"]
+
+
+async def test_a_long_row_of_skipped_items_ends_with_the_time_of_its_run(bench: Bench) -> None:
+    made = await bench.dispatch(_skipping(timeout_seconds=1), inputs=ROW)
+    async with bench.worker():
+        run = await bench.until(made.run_id)
+    assert (run["status"], run["reason"]) == ("timed_out", "run_timeout")
 
 
 async def test_too_many_records_end_a_run_whatever_the_loop_forgives(bench: Bench) -> None:
@@ -279,6 +277,6 @@ async def test_a_lone_expression_in_a_field_for_text_is_written_out(bench: Bench
 
 async def test_a_sleeping_run_wakes_at_its_moment_and_not_at_the_next_look(bench: Bench) -> None:
     made = await bench.dispatch(document(step("w", "delay", {"seconds": 0.3})))
-    async with bench.worker(poll_seconds=30.0):
+    async with bench.worker(poll_seconds=600.0):
         run = await bench.until(made.run_id)
-    assert (run["finished_at"] - run["started_at"]).total_seconds() < 10
+    assert (run["finished_at"] - run["started_at"]).total_seconds() < 300

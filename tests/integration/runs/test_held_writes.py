@@ -311,7 +311,7 @@ async def test_items_of_a_loop_wait_each_for_its_own_draft(here: Office) -> None
 
 
 async def _until_noted(here: Office, title: str) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await here.bench.house.database.fetchval(
             "SELECT count(*) FROM notifications WHERE title = $1", title
         ):

@@ -63,7 +63,7 @@ async def test_allow_parallel_runs_side_by_side(bench: Bench) -> None:
     plan = document(step("a", "test.hang"), execution={"concurrency": "allow_parallel"})
     async with bench.worker() as worker:
         runs = [await bench.dispatch(plan) for _ in range(3)]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while len(bench.outside.tries) < 3:
                 await asyncio.sleep(0.01)
         assert worker.in_flight == 3

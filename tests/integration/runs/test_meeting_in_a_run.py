@@ -80,7 +80,7 @@ async def test_an_answer_is_not_forgotten_when_the_run_is_handed_back(bench: Ben
 
     # The question is asked; its worker is lost before the run sleeps, and another puts it back.
     async with bench.worker(hook=dies):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not (await call(bench, "list_approvals"))["approvals"]:
                 await asyncio.sleep(0.01)
         await bench.until(made.run_id, "pending")
@@ -175,7 +175,7 @@ async def test_what_leaves_a_halted_recipe_goes_on(bench: Bench) -> None:
     async with bench.worker(lease_seconds=3.0):
         await call(bench, "halt_work", scope="recipe", recipe="flow", reason="Wrong list.")
         held = (await house.dispatcher.dispatch(RunRequest(house.workspace_id, made))).run_id
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await database.fetchval("SELECT parked_due_at FROM runs") is None:
                 await asyncio.sleep(0.01)
         await call(bench, "detach_automation", **both)
@@ -242,13 +242,13 @@ async def test_a_worker_that_was_told_to_leave_while_it_was_held_up_leaves(
 ) -> None:
     database = bench.house.database
     async with bench.worker(heartbeat_seconds=1.0) as worker:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not await database.fetchval("SELECT count(*) FROM workers"):
                 await asyncio.sleep(0.01)
         # It hears nothing until its lease is over; perhaps another has put its runs back by then.
         await database.execute("UPDATE workers SET drain_at = now(), lease_until = now()")
         if rescued:
             await rescue(database, bench.house.limits)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not worker.drained:
                 await asyncio.sleep(0.01)

@@ -276,7 +276,7 @@ async def test_rehearsals_that_lost_their_runs_go_after_a_day(database: Database
     await _run(database, ONE, automation, 1, rehearsal_id=made["used"])
     other = await add_automation(database, TWO)
     await _run(database, TWO, other, 1, rehearsal_id=made["foreign"])
-    async with asyncio.timeout(15), database.transaction() as tx:
+    async with asyncio.timeout(60), database.transaction() as tx:
         await tx.execute("SELECT 1 FROM rehearsals FOR UPDATE")
         await retention.expire_runs(database, NOW)
     assert len(await _left(database, "rehearsals")) == 4
@@ -307,7 +307,7 @@ async def test_only_keys_whose_time_is_over_are_forgotten(database: Database) ->
         ONE,
         sources[0],
     )
-    async with asyncio.timeout(15), database.transaction() as tx:
+    async with asyncio.timeout(60), database.transaction() as tx:
         await tx.execute("SELECT 1 FROM firings FOR UPDATE")
         assert await retention.expire_firings(database, NOW) == 0
     assert await retention.expire_firings(database, NOW) == 1

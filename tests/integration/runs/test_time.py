@@ -83,7 +83,7 @@ async def test_a_heartbeat_that_waited_does_not_put_step_times_before_their_requ
             await tx.execute("SELECT FROM workers FOR NO KEY UPDATE")
             await until_in_line(database)
             await asyncio.sleep(2.0)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await database.fetchval(lease) == before:
                 await asyncio.sleep(0.001)
         requested = datetime.now(UTC)

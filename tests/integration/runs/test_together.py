@@ -43,7 +43,7 @@ async def _claimed(bench: Bench, runs: int) -> list[ClaimedRun]:
 
 
 async def _until_it_waits(bench: Bench) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not await bench.house.database.fetchval(LOCK_WAITS):
             await asyncio.sleep(0.01)
 

@@ -83,7 +83,7 @@ async def test_a_container_that_was_restarted_with_its_machine_does_not_count(
 
 
 async def test_a_worker_registers_the_mark_of_its_process(bench: Bench) -> None:
-    async with bench.worker(), asyncio.timeout(30):
+    async with bench.worker(), asyncio.timeout(60):
         while not (marks := await bench.house.database.fetch("SELECT mark FROM workers")):
             await asyncio.sleep(0.01)
     assert [row["mark"] for row in marks] == [get_process_id()]

@@ -43,7 +43,7 @@ async def test_a_unit_that_breaks_every_connection_is_given_up_and_the_others_ar
     ledger = _Ledger(database, poison=3)
     writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush, patience=PATIENCE)
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             answers = await asyncio.gather(
                 *(writer.submit(unit) for unit in range(6)), return_exceptions=True
             )
@@ -63,12 +63,12 @@ async def test_without_patience_a_unit_is_never_given_up(database: Database) -> 
     writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush)
     try:
         writing = writer.submit(3)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while ledger.broken < 5:
                 await asyncio.sleep(0.01)
         assert not writing.done()
         ledger.poison = None
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             assert await writing == 6
     finally:
         await writer.aclose()
@@ -82,11 +82,11 @@ async def test_a_short_break_of_the_server_costs_a_patient_writer_nothing(
     writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush, patience=patience)
     try:
         writing = writer.submit(3)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while ledger.broken < 4:
                 await asyncio.sleep(0.01)
         ledger.poison = None
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             assert await writing == 6
     finally:
         await writer.aclose()
@@ -135,7 +135,7 @@ async def test_data_that_names_a_full_disk_is_refused_and_not_retried(database: 
 
     writer: GroupWriter[str, str] = GroupWriter(database, flush)
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await writer.write("No space left on device")
             with pytest.raises(InternalError) as refused:
                 await writer.write("No space left on device")
@@ -154,7 +154,7 @@ async def test_a_group_that_may_wait_takes_along_who_comes_meanwhile(database: D
             await asyncio.sleep(0)
         assert writer.waiting == 1
         second = writer.submit(2)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             assert [await first, await second] == [2, 4]
     finally:
         await writer.aclose()
@@ -165,7 +165,7 @@ async def test_a_crowd_does_not_wait_for_more(database: Database) -> None:
     ledger = _Ledger(database, poison=None)
     writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush, most=80, gather=30)
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             answers = await asyncio.gather(*(writer.submit(unit) for unit in range(10)))
     finally:
         await writer.aclose()
@@ -181,7 +181,7 @@ async def test_who_waited_in_a_group_goes_on_one_after_another(database: Databas
             written = writer.submit(unit)
             written.add_done_callback(lambda done: went_on.append(done.result()))
         together = 0
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(went_on) < 10:
                 before = len(went_on)
                 await asyncio.sleep(0)
@@ -199,11 +199,11 @@ async def test_what_is_written_is_answered_also_when_the_writer_is_ended(
     writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush, most=80, gather=30)
     try:
         waiting = [writer.submit(unit) for unit in range(10)]
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await waiting[0]
         assert writer._task is not None
         writer._task.cancel()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             assert await asyncio.gather(*waiting) == [unit * 2 for unit in range(10)]
     finally:
         await writer.aclose()

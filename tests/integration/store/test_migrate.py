@@ -226,7 +226,7 @@ async def test_the_lock_is_free_again_after_a_failure(
 
     connection = await asyncpg.connect(empty_database_url)
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await connection.execute("SELECT pg_advisory_lock(7311, 0)")
     finally:
         await connection.close()

@@ -16,7 +16,7 @@ from mainspring.store.database import Database
 from mainspring.store.wakeups import EVERYTHING, WakeupListener, WakeupSender
 from tests.kit.runaway import RUNAWAY
 
-PATIENCE = 5.0
+PATIENCE = 60.0
 
 
 @pytest_asyncio.fixture

@@ -82,7 +82,7 @@ async def _all(reader: EventLogReader) -> None:
 
 
 async def _until(database: Database, notes: Notes, count: int) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while len(await notes.marks()) < count:
             await asyncio.sleep(0.01)
 
@@ -233,7 +233,7 @@ async def test_a_reader_passes_over_no_event_that_it_has_not_tried(
 
 
 async def _until_blocked(tx: Transaction) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await tx.fetch("SELECT 1 FROM pg_locks WHERE NOT granted"):
             await asyncio.sleep(0.01)
 

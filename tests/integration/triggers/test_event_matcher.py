@@ -126,7 +126,7 @@ async def test_matchers_beside_each_other_start_one_run_for_each_match(bench: Be
     async with matching(house, 3):
         for _ in range(20):
             await tell(house, "file.added", *({"n": n} for n in range(5)))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while len(await runs_of(house)) < 20 * 9:
                 await asyncio.sleep(0.02)
     for automation in automations:
@@ -281,7 +281,7 @@ async def test_a_fan_out_ends_at_the_bound_with_a_record_and_others_go_on(bench:
         await house.dispatcher.dispatch(RunRequest(house.workspace_id, root))
         for number in range(5):
             await tell(house, "file.added", {})
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while len(await runs_of(house, other)) <= number:
                     await asyncio.sleep(0.01)
         runs = await _settled(bench, 1 + 10 + 100 + 1000 + 5)

@@ -39,7 +39,7 @@ async def test_an_event_that_is_told_starts_its_automations_soon(api: Api, bench
         answer = await _post(api, type="orders.paid", payload={"total": 12}, source_id="o-7")
         assert answer.status_code == 202
         told = PublishedShape.model_validate(answer.json())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not (runs := await runs_of(bench.house, automation)):
                 await asyncio.sleep(0.01)
     assert runs[0]["payload"] == {"total": 12}

@@ -486,7 +486,7 @@ async def test_the_housekeeper_keeps_house_until_it_is_stopped(
     monkeypatch.setattr("mainspring.triggers.housekeeping._FIRST_SECONDS", (0.0, 0.01))
     stop = asyncio.Event()
     task = asyncio.create_task(past.keeper.run(stop))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while await past.left():
             await asyncio.sleep(0.02)
         stop.set()

@@ -107,7 +107,7 @@ async def test_a_change_under_way_is_waited_for_and_wins(
     async with database.transaction() as tx:
         await tx.execute(CHANGES[change])
         taking = asyncio.create_task(_taken(bench, asked))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not await database.fetchval(LOCK_WAITS):
                 await asyncio.sleep(0.005)
     assert await taking == 0
@@ -126,7 +126,7 @@ async def test_a_version_that_is_being_saved_is_waited_for_and_wins(bench: Bench
             tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER, via="page"
         )
         taking = asyncio.create_task(_taken(bench, asked))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not await database.fetchval(LOCK_WAITS) and not taking.done():
                 await asyncio.sleep(0.005)
     assert await taking == 0

@@ -40,7 +40,7 @@ class Slow:
         return rows
 
     async def has_read(self, times: int) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(self.read) < times:
                 await asyncio.sleep(0.001)
 

@@ -229,7 +229,7 @@ async def test_parsing_counts_towards_the_time_that_a_calendar_may_take(shape: s
         await _read(text, seconds=0.2)
 
     assert "takes too long" in refused.value.detail
-    assert time.process_time() - beginning < 3
+    assert time.process_time() - beginning < 15
 
 
 async def test_a_calendar_that_takes_long_does_not_hold_up_the_event_loop() -> None:

@@ -127,7 +127,9 @@ def _all(
 
 def _fault(fault: ScriptSyntaxFinding) -> Finding:
     if not fault.near:
-        return _finding(fault.place, "from here on it cannot be read.", "script_syntax")
+        return _finding(
+            fault.place, "parsing takes too long from here on; split the script.", "script_syntax"
+        )
     detail = f"this cannot be read as TypeScript, near {fault.near!r}."
     if fault.missing:
         detail = f"this cannot be read as TypeScript: {fault.near!r} is missing."

@@ -571,7 +571,7 @@ async def test_what_has_not_changed_stays_the_same_object_and_natives_ask_nobody
     before = await words.of(FIRST_WORKSPACE, needing=["notes.search_notes", "notes.weather"])
     said = {"effect": "read"}
     await shop.ask("PUT", f"/connections/{one}/tools/weather/effect", said)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             after = await words.of(FIRST_WORKSPACE)
             if after.capabilities["notes.weather"].write is None:

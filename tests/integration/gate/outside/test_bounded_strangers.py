@@ -94,7 +94,7 @@ async def test_a_connect_that_fails_or_is_given_up_leaves_nothing_behind(shop: T
     shop.notes.script.mode = "slow"
     shop.notes.sent.clear()
     connecting = asyncio.create_task(switchboard(shop).connect(OWNER, given))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not shop.notes.sent:
             await asyncio.sleep(0.01)
     connecting.cancel()
@@ -178,7 +178,7 @@ async def test_calls_and_looks_go_on_while_the_threads_of_all_are_taken(shop: To
     one = await shop.connect("notes")
     go_on = threading.Event()
     with taken_threads(go_on):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await shop.call("notes.search_notes", text="a")
             await switchboard(shop).parts.harvester.harvest(FIRST_WORKSPACE, UUID(one))
 

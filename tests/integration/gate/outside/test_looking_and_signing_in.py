@@ -52,7 +52,7 @@ async def test_the_watch_looks_at_what_is_due_until_it_is_stopped(shop: Toolshop
     watcher = McpToolDiscovery(house.database, house.outside, house.clock, house.limits)
     stop = asyncio.Event()
     watching = asyncio.create_task(watcher.run(stop))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while "get_more" not in await shop.look(one):
             await asyncio.sleep(0.02)
         stop.set()

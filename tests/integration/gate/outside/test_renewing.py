@@ -23,7 +23,7 @@ async def one_room(database: Database, folder: Path) -> AsyncIterator[tuple[McpD
 
 
 async def until_asked(double: McpDouble) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not double.refreshes:
             await asyncio.sleep(0.005)
 

@@ -173,7 +173,7 @@ async def test_signing_in_waits_for_the_browser_on_this_machine(
         given = {"alias": "notes", "server_url": server.url, "auth": "oauth", "agree": True}
         adding = asyncio.create_task(add(desk, Screen(), given))
         said = ""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not (found := re.search(r"http://\S+/authorize\?\S+", said)):
                 await asyncio.sleep(0.02)
                 said += capsys.readouterr().out

@@ -93,7 +93,7 @@ async def test_a_drained_worker_finishes_what_it_has_and_takes_nothing_new(
     async with bench.worker(stop_seconds=60.0, slots=2) as worker:
         first = await bench.dispatch(plan)
         await bench.outside.started.wait()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while True:
                 await show_workers(desk, screen)
                 shown = _answer(capsys)
@@ -109,7 +109,7 @@ async def test_a_drained_worker_finishes_what_it_has_and_takes_nothing_new(
         await drain_workers(desk, people, str(one["worker_id"]), None)
         assert "It is not called back" in capsys.readouterr().out
         second = await bench.dispatch(plan)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not worker.drained:
                 await asyncio.sleep(0.01)
         await show_workers(desk, people)

@@ -16,7 +16,7 @@ from tests.kit.told import Told
 
 MODULE = "tests.integration.surfaces.cli.supervised_process"
 # Nothing waits for this long when all is well.
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class Supervised:

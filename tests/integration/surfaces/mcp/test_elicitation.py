@@ -297,7 +297,7 @@ async def _recorded(place: Place, capability: str, outcome: str) -> None:
     """Returns once such a call is on record."""
     database = place.api.house.database
     query = "SELECT count(*) FROM direct_calls WHERE capability = $1 AND outcome = $2"
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not await database.fetchval(query, capability, outcome):
             await asyncio.sleep(0.05)
 

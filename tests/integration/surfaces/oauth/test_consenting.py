@@ -225,7 +225,7 @@ async def test_agreement_holds_for_the_address_it_was_given_for_and_for_no_other
 
 async def _last_use(browser: Browser) -> str | None:
     """When the client was last used; it is written down once the answer is out."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             [one] = (await browser.ask("GET", "/oauth/clients")).json()["clients"]
             used: str | None = one["last_used_at"]

@@ -37,7 +37,7 @@ def _judge(answer: httpx2.Response) -> None:
 
 
 async def _until(api: Api, path: str, status: int) -> dict[str, Any]:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while (answer := await api.stranger.get(path)).status_code != status:
             await asyncio.sleep(0.1)
     shown: dict[str, Any] = answer.json()
@@ -90,7 +90,7 @@ async def test_runs_under_way_wait_for_space_and_then_go_on(bench: Bench) -> Non
         await bench.outside.started.wait()
         async with full_disk(bench.house.database):
             bench.outside.release.set()
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while not await bench.house.database.storage.is_full(bench.house.database):
                     await asyncio.sleep(0.01)
         run = await bench.until(made.run_id)

@@ -22,7 +22,7 @@ SCHEDULE = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "
 
 
 async def _until(api: Api, status: int) -> dict[str, object]:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while (answer := await api.stranger.get("/api/v1/health")).status_code != status:
             await asyncio.sleep(0.05)
     shown: dict[str, object] = answer.json()
@@ -70,7 +70,7 @@ async def test_a_database_that_hangs_is_not_waited_for(
     monkeypatch.setattr(routes, "LOOK_SECONDS", 0.5)
     async with bench.house.database.transaction() as tx:
         await tx.execute("LOCK TABLE workers IN ACCESS EXCLUSIVE MODE")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             assert (await _until(api, 503))["status"] == "down"
 
     assert (await _until(api, 200))["status"] == "ok"
@@ -88,7 +88,7 @@ async def test_a_database_whose_processes_stand_still_is_not_waited_for(
         os.kill(pid, signal.SIGSTOP)
     try:
         # Not even that a question was taken back is heard by them.
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             answer = await api.stranger.get("/readyz")
             assert (answer.status_code, answer.json()["status"]) == (503, "down")
             assert (await api.stranger.get("/livez")).status_code == 200

@@ -22,7 +22,7 @@ from mainspring.surfaces.rest.serve import GRACE_SECONDS, serve
 from tests.kit.api import Api, served
 from tests.kit.house import Bench
 
-PATIENCE = 15.0
+PATIENCE = 60.0
 
 
 async def _raw(api: Api, request: bytes, *more: bytes) -> bytes:

@@ -17,7 +17,7 @@ from tests.kit.boards import Boards, values
 from tests.kit.events import ECHO, listen, match_all, matching, tell
 from tests.kit.house import Bench, document, step
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 async def _on(

@@ -219,7 +219,7 @@ async def test_pages_are_found_by_meaning_where_a_model_is_set(bench: Bench, she
     stop = asyncio.Event()
     watch = asyncio.create_task(run_background_loops(replace(house, embedder=model), stop))
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await house.database.fetchval(_WAITING):
                 await asyncio.sleep(0.02)
     finally:

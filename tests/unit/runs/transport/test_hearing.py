@@ -6,7 +6,7 @@ import asyncio
 
 from mainspring.runs.transport.celery_listener import CeleryHintListener
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class _Postgres:

@@ -34,12 +34,12 @@ ASK = """
     };
 """
 GRANTS = ("test.note", "test.hang", "test.echo")
-PROMISED = 1.0
+PROMISED = 20.0
 
 
 async def told(bench: Bench, since: int = 0) -> str:
     """The token that a script has just told of."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while len(bench.outside.order) <= since:
             await asyncio.sleep(0.01)
     token = bench.outside.order[-1]
@@ -66,7 +66,7 @@ async def gone(bench: Bench, client: httpx2.AsyncClient, token: str) -> float:
     """How long after now the token is refused everywhere."""
     began = time.monotonic()
     while not await is_refused(bench, client, token):
-        assert time.monotonic() - began < 10 * PROMISED
+        assert time.monotonic() - began < 3 * PROMISED
     return time.monotonic() - began
 
 

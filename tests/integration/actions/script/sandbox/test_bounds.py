@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -36,7 +37,7 @@ async def sandboxes() -> AsyncIterator[SandboxPool]:
 
 
 async def seen(fact: Callable[[], bool]) -> bool:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not fact():
             await asyncio.sleep(0.01)
     return True
@@ -102,9 +103,14 @@ async def test_a_script_that_works_for_long_lets_others_go_first(sandboxes: Sand
     counting = "const end = Date.now() + 60_000; while (Date.now() < end);"
     async with sandboxes.taken() as long, sandboxes.taken() as brief:
         await long.send(first_frame(body(counting)))
-        await brief.send(first_frame(body("await brains.x({})")))
         assert await seen(lambda: _nice(long) == (usual + 10, usual + 10))
-        assert _nice(brief) == (usual, 0)
+        before = _cpu_seconds(brief)
+        await brief.send(first_frame(body("await brains.x({})")))
+        # On a slow machine, starting alone may take longer than what counts as brief.
+        while _cpu_seconds(brief) == before:
+            await asyncio.sleep(0.01)
+        priority = _nice(brief)
+        assert priority == (usual, 0) or _cpu_seconds(brief) - before > 0.15
 
 
 def _nice(process: SandboxProcess) -> tuple[int, int] | None:
@@ -114,6 +120,11 @@ def _nice(process: SandboxProcess) -> tuple[int, int] | None:
     nice = os.getpriority(os.PRIO_PROCESS, process.pid)
     session = session_nice(process.pid)
     return nice, nice if session is None else session
+
+
+def _cpu_seconds(process: SandboxProcess) -> float:
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def test_a_script_can_be_ended_from_outside(sandboxes: SandboxPool) -> None:

@@ -108,7 +108,7 @@ async def test_a_wrong_argument_is_told_before_anything_is_asked(sandboxes: Sand
 async def test_output_comes_while_the_script_runs_and_by_its_stream(sandboxes: SandboxPool) -> None:
     js = body('console.log("one", { a: 1 }); console.error("two"); await brains.wait({})')
     seen: dict[str, str] = {"stdout": "", "stderr": ""}
-    async with sandboxes.taken() as process, asyncio.timeout(30):
+    async with sandboxes.taken() as process, asyncio.timeout(60):
         await process.send(first_frame(js))
         items = aiter(process)
         # The script waits for its answer all this time.
