@@ -1,7 +1,7 @@
-"""``python -m mainspring``, and the command ``mainspring``: the house, given its front door.
+"""``python -m mainspring`` and the command ``mainspring``.
 
-The wiring is imported when a command needs it, so that help answers at once, and a
-definition is judged with its vocabulary alone.
+The application is imported when a command needs it, so that help answers at once and a definition
+is validated without a database.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from mainspring.surfaces.cli import ApplicationFactory, build_app, run_cli
+from mainspring import __version__
 
 if TYPE_CHECKING:
     import typer
@@ -24,25 +24,33 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def _open(settings: Settings) -> AsyncIterator[ApplicationServices]:
-    """Attached: several commands may stand beside each other on one data folder."""
+    """Attached: several commands may use one data folder at the same time."""
     from mainspring.app import application_services, open_application
 
-    async with open_application(settings, attach=True) as house:
-        yield application_services(house)
+    async with open_application(settings, attach=True) as application:
+        yield application_services(application)
 
 
-def _vocabulary(limits: Limits) -> Registry:
+def _build_registry(limits: Limits) -> Registry:
     from mainspring.registry import build_registry
 
     return build_registry(limits)
 
 
 def command_line() -> typer.Typer:
-    """The command line over the real house."""
-    return build_app(ApplicationFactory(_open, _vocabulary))
+    """The command line over the real application."""
+    from mainspring.surfaces.cli import ApplicationFactory, build_app
+
+    return build_app(ApplicationFactory(_open, _build_registry))
 
 
 def main() -> None:
+    # Without the parser, which takes a third of a second to build.
+    if sys.argv[1:] in (["--version"], ["version"]):
+        sys.stdout.write(f"mainspring {__version__}\n")
+        return
+    from mainspring.surfaces.cli import run_cli
+
     sys.exit(run_cli(command_line(), sys.argv[1:]))
 
 

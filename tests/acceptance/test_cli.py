@@ -10,6 +10,7 @@ import re
 import select
 import struct
 import subprocess
+import sys
 import termios
 import time
 from collections.abc import Sequence
@@ -362,7 +363,46 @@ def test_the_version_is_the_packages_own(untouched: Mainspring) -> None:
     assert version is not None
 
     assert untouched.cold("--version").out == f"mainspring {version[1]}\n"
+    assert untouched.cold("version").out == f"mainspring {version[1]}\n"
+    assert untouched("--no-color", "version").out == f"mainspring {version[1]}\n"
     assert not untouched.home.exists()
+
+
+@pytest.mark.parametrize("command", [(), ("runs",), ("runs", "watch")])
+def test_help_has_three_spellings(untouched: Mainspring, command: tuple[str, ...]) -> None:
+    shown = untouched(*command, "--help")
+
+    assert " ".join(("Usage: mainspring", *command)) in shown.out
+    assert untouched(*command, "-h").out == shown.out
+    assert untouched("help", *command).out == shown.out
+
+
+def test_help_for_an_unknown_command_names_the_nearest(untouched: Mainspring) -> None:
+    ended = untouched("help", "automatons")
+
+    assert ended.code == 2
+    assert "There is no command 'automatons'" in ended.err
+
+
+def test_bash_completes_commands_and_options(untouched: Mainspring, tmp_path: Path) -> None:
+    script = tmp_path / "completion.bash"
+    script.write_text(untouched("completion", "bash").out, encoding="utf-8")
+    program = Path(sys.executable).with_name("mainspring")
+    ask = f"""
+        source {script}
+        complete_word() {{
+            COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
+            _mainspring_completion {program}
+            echo "${{COMPREPLY[@]}}"
+        }}
+        complete_word mainspring conn
+        complete_word mainspring runs wa
+        complete_word mainspring list --js
+    """
+
+    ended = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
+
+    assert ended.stdout.splitlines() == ["connections", "watch", "--json"]
 
 
 def test_another_data_folder_may_be_named(untouched: Mainspring) -> None:

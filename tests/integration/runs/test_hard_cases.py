@@ -102,7 +102,9 @@ def _skipping(**execution: Any) -> dict[str, Any]:
     each = {"items": "{{ inputs.row }}", "steps": [step("x", "test.note", when=busy)]}
     twice = {"items": [1, 2], "steps": [step("each", "for_each", each)]}
     schema = {"type": "object", "properties": {"row": {"type": "array"}}}
-    return document(step("each", "for_each", each), inputs={"schema": schema}, execution=execution)
+    return document(
+        step("twice", "for_each", twice), inputs={"schema": schema}, execution=execution
+    )
 
 
 async def test_a_long_row_of_skipped_items_gives_way_to_other_runs(bench: Bench) -> None:

@@ -36,6 +36,7 @@ from mainspring.surfaces.cli import (
     runs_app,
     scaffold_app,
     secrets_app,
+    shell_app,
     workflows_app,
 )
 from mainspring.surfaces.cli.context import CommandContext, finish
@@ -157,6 +158,7 @@ def _add_commands(app: typer.Typer) -> None:
     scaffold_app.add_to(app, _PANEL)
     people_app.add_to(app, _PANEL)
     backup_app.add_to(app, _PANEL)
+    shell_app.add_to(app, _PANEL)
 
 
 def _up(

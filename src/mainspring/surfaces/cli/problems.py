@@ -24,17 +24,17 @@ from mainspring.settings import BadSetting, setting_names, unknown_settings
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.formatting import as_called_here
 from mainspring.surfaces.cli.screen import Screen, clean, make_console, one_line, steady_streams
+from mainspring.surfaces.cli.shell_app import PROGRAM, enable_completion
 from mainspring.surfaces.cli.workspace_selection import FOR_PROGRAMS
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-PROGRAM = "mainspring"
-
 
 def run_cli(app: typer.Typer, words: Sequence[str]) -> int:
     """Runs one command line; whatever happens becomes an exit code, never a trace."""
     steady_streams()
+    enable_completion()
     _log_plainly()
     for_programs = _for_programs(words)
     if words and not for_programs:
@@ -65,7 +65,9 @@ def _command_of(app: typer.Typer) -> Any:
 
 def with_plain_flags(command: Any) -> Any:
     """The same command line; help shows a flag as the one word it is, without a value."""
-    for param in command.get_params(typer.Context(command)):
+    # The help option is made and kept here, so its names are given here.
+    context = typer.Context(command, help_option_names=["-h", "--help"])
+    for param in command.get_params(context):
         if getattr(param, "is_flag", False):
             param.metavar = ""
     for inner in getattr(command, "commands", {}).values():
