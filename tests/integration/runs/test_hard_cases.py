@@ -100,11 +100,8 @@ def _skipping(**execution: Any) -> dict[str, Any]:
     """A loop over many items, each with a condition that takes some work and is false."""
     busy = "(inputs.row | join('-') | replace('1', '22') | length) > 999999"
     each = {"items": "{{ inputs.row }}", "steps": [step("x", "test.note", when=busy)]}
-    twice = {"items": [1, 2], "steps": [step("each", "for_each", each)]}
     schema = {"type": "object", "properties": {"row": {"type": "array"}}}
-    return document(
-        step("twice", "for_each", twice), inputs={"schema": schema}, execution=execution
-    )
+    return document(step("each", "for_each", each), inputs={"schema": schema}, execution=execution)
 
 
 async def test_a_long_row_of_skipped_items_gives_way_to_other_runs(bench: Bench) -> None:
@@ -114,7 +111,7 @@ async def test_a_long_row_of_skipped_items_gives_way_to_other_runs(bench: Bench)
         other = document(step("a", "transform_data", {"output": 1}), name="another")
         made = await bench.dispatch(other)
         brief = await bench.until(made.run_id)
-        ended = await bench.until(long.run_id)
+        ended = await bench.until(long.run_id, patience=300)
     assert (brief["status"], ended["status"]) == ("succeeded", "succeeded")
     assert brief["finished_at"] < ended["finished_at"]
 
