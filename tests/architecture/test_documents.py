@@ -1,4 +1,4 @@
-"""The pages people read: links lead somewhere, decisions are short and dated."""
+"""The pages people read: links lead somewhere, decision records are numbered and listed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.architecture.tree import ROOT, files_under, shown
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"```.*?```", re.DOTALL)
 DECISIONS = ROOT / "docs" / "decisions"
-DECISION_NAME = re.compile(r"\d{4}-\d{2}-\d{2}(-[a-z0-9]+){4,}\.md")
-DECISION_LINES = 40
+DECISION_NAME = re.compile(r"(\d{4})(-[a-z0-9]+){1,6}\.md")
+DECISION_TITLE = re.compile(r"# (\d{4})\. (.+)\n\n## Status\n\n(Accepted|Superseded by \d{4})\b")
 
 TUTORIAL = ROOT / "docs" / "tutorial" / "first-automation.md"
 
@@ -79,20 +79,41 @@ def test_a_page_of_commands_says_how_they_are_called_in_a_checkout() -> None:
     assert silent == []
 
 
-def test_a_decision_is_one_short_page_named_by_its_date_and_sentence() -> None:
-    decisions = sorted(DECISIONS.iterdir())
-    long = [path for path in decisions if len(path.read_text().splitlines()) > DECISION_LINES]
-
-    assert [path.name for path in decisions if not DECISION_NAME.fullmatch(path.name)] == []
-    assert [path.name for path in long] == []
+def _decision_records() -> list[Path]:
+    return sorted(path for path in DECISIONS.iterdir() if path.name != "README.md")
 
 
-def test_a_decision_gives_its_context_and_its_consequences() -> None:
-    wanted = ["## Context", "## Decision", "## Consequences"]
+def test_decision_records_are_numbered_and_named_by_a_short_title() -> None:
+    records = _decision_records()
+    names = [DECISION_NAME.fullmatch(path.name) for path in records]
 
-    for path in DECISIONS.glob("*.md"):
+    assert [path.name for path, name in zip(records, names, strict=True) if name is None] == []
+    numbers = [int(name[1]) for name in names if name is not None]
+    assert numbers == list(range(1, len(records) + 1))
+
+
+def test_decision_records_have_the_same_headings() -> None:
+    wanted = ["## Status", "## Context", "## Decision", "## Consequences"]
+
+    for path in _decision_records():
         headings = [line for line in path.read_text().splitlines() if line.startswith("## ")]
         assert headings == wanted, path.name
+
+
+def test_the_index_of_decision_records_lists_number_title_and_status() -> None:
+    listed = [
+        line.rpartition(" | ")[0]
+        for line in (DECISIONS / "README.md").read_text().splitlines()
+        if line.startswith("| 0")
+    ]
+    expected = []
+    for path in _decision_records():
+        head = DECISION_TITLE.match(path.read_text())
+        assert head is not None, path.name
+        assert path.name.startswith(f"{head[1]}-"), path.name
+        expected.append(f"| {head[1]} | [{head[2]}]({path.name}) | {head[3]}")
+
+    assert listed == expected
 
 
 def test_the_tutorial_shows_what_the_validator_really_says() -> None:
