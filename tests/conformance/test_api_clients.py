@@ -16,10 +16,10 @@ from typing import Any, Final
 
 import pytest
 
+from scripts.node_packages import NODE, PATIENCE, installed
 from tests.kit.api import Api, api
 from tests.kit.definitions import step
 from tests.kit.house import Bench, document
-from tests.kit.node_packages import NODE, PATIENCE, installed
 from tests.kit.python_packages import environment
 
 __all__ = ["api"]

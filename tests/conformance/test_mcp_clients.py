@@ -13,10 +13,10 @@ from typing import Any, Final
 import pytest
 
 from mainspring.surfaces.mcp import server
+from scripts.node_packages import NODE, PATIENCE, installed
 from tests.kit.api import Api, api
 from tests.kit.authoring import Desk
 from tests.kit.house import Bench
-from tests.kit.node_packages import NODE, PATIENCE, installed
 
 __all__ = ["api"]
 

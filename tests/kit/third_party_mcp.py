@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
 
-from tests.kit.node_packages import NODE, installed
+from scripts.node_packages import NODE, installed
 
 _START_SECONDS: Final = 120.0
 _PINS: Final = Path(__file__).resolve().parent.parent / "conformance" / "mcp_third_party"

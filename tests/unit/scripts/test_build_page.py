@@ -3,66 +3,24 @@
 from __future__ import annotations
 
 import fcntl
-import http.server
 import json
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from scripts.build_page import CouldNotBuild, deno_environment, find_deno, install, remedy
-from tests.kit.certificates import server_side, signed_by_private_ca
+from tests.kit.certificates import signed_by_private_ca
+from tests.kit.npm_registry import forget_authorities, npm_registry
 
 _SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "build_page.py"
-
-
-@contextmanager
-def registry(certificate: Path) -> Iterator[tuple[str, list[str]]]:
-    """An npm registry that has no package, and the paths it was asked for."""
-    asked: list[str] = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_error(404)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            del format, args
-
-    server = http.server.ThreadingHTTPServer(("localhost", 0), Handler)
-    server.socket = server_side(certificate).wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"https://localhost:{server.server_port}/", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 @pytest.fixture
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A page with one dependency, and an environment that names no certificate."""
-    for name in (
-        "DENO_CERT",
-        "DENO_TLS_CA_STORE",
-        "PIP_CERT",
-        "SSL_CERT_FILE",
-        "REQUESTS_CA_BUNDLE",
-        "CURL_CA_BUNDLE",
-        "NODE_EXTRA_CA_CERTS",
-        "SSL_CERT_DIR",
-        "HTTPS_PROXY",
-        "https_proxy",
-    ):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("DENO_DIR", str(tmp_path / "deno"))
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    forget_authorities(monkeypatch, tmp_path)
     folder = tmp_path / "page"
     folder.mkdir()
     (folder / "package.json").write_text(json.dumps({"dependencies": {"nothing-here": "1.0.0"}}))
@@ -75,7 +33,7 @@ def test_the_build_trusts_the_authority_that_pip_trusts(
 ) -> None:
     authority, certificate = signed_by_private_ca(tmp_path, "localhost")
     monkeypatch.setenv(variable, str(authority))
-    with registry(certificate) as (address, asked):
+    with npm_registry(certificate) as (address, asked):
         monkeypatch.setenv("NPM_CONFIG_REGISTRY", address)
         with pytest.raises(CouldNotBuild, match="nothing-here"):
             install(sources, find_deno())
@@ -88,7 +46,7 @@ def test_the_build_trusts_the_authority_in_pips_configuration(
     authority, certificate = signed_by_private_ca(tmp_path, "localhost")
     (tmp_path / "pip.conf").write_text(f"[global]\ncert = {authority}\n")
     monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
-    with registry(certificate) as (address, asked):
+    with npm_registry(certificate) as (address, asked):
         monkeypatch.setenv("NPM_CONFIG_REGISTRY", address)
         with pytest.raises(CouldNotBuild, match="nothing-here"):
             install(sources, find_deno())
@@ -99,7 +57,7 @@ def test_an_authority_that_is_not_trusted_is_said_with_a_remedy(
     sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, certificate = signed_by_private_ca(tmp_path, "localhost")
-    with registry(certificate) as (address, asked):
+    with npm_registry(certificate) as (address, asked):
         monkeypatch.setenv("NPM_CONFIG_REGISTRY", address)
         with pytest.raises(CouldNotBuild, match="set SSL_CERT_FILE"):
             install(sources, find_deno())
