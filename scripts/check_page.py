@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from scripts.build_page import BUILT, ROOT, find_deno, install
+from scripts.build_page import BUILT, ROOT, deno_environment, find_deno, install
 from scripts.page_types import main as check_types
 
 _WEB: Final = ROOT / "web"
@@ -38,8 +38,8 @@ def main() -> int:
     wrong = check_types(["--check"])
     for name, words in _STEPS:
         print(f"page: {name}", flush=True)
-        quiet = {**os.environ, "NO_COLOR": "1", "DENO_NO_UPDATE_CHECK": "1"}
-        wrong |= subprocess.run([find_deno(), *words], cwd=_WEB, env=quiet, check=False).returncode
+        around = deno_environment(os.environ)
+        wrong |= subprocess.run([find_deno(), *words], cwd=_WEB, env=around, check=False).returncode
     for problem in too_heavy(BUILT):
         print(problem)
         wrong = 1

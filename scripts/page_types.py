@@ -10,6 +10,7 @@ has one and the same shape, which the page knows by heart.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mainspring.surfaces.rest.openapi import operations
-from scripts.build_page import ROOT, find_deno, install
+from scripts.build_page import ROOT, deno_environment, find_deno, install
 
 _DOCUMENT: Final = ROOT / "docs" / "reference" / "openapi.json"
 _TYPES: Final = ROOT / "web" / "src" / "api" / "schema.d.ts"
@@ -45,7 +46,8 @@ def made_types() -> str:
         given, made = Path(folder) / "openapi.json", Path(folder) / "schema.d.ts"
         given.write_text(json.dumps(document), encoding="utf-8")
         command = [find_deno(), *_TOOL, str(given), "--output", str(made)]
-        subprocess.run(command, cwd=ROOT / "web", check=True, capture_output=True)
+        around = deno_environment(os.environ)
+        subprocess.run(command, cwd=ROOT / "web", env=around, check=True, capture_output=True)
         return made.read_text(encoding="utf-8")
 
 
