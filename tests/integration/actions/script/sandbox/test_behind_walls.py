@@ -16,6 +16,7 @@ import pytest
 from mainspring.actions.script.sandbox.isolation import IsolationMode
 from mainspring.actions.script.sandbox.pool import FLAGS, SandboxPool, find_walls
 from tests.integration.actions.script.sandbox.talking import body, run
+from tests.kit.postgres import open_folder
 
 EVERYTHING = ("--allow-all", "--no-prompt", "--no-config", "--no-lock", "--no-code-cache")
 WALLED = (IsolationMode.AUTO, IsolationMode.LANDLOCK, IsolationMode.NAMESPACES)
@@ -61,20 +62,23 @@ ATTEMPTS = """
 
 
 @pytest.fixture
-def outside(tmp_path: Path) -> Iterator[dict[str, object]]:
+def outside() -> Iterator[dict[str, object]]:
     """A secret, a TCP port and a Unix socket that anybody on this machine may use."""
-    for folder in (tmp_path, *tmp_path.parents[:3]):
+    with (
+        open_folder() as folder,
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(socket.AF_UNIX) as unix,
+    ):
         folder.chmod(0o777)
-    secret = tmp_path / "secret.txt"
-    secret.write_text("planted", encoding="utf-8")
-    secret.chmod(0o644)
-    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as unix:
-        unix.bind(str(tmp_path / "socket"))
-        (tmp_path / "socket").chmod(0o777)
+        secret = folder / "secret.txt"
+        secret.write_text("planted", encoding="utf-8")
+        secret.chmod(0o644)
+        unix.bind(str(folder / "socket"))
+        (folder / "socket").chmod(0o777)
         unix.listen()
         yield {
             "secret": str(secret),
-            "folder": str(tmp_path),
+            "folder": str(folder),
             "port": tcp.getsockname()[1],
             "pid": os.getpid(),
         }
