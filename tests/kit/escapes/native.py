@@ -35,6 +35,7 @@ async def run_native(mode: Mode, worker: int) -> dict[str, Any]:
     async with planted() as ground:
         told = {
             "worker": worker,
+            "priority": os.getpriority(os.PRIO_PROCESS, worker),
             "folder": str(ground.folder),
             "abstract": ground.abstract,
             "tcp": ground.tcp,

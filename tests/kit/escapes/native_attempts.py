@@ -119,7 +119,7 @@ def _lines(told: dict[str, Any]) -> dict[str, Callable[[], Any]]:
     }
 
 
-def _others(worker: int) -> dict[str, Callable[[], Any]]:
+def _others(worker: int, priority: int) -> dict[str, Callable[[], Any]]:
     room = ctypes.create_string_buffer(256)
     return {
         "signal": lambda: os.kill(worker, 0),
@@ -128,7 +128,7 @@ def _others(worker: int) -> dict[str, Callable[[], Any]]:
         "signal a thread": lambda: _call("tkill", worker, 0),
         "signal a thread of a group": lambda: _call("tgkill", worker, worker, 0),
         "queue a signal": lambda: _call("rt_sigqueueinfo", worker, 0, room),
-        "priority": lambda: os.setpriority(os.PRIO_PROCESS, worker, 0),
+        "priority": lambda: os.setpriority(os.PRIO_PROCESS, worker, priority),
         "affinity": lambda: os.sched_setaffinity(worker, os.sched_getaffinity(0)),
         "disk priority": lambda: _call("ioprio_set", 1, worker, 0),
         "limits": lambda: _call("prlimit64", worker, 7, 0, room),
@@ -161,7 +161,8 @@ def _kernel() -> dict[str, Callable[[], Any]]:
 
 def main(told: dict[str, Any]) -> None:
     got: dict[str, str | None] = {}
-    tables = (_files(told["folder"], told["worker"]), _lines(told), _others(told["worker"]))
+    worker = told["worker"]
+    tables = (_files(told["folder"], worker), _lines(told), _others(worker, told["priority"]))
     for table in (*tables, _kernel()):
         for name, what in table.items():
             try:
