@@ -9,14 +9,20 @@ return text([...Deno.readDirSync("__FOLDER__")]) + reached;
 //// Deno follows links :: control deno
 return reachedIf(Deno.realPathSync("/proc/self/exe") ?? Deno.readLinkSync("/proc/self/cwd"));
 //// Deno writes :: control
-const tries = [
-  () => Deno.writeTextFileSync("__FOLDER__/left", "x"), () => Deno.mkdirSync("__FOLDER__/left"),
-  () => Deno.makeTempFileSync(), () => Deno.makeTempDirSync(), () => Deno.renameSync("__OPEN__", "__FOLDER__/left"),
-  () => Deno.symlinkSync("__OPEN__", "__FOLDER__/left"), () => Deno.linkSync("__OPEN__", "__FOLDER__/left"),
-  () => Deno.removeSync("__FOLDER__/empty"), () => Deno.chmodSync("__OPEN__", 0o777),
-  () => Deno.truncateSync("__OPEN__"), () => Deno.copyFileSync("__OPEN__", "__FOLDER__/left"),
-];
-return anyOf(tries);
+const prefix = "__LEFT__-";
+return anyOf([
+  () => Deno.mkdirSync("__SPARE__/deno"), () => Deno.makeTempFileSync({ prefix }),
+  () => Deno.makeTempDirSync({ prefix }), () => Deno.renameSync("__SPARE__/1.txt", "__SPARE__/renamed"),
+  () => Deno.symlinkSync("__OPEN__", "__SPARE__/symlink"), () => Deno.linkSync("__SPARE__/2.txt", "__SPARE__/link"),
+  () => Deno.removeSync("__FOLDER__/empty"), () => Deno.chmodSync("__SPARE__/2.txt", 0o777),
+  () => Deno.truncateSync("__SPARE__/2.txt"),
+]);
+//// data is written, which the limit on the size of files ends with a signal :: alone
+const fs = await import("node:fs");
+return anyOf([
+  () => Deno.writeTextFileSync("__SPARE__/data", "x"), () => Deno.copyFileSync("__OPEN__", "__SPARE__/copy"),
+  () => fs.cpSync("__OPEN__", "__SPARE__/copy"), () => fs.writeFileSync("__SPARE__/data", "x"),
+]);
 //// node:fs reads a file in every way :: control deno
 const fs = await import("node:fs");
 const said = [];
@@ -41,9 +47,9 @@ return text(said);
 //// node:fs writes :: control
 const fs = await import("node:fs");
 return anyOf([
-  () => fs.mkdirSync("__FOLDER__/left"), () => fs.mkdtempSync("/tmp/__LEFT__-"),
-  () => fs.symlinkSync("__OPEN__", "__FOLDER__/left"), () => fs.rmdirSync("__FOLDER__/empty"),
-  () => fs.utimesSync("__OPEN__", 1, 1), () => fs.cpSync("__OPEN__", "__FOLDER__/left"),
+  () => fs.mkdirSync("__SPARE__/node"), () => fs.mkdtempSync("/tmp/__LEFT__-"),
+  () => fs.symlinkSync("__OPEN__", "__SPARE__/node-symlink"), () => fs.rmdirSync("__FOLDER__/empty"),
+  () => fs.utimesSync("__SPARE__/3.txt", 1, 1), () => fs.truncateSync("__SPARE__/3.txt"),
   () => fs.writeFileSync("__CACHE__/left", ""), () => fs.openSync("/dev/shm/__LEFT__", "w"),
 ]);
 //// node:fs by numbers of open files

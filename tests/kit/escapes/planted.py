@@ -58,6 +58,7 @@ class Planted:
             "MASTER": f"{at}/master.key",
             "ROWS": f"{at}/database/rows",
             "FOLDER": str(at),
+            "SPARE": f"{at}/spare",
             "UNIX": f"{at}/socket",
             "ABSTRACT": self.abstract,
             "TCP": str(self.tcp),
@@ -76,7 +77,8 @@ class Planted:
 
     def _there(self) -> set[str]:
         found = {str(path) for path in self.folder.rglob("*") if "socket" not in path.name}
-        contents = {f"{path}: {path.stat().st_size}" for path in self.folder.glob("open.*")}
+        files = [*self.folder.glob("open.*"), *self.folder.glob("spare/*.txt")]
+        contents = {f"{path}: {path.stat().st_size}" for path in files}
         return found | contents | self._passing()
 
     def _passing(self) -> set[str]:
@@ -122,10 +124,21 @@ def _plant_files(folder: Path, texts: dict[str, str]) -> None:
         path.chmod(0o600 if name in ("master.key", "database/rows") else 0o644)
     (folder / "database").chmod(0o700)
     (folder / "empty").mkdir()
+    _plant_spare(folder / "spare")
     with closing(sqlite3.connect(folder / "open.db")) as database, database:
         database.execute("CREATE TABLE kept (text)")
         database.execute("INSERT INTO kept VALUES (?)", (secret,))
     (folder / "open.db").chmod(0o644)
+
+
+def _plant_spare(folder: Path) -> None:
+    """Files that any user may change, so that other attempts still find theirs as they were."""
+    folder.mkdir()
+    folder.chmod(0o777)
+    for number in (1, 2, 3):
+        path = folder / f"{number}.txt"
+        path.write_text("spare", encoding="utf-8")
+        path.chmod(0o666)
 
 
 def _remove(path: Path) -> None:

@@ -39,11 +39,15 @@ async def test_nothing_that_was_planted_is_ever_seen_or_reached(
     assert most >= everything // 4 if modes is AS_ANYBODY else most == everything
 
 
-async def test_without_any_wall_the_same_scripts_get_everything() -> None:
+@pytest.mark.parametrize(
+    "ordinary", sorted({False, ROOT}), ids=["as we are", "as anybody"][: 1 + ROOT]
+)
+async def test_without_any_wall_the_same_scripts_get_everything(ordinary: bool) -> None:
     """A battery that fails everywhere proves nothing."""
-    (verdict,) = await asyncio.to_thread(ask, ("none+open",))
+    (verdict,) = await asyncio.to_thread(ask, ("none+open",), ordinary=ordinary)
 
     meant = {attempt.name for attempt in attempts() if "control" in attempt.marks}
     assert meant - set(verdict["leaks"]) == set()
     assert set(verdict["knocks"]) == {"tcp", "udp", "unix", "abstract"}
+    assert any(path.endswith("/spare/data") for path in verdict["left"])
     assert len(meant) > 40
