@@ -24,7 +24,7 @@ CAPS: Final = ProcessLimits(
     1.5, cpu_seconds=1, memory_mb=192, output_bytes=1 << 20, frame_bytes=1 << 20
 )
 # How much longer than its bound a script may live, and how much more memory it may touch.
-LATER: Final = 2.0
+LATER: Final = 60.0
 MORE: Final = 1.2
 _HEADING: Final = re.compile(r"^//// (.+)$", re.MULTILINE)
 _AT_ONCE: Final = 4

@@ -116,7 +116,7 @@ def _read(name: str) -> Iterator[Attempt]:
 
 def _function(chosen: Sequence[Attempt]) -> str:
     # A thread takes longer to start, and much longer on a busy machine.
-    most = 10_000 if any("roomy" in one.marks for one in chosen) else 1_200
+    most = 60_000 if any("roomy" in one.marks for one in chosen) else 1_200
     bodies = "".join(
         f"told[{number}] = await tried(async () => {{\n{one.source}\n}});\n"
         for number, one in enumerate(chosen)

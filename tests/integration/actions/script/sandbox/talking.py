@@ -84,7 +84,7 @@ async def run(
 async def talk(process: SandboxProcess, frame: dict[str, Any], answer: Answer = echo) -> Told:
     told = Told()
     await process.send(frame)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         async for item in process:
             if not isinstance(item, Frame):
                 setattr(told, item.stream, getattr(told, item.stream) + item.text)
