@@ -56,6 +56,10 @@ def test_parts_are_chosen_by_name() -> None:
     first, others = choose(["quick"])
     assert {"format", "lint"} <= {part.name for part in first}
     assert {"types", "unit", "smoke"} <= {part.name for part in others}
+    # Every test runs; only the state machines take fewer steps.
+    (unit,) = (part.command for part in others if part.name == "unit")
+    (whole,) = (part.command for part in PARTS if part.name == "unit")
+    assert unit == ("env", "STATE_STEPS=10", *whole)
     # The two lanes share the work, so that no processor is left with nothing to do.
     assert [part.name for part in others if not part.beside] == ["architecture", "smoke"]
     assert {"crash", "mutation"}.isdisjoint(part.name for part in others)
