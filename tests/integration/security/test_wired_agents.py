@@ -104,7 +104,7 @@ async def test_twenty_agents_race_a_day_s_money_over_the_wire_and_overspend_by_n
         started = [await houses[0].start(made) for _ in range(RUNS)]
         for house in houses:
             await stack.enter_async_context(house.bench.worker(slots=RUNS))
-        runs = [await houses[0].bench.until(run_id) for run_id in started]
+        runs = [await houses[0].bench.until(run_id, patience=240) for run_id in started]
         books = await houses[0].bench.house.database.fetchrow(
             "SELECT (SELECT sum(usd) FROM spend) AS spent, sum(cost_usd) AS told, "
             "count(*) AS asks FROM llm_usage"
