@@ -34,12 +34,12 @@ ASK = """
     };
 """
 GRANTS = ("test.note", "test.hang", "test.echo")
-PROMISED = 20.0
+PATIENCE = 60.0
 
 
 async def told(bench: Bench, since: int = 0) -> str:
     """The token that a script has just told of."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while len(bench.outside.order) <= since:
             await asyncio.sleep(0.01)
     token = bench.outside.order[-1]
@@ -62,12 +62,11 @@ async def is_refused(bench: Bench, client: httpx2.AsyncClient, token: str) -> bo
     return found is None and statuses == {401}
 
 
-async def gone(bench: Bench, client: httpx2.AsyncClient, token: str) -> float:
-    """How long after now the token is refused everywhere."""
-    began = time.monotonic()
-    while not await is_refused(bench, client, token):
-        assert time.monotonic() - began < 3 * PROMISED
-    return time.monotonic() - began
+async def gone(bench: Bench, client: httpx2.AsyncClient, token: str) -> None:
+    """Returns when the token is refused everywhere."""
+    async with asyncio.timeout(PATIENCE):
+        while not await is_refused(bench, client, token):
+            await asyncio.sleep(0.01)
 
 
 async def test_the_token_of_a_script_is_worth_nothing_once_it_has_ended(bench: Bench) -> None:
@@ -85,7 +84,7 @@ async def test_the_token_of_a_script_is_worth_nothing_once_it_has_ended(bench: B
             async with bench.worker():
                 token = await told(bench, number)
                 run = await bench.until(made.run_id)
-                assert await gone(bench, api.stranger, token) < PROMISED, name
+                await gone(bench, api.stranger, token)
             assert run["status"] in {status, "timed_out"}, (name, run["error"])
 
 
@@ -108,7 +107,7 @@ async def test_the_token_of_a_script_that_is_called_off_or_lost_is_worth_nothing
                 token = await told(bench, number)
                 assert not await is_refused(bench, api.stranger, token)
                 await stop(made.run_id)
-                assert await gone(bench, api.stranger, token) < PROMISED, stop.__name__
+                await gone(bench, api.stranger, token)
                 bench.outside.release.set()
                 if stop is lose:
                     await database.execute("UPDATE runs SET fence = fence - 1")
