@@ -173,7 +173,7 @@ class _ModelHandlers:
         self, ctx: CallContext, given: Mapping[str, Any]
     ) -> dict[str, Any] | Unchanged:
         space, name = ctx.actor.workspace_id, given["name"]
-        gone = await disconnect(ctx.tx, space, name)
+        gone = await disconnect(ctx.tx, space, name, ctx.actor)
         users = await list_connection_users(ctx.tx, space, name) if gone else []
         answer = {"disconnected": gone, "needed_by": users}
         return answer if gone else Unchanged(answer)
@@ -372,7 +372,7 @@ class _ModelAdminHandlers:
         self, ctx: CallContext, given: Mapping[str, Any]
     ) -> dict[str, Any] | Unchanged:
         async with require_part(self.database).transaction() as tx:
-            gone = await disconnect(tx, None, given["name"])
+            gone = await disconnect(tx, None, given["name"], ctx.actor)
             if gone:
                 await tell_installation(tx, ctx.actor, "admin_disconnect_model", given["name"])
             # Whoever looks after the installation is not told what stands in other workspaces.
@@ -400,7 +400,7 @@ class _ModelAdminHandlers:
             _usd(given, "stored"),
         )
         async with require_part(self.database).transaction() as tx:
-            stored = await set_price(tx, given["model"], price, ctx.actor.id)
+            stored = await set_price(tx, given["model"], price, ctx.actor)
             await tell_installation(
                 tx, ctx.actor, "admin_set_model_price", stored.model, price.as_dict()
             )
@@ -410,7 +410,7 @@ class _ModelAdminHandlers:
         self, ctx: CallContext, given: Mapping[str, Any]
     ) -> dict[str, Any] | Unchanged:
         async with require_part(self.database).transaction() as tx:
-            gone = await forget_price(tx, given["model"])
+            gone = await forget_price(tx, given["model"], ctx.actor)
             if gone:
                 await tell_installation(tx, ctx.actor, "admin_delete_model_price", given["model"])
         return {"deleted": True} if gone else Unchanged({"deleted": False})

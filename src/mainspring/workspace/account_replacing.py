@@ -9,7 +9,7 @@ same account over a connection stays free, and so does everything that only read
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -34,15 +34,16 @@ Words = Callable[[UUID, Any], Awaitable[Vocabulary]]
 WritesWith = Callable[[Mapping[str, Any], Sequence[Grant], Vocabulary], bool]
 
 _MOST_NAMED: Final = 3
-# The version in force, and the one that a person agreed to where that is another one.
+# The version in force, and the one that a person agreed to where that is another one. An archived
+# automation is brought back with its agreement, so it counts.
 _AGREED = """
-    SELECT a.id, a.name, v.grants, d.document
+    SELECT a.id, a.name, a.state, v.grants, d.document
     FROM automations a
     JOIN automation_versions v ON v.workspace_id = a.workspace_id AND v.automation_id = a.id
         AND v.version IN (a.version, a.agreed_version)
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
     WHERE a.workspace_id = $1 AND ($2::uuid IS NULL OR a.created_by = $2)
-        AND a.agreed_version IS NOT NULL AND a.state <> 'archived'
+        AND a.agreed_version IS NOT NULL
     ORDER BY a.id
 """
 
@@ -68,6 +69,22 @@ def writes_over(integration: str) -> WritesWith:
     def test(document: Mapping[str, Any], grants: Sequence[Grant], words: Vocabulary) -> bool:
         del document
         return any(route.integration == integration for route in _routes(grants, words))
+
+    return test
+
+
+def writes_instead_of(integration: str, secrets: Collection[str] | None) -> WritesWith:
+    """Whether a write goes over this integration, and without it with one of these secrets.
+
+    None: with any secret that does as well.
+    """
+
+    def test(document: Mapping[str, Any], grants: Sequence[Grant], words: Vocabulary) -> bool:
+        del document
+        routes = [one for one in _routes(grants, words) if one.integration == integration]
+        if secrets is None:
+            return any(one.secrets for one in routes)
+        return any(not one.secrets.isdisjoint(secrets) for one in routes)
 
     return test
 
@@ -98,7 +115,7 @@ async def check_may_replace(
         document, grants = upgrade(row["document"])[0], read_grants(row["grants"])
         known = await words(workspace_id, document)
         if await asyncio.to_thread(writes_with, document, grants, known):
-            found[row["id"]] = row["name"]
+            found[row["id"]] = _name(row)
     if found:
         raise PersonRequired(
             f"{detail} decides which account {_named(found.values())} writes with. A person "
@@ -122,7 +139,12 @@ def _writes(capability: Capability) -> bool:
     return capability.write is not None or capability.annotations.effect is Effect.SEND
 
 
+def _name(row: Mapping[str, Any]) -> str:
+    archived = " (archived)" if row["state"] == "archived" else ""
+    return f"{row['name'][:60]!r}{archived}"
+
+
 def _named(names: Iterable[str]) -> str:
-    shown = [f"{name[:60]!r}" for name in names]
+    shown = list(names)
     rest = len(shown) - _MOST_NAMED
     return ", ".join(shown[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")

@@ -70,8 +70,14 @@ async def list_prices(database: QueryExecutor) -> list[OperatorPrice]:
     return [_build_price(row) for row in await database.fetch(_LIST)]
 
 
-async def set_price(tx: Transaction, model: str, price: Price, by: UUID) -> OperatorPrice:
-    """Sets the price of a model; an earlier one is gone."""
+async def set_price(tx: Transaction, model: str, price: Price, actor: Actor) -> OperatorPrice:
+    """Sets the price of a model; an earlier one is gone.
+
+    What agreed automations may spend is counted by it, so a program only raises it for them.
+    """
+    before = await tx.fetchrow(_OF, [model])
+    if before is None or not _is_at_least(price, _build_price(before).price):
+        await check_changes_account(tx, actor, None, _ASKING, space=None)
     row = await tx.fetchrow(
         _SET,
         model,
@@ -79,14 +85,23 @@ async def set_price(tx: Transaction, model: str, price: Price, by: UUID) -> Oper
         price.output_usd_per_million,
         price.cached_usd_per_million,
         price.stored_usd_per_million,
-        by,
+        actor.id,
     )
     return _build_price(row)
 
 
-async def forget_price(tx: Transaction, model: str) -> bool:
+async def forget_price(tx: Transaction, model: str, actor: Actor) -> bool:
     """The price list counts again; False when no price was set."""
-    return await tx.fetchrow(_FORGET, model) is not None
+    if await tx.fetchrow(_FORGET, model) is None:
+        return False
+    await check_changes_account(tx, actor, None, _ASKING, space=None)
+    return True
+
+
+def _is_at_least(price: Price, before: Price) -> bool:
+    """Whether each kind of token costs what it did before, or more."""
+    kinds = ((1, 0), (0, 1), (1, 0, 1), (1, 0, 0, 1))
+    return all(price.cost(*kind) >= before.cost(*kind) for kind in kinds)
 
 
 def _build_price(row: Any) -> OperatorPrice:
@@ -152,7 +167,14 @@ _NEEDED_BY = """
 _REMOVE = """
     DELETE FROM model_connections
     WHERE workspace_id IS NOT DISTINCT FROM $1 AND name = $2
-    RETURNING id
+    RETURNING id, kind, base_url
+"""
+# Connections at other places, which are asked where there is no other.
+_OTHERS = """
+    SELECT 1 AS there FROM model_connections
+    WHERE ($1::uuid IS NULL OR workspace_id IS NULL OR workspace_id = $1)
+        AND (kind, base_url) <> ($2, $3)
+    LIMIT 1
 """
 
 
@@ -235,11 +257,14 @@ async def connect(
     return made, before is None
 
 
-async def disconnect(tx: Transaction, workspace_id: UUID | None, name: str) -> bool:
+async def disconnect(tx: Transaction, workspace_id: UUID | None, name: str, actor: Actor) -> bool:
     """Forgets a connection and its key; False when there was none of that name."""
     row = await tx.fetchrow(_REMOVE, workspace_id, name)
     if row is None:
         return False
+    if await tx.fetchrow(_OTHERS, workspace_id, row["kind"], row["base_url"]) is not None:
+        # They would be asked instead.
+        await check_changes_account(tx, actor, None, _ASKING, space=workspace_id)
     drawer = connection_scope(workspace_id or FIRST_WORKSPACE, row["id"])
     await delete_secret(tx, drawer, API_KEY)
     return True

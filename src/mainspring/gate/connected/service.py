@@ -51,7 +51,13 @@ from mainspring.gate.connected.problems import (
 from mainspring.gate.connected.tokens import REFRESH, TOKEN, AccountTokenManager
 from mainspring.gate.outside.authorization_server import AuthorizationServerClient
 from mainspring.store.workspace_database import WorkspaceDatabase
-from mainspring.workspace.account_replacing import Words, check_may_replace, writes_over
+from mainspring.workspace.account_replacing import (
+    Words,
+    WritesWith,
+    check_may_replace,
+    writes_instead_of,
+    writes_over,
+)
 from mainspring.workspace.accounts import rows
 from mainspring.workspace.accounts.rows import AccountRow
 from mainspring.workspace.sealing import SecretScope
@@ -248,28 +254,58 @@ class AccountConnectionService:
             made = await rows.find(tx, row.workspace_id, row.id)
             how = describe_connection_change(row, made)
             if how == "replaced":
-                await self._check_replacing(tx, actor, integration, made)
+                # A shared account is written with by the automations of everybody.
+                owner = None if made.shared_at is not None else made.owner_id
+                await self._check_replacing(
+                    tx, actor, integration, owner, writes_over(integration.id)
+                )
             await parts.changed(tx, made, how)
             return made
 
         return await WorkspaceDatabase(parts.database, actor.workspace_id).run_retrying(work)
 
-    async def _check_replacing(
-        self, tx: Transaction, actor: Actor, integration: Integration, made: AccountRow
+    async def _check_removing(
+        self, tx: Transaction, actor: Actor, integration: Integration, row: AccountRow
     ) -> None:
-        """Refuses a program that connects another account than agreed automations write with."""
+        """Refuses a program that removes an account where another one would be used instead.
+
+        That is the connection of the workspace, or a secret that does as well.
+        """
+        if actor.is_person or row.state == "sign_in":
+            return
+        if row.shared_at is not None:
+            # Each member has secrets of their own.
+            instead = writes_instead_of(integration.id, None)
+            await self._check_replacing(tx, actor, integration, None, instead)
+            return
+        there = await rows.find_shared_account(tx, row.workspace_id, integration.id)
+        if there is None:
+            own = await list_secrets(tx, SecretScope(row.workspace_id, row.owner_id))
+            instead = writes_instead_of(integration.id, [one.name for one in own])
+            await self._check_replacing(tx, actor, integration, row.owner_id, instead)
+        elif describe_connection_change(row, there) == "replaced":
+            instead = writes_over(integration.id)
+            await self._check_replacing(tx, actor, integration, row.owner_id, instead)
+
+    async def _check_replacing(
+        self,
+        tx: Transaction,
+        actor: Actor,
+        integration: Integration,
+        owner: UUID | None,
+        writes_with: WritesWith,
+    ) -> None:
+        """Refuses a program after which agreed automations would write with another account."""
         if self._words is None:
             return
-        # A shared account is written with by the automations of everybody.
-        owner = None if made.shared_at is not None else made.owner_id
         try:
             await check_may_replace(
                 tx,
                 actor,
-                made.workspace_id,
+                actor.workspace_id,
                 owner,
                 self._words,
-                writes_over(integration.id),
+                writes_with,
                 f"The connection to {integration.name}",
                 page=f"/integrations/{get_source_name(integration.manifest)}",
             )
@@ -368,6 +404,7 @@ class AccountConnectionService:
                 return False
             if there.owner_id != actor.id:
                 check_may(actor.role, Permission.CONNECT)
+            await self._check_removing(tx, actor, integration, there)
             await rows.set_shared(tx, there, shared=False)
             return True
 
@@ -387,6 +424,7 @@ class AccountConnectionService:
         token, note = await self._last_token(row), None
 
         async def work(tx: Transaction) -> bool:
+            await self._check_removing(tx, actor, integration, row)
             await parts.changed(tx, row, "disconnected")
             return await rows.remove(tx, row)
 

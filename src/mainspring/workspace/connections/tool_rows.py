@@ -120,13 +120,15 @@ _USERS = """
         AND g.entry ->> 'capability' = ANY($2::text[])
     ORDER BY a.name
 """
+# Also of the version that a person agreed to, and of archived automations: both are brought back
+# with their agreement.
 _USERS_OF_ALIAS = """
     SELECT DISTINCT a.name
     FROM automations a
     JOIN automation_versions v ON v.workspace_id = a.workspace_id AND v.automation_id = a.id
-        AND v.version = a.version
+        AND v.version IN (a.version, a.agreed_version)
     CROSS JOIN LATERAL jsonb_array_elements(v.grants) AS g(entry)
-    WHERE a.workspace_id = $1 AND a.state <> 'archived'
+    WHERE a.workspace_id = $1
         AND starts_with(g.entry ->> 'capability', $2 || '.')
     ORDER BY a.name LIMIT 100
 """

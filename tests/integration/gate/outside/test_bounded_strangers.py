@@ -265,3 +265,25 @@ async def test_an_answer_that_is_no_value_or_never_comes_blames_the_server(shop:
     assert {(one["status"], one["code"]) for one in odd} == {(502, "tool_answer_invalid")}
     assert (endless["status"], endless["code"]) == (502, "bad_response")
     assert len([one for one in shop.notes.sent if one.method == "GET"]) == 30
+
+
+async def test_a_program_changes_no_server_behind_the_tools_of_an_archived_automation(
+    shop: Toolshop,
+) -> None:
+    """It comes back with what was agreed to, and would call the tools of another server."""
+    one = await shop.connect("away", token="a token of ours")
+    used = document(step("a", "away.search_notes", {"text": "private"}), name="Put away")
+    automation = await shop.save(used)
+    await shop.ask("POST", f"/automations/{automation}/archive")
+    given = {"token": "a token of theirs"}
+    refused = await shop.refused("PUT", f"/connections/{one}/token", given, program=True)
+    assert refused["code"] == "person_needed"
+    await shop.ask("PUT", f"/connections/{one}/token", given)
+    await shop.ask("DELETE", f"/connections/{one}")
+    made = await shop.ask("POST", "/connections", {"alias": "away", "server_url": shop.other.url})
+    assert {tool["state"] for tool in made["tools"]} == {"new"}
+    offered = [{"name": tool["name"], "hash": tool["hash"]} for tool in made["tools"]]
+    place = f"/connections/{made['connection']['id']}/agree"
+    refused = await shop.refused("POST", place, {"tools": offered}, program=True)
+    assert refused["code"] == "person_needed"
+    await shop.ask("POST", place, {"tools": offered})

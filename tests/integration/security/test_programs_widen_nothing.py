@@ -1,0 +1,199 @@
+"""Only a person agrees to more: ways around the agreement that change no definition.
+
+Each test tries the same as a program and as a person. One server for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import httpx2
+import pytest
+import pytest_asyncio
+
+from mainspring.contracts.roles import Role
+from mainspring.settings import Settings
+from mainspring.store.database import Database
+from mainspring.store.embedded import EmbeddedServer
+from mainspring.workspace.accounts import rows
+from mainspring.workspace.accounts.rows import AccountRow
+from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.api import Api, served
+from tests.kit.doubles.discord import TOKEN as DISCORD
+from tests.kit.doubles.discord import discord_double
+from tests.kit.house import Bench, document, open_bench, step
+from tests.kit.own_house import own_house
+from tests.kit.people import ROOT, make_person
+from tests.kit.postgres import fresh_database
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+Answer = tuple[int, Any]
+
+
+@dataclass(slots=True)
+class House:
+    """A served house, asked by a person or by a program of the same member."""
+
+    api: Api
+    bench: Bench
+
+    async def person(self, method: str, path: str, body: Any = None) -> Answer:
+        return await _ask(self.api.client, method, path, body)
+
+    async def program(self, method: str, path: str, body: Any = None) -> Answer:
+        return await _ask(self.api.program, method, path, body)
+
+    async def agreed(self, *steps: Any, **more: Any) -> str:
+        """An automation that a person made, and agreed to with that."""
+        status, made = await self.person("POST", "/automations", document(*steps, **more))
+        assert (status, made["consent"]) == (201, None), made
+        return f"/automations/{made['id']}"
+
+
+async def _ask(client: httpx2.AsyncClient, method: str, path: str, body: Any) -> Answer:
+    answer = await client.request(method, f"{ROOT}{path}", json=body)
+    return answer.status_code, answer.json() if answer.content else None
+
+
+def _code(answer: Answer) -> tuple[int, str | None]:
+    status, told = answer
+    return status, told.get("code") if isinstance(told, dict) else None
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def house(
+    postgres_server: EmbeddedServer,
+    migrated_template: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[House]:
+    async with fresh_database(postgres_server, migrated_template) as url:
+        database = await Database.open(Settings(database_url=url))
+        try:
+            async with (
+                discord_double() as discord,
+                open_bench(database, url, tmp_path_factory.mktemp("house")) as bench,
+                own_house(
+                    bench,
+                    integration_urls={"discord": discord.url},
+                    egress_allow=frozenset({discord.pair}),
+                ) as here,
+                served(here.house, own_app=True) as api,
+            ):
+                yield House(api, here)
+        finally:
+            await database.close()
+
+
+SLACK = step("post", "slack_post", {"channel": "#a", "text": "hi"}, approval="automatic")
+MESSAGE = {"channel_id": "1100000000000000001", "content": "hi"}
+POST = step("post", "discord.post", MESSAGE, approval="automatic")
+ASK = step("ask", "automation_llm_complete", {"prompt": "What is new?"})
+NOTE = step("note", "transform_data", {"output": "x"})
+SET = "/capabilities/automation_secret_set"
+CONNECT = "/capabilities/connect_integration"
+DISCONNECT = "/capabilities/disconnect_integration"
+CONNECT_MODEL = "/capabilities/connect_model"
+PERSON = (403, "person_needed")
+
+
+def _model(name: str) -> dict[str, Any]:
+    """A connection to models of a kind that has no address of its own."""
+    address = f"https://{name}.example/v1"
+    return {"name": name, "kind": "compatible", "base_url": address, "usual_model": name}
+
+
+@pytest.mark.parametrize("way", ["archived", "in another version"])
+@pytest.mark.parametrize(
+    ("used", "path", "given"),
+    [
+        (SLACK, SET, {"name": "slack_bot_token", "value": "xoxb-0123456789"}),
+        (POST, CONNECT, {"integration": "discord", "fields": {"bot_token": DISCORD}}),
+        (ASK, CONNECT_MODEL, _model("another")),
+    ],
+    ids=["secret", "connection", "model"],
+)
+async def test_a_program_replaces_no_account_while_its_automation_is_out_of_the_way(
+    house: House, used: Any, path: str, given: Any, way: str
+) -> None:
+    """It would bring the automation back as it was agreed to, and start it."""
+    name = f"{way} {used['action']}"
+    place = await house.agreed(used, name=name)
+    if way == "archived":
+        assert (await house.program("POST", f"{place}/archive"))[0] == 200
+    else:
+        wider = document(NOTE, name=name, execution={"cost_cap_daily_usd": 9})
+        status, saved = await house.program("PUT", place, wider)
+        assert (status, saved["consent"] is not None) == (200, True), saved
+    status, refused = await house.program("POST", path, given)
+    assert (status, refused["code"]) == PERSON, refused
+    assert way in refused["detail"]
+    assert (await house.person("POST", path, given))[0] == 200
+    # As it was before, for the other way.
+    await house.person("POST", DISCONNECT, {"integration": "discord"})
+    await house.person("POST", "/capabilities/disconnect_model", {"name": "another"})
+
+
+async def test_a_program_leads_no_agreed_automation_to_another_model_by_removing_one(
+    house: House,
+) -> None:
+    one, two = _model("one"), _model("two")
+    remove = "/capabilities/disconnect_model"
+    await house.agreed(ASK, name="asks a model")
+    for given in (one, two):
+        assert (await house.person("POST", CONNECT_MODEL, given))[0] == 200
+    _, before = await house.person("GET", "/models")
+    assert before["usual_model"] == "one/one"
+    assert _code(await house.program("POST", remove, {"name": "one"})) == PERSON
+    _, after = await house.person("GET", "/models")
+    assert after["usual_model"] == "one/one"
+    assert (await house.person("POST", remove, {"name": "one"}))[0] == 200
+    # Without another one nothing is asked instead.
+    status, gone = await house.program("POST", remove, {"name": "two"})
+    assert (status, gone["disconnected"]) == (200, True)
+
+
+async def _connected(house: House, integration: str, account: str, owner: UUID) -> AccountRow:
+    """A connection as it is kept after its owner has signed in."""
+    database, space = house.api.house.database, house.api.house.workspace_id
+    async with database.transaction() as tx:
+        made = await rows.begin_connection(tx, space, owner, integration, account, "oauth")
+        await rows.mark_connected(
+            tx, made, label=account, account=account, auth="oauth", settings={}
+        )
+    return made
+
+
+async def test_a_program_removes_no_account_where_another_would_be_used_instead(
+    house: House,
+) -> None:
+    """Neither that of the workspace, nor a secret that a program may have set before."""
+    database, space = house.api.house.database, house.api.house.workspace_id
+    await house.agreed(SLACK, name="posts over a connection")
+    ours = await _connected(house, "slack", "ours", FIRST_MEMBER)
+    remove, withdraw = f"{DISCONNECT}", "/capabilities/withdraw_integration_connection"
+    named = {"integration": "slack"}
+
+    async def forgets(secret: bool) -> None:
+        path = "/capabilities/automation_secret_delete"
+        await house.person("POST", path, {"name": "slack_bot_token"})
+        if secret:
+            value = {"name": "slack_bot_token", "value": "xoxb-0123456789"}
+            assert (await house.person("POST", SET, value))[0] == 200
+
+    await forgets(secret=True)
+    assert _code(await house.program("POST", remove, named)) == PERSON
+    await forgets(secret=False)
+    ada = await make_person(database, "shares@example.org", workspace_id=space, role=Role.EDITOR)
+    theirs = await _connected(house, "slack", "theirs", ada.id)
+    async with database.transaction() as tx:
+        await rows.set_shared(tx, theirs, shared=True)
+    assert _code(await house.program("POST", remove, named)) == PERSON
+    # Others may have a secret of their own.
+    assert _code(await house.program("POST", withdraw, named)) == PERSON
+    assert (await house.person("POST", withdraw, named))[0] == 200
+    status, gone = await house.program("POST", remove, named)
+    assert (status, gone["disconnected"]) == (200, True), ours
