@@ -97,6 +97,8 @@ SET = "/capabilities/automation_secret_set"
 CONNECT = "/capabilities/connect_integration"
 DISCONNECT = "/capabilities/disconnect_integration"
 CONNECT_MODEL = "/capabilities/connect_model"
+PRICE = "/capabilities/admin_set_model_price"
+NO_PRICE = "/capabilities/admin_delete_model_price"
 PERSON = (403, "person_needed")
 
 
@@ -154,6 +156,40 @@ async def test_a_program_leads_no_agreed_automation_to_another_model_by_removing
     # Without another one nothing is asked instead.
     status, gone = await house.program("POST", remove, {"name": "two"})
     assert (status, gone["disconnected"]) == (200, True)
+
+
+async def test_a_program_lowers_no_price_by_which_agreed_spending_is_counted(
+    house: House,
+) -> None:
+    def price(usd: float, **more: float) -> dict[str, Any]:
+        named = {"model": "priced", "input_usd_per_million": usd, "output_usd_per_million": 9}
+        return {**named, **more}
+
+    await house.agreed(ASK, name="asks a priced model")
+    assert _code(await house.program("POST", PRICE, price(0))) == PERSON
+    assert (await house.person("POST", PRICE, price(5)))[0] == 200
+    for wrong in (price(4), price(6, output_usd_per_million=8), price(6, cached_usd_per_million=1)):
+        assert _code(await house.program("POST", PRICE, wrong)) == PERSON
+    assert (await house.program("POST", PRICE, price(6)))[0] == 200
+    assert _code(await house.program("POST", NO_PRICE, {"model": "priced"})) == PERSON
+    _, kept = await house.person("POST", "/capabilities/admin_list_model_prices", {})
+    assert [one["input_usd_per_million"] for one in kept["prices"]] == ["6"]
+    assert (await house.person("POST", NO_PRICE, {"model": "priced"}))[0] == 200
+
+
+async def test_a_program_raises_no_limit_of_what_a_workspace_spends(house: House) -> None:
+    place = f"/workspaces/{house.api.house.workspace_id}"
+
+    def limit(usd: float | None) -> dict[str, Any]:
+        return {"cost_cap_daily_usd": usd}
+
+    assert (await house.program("PATCH", place, limit(3)))[0] == 200
+    assert (await house.program("PATCH", place, limit(2)))[0] == 200
+    for wrong in (2.01, None):
+        assert _code(await house.program("PATCH", place, limit(wrong))) == PERSON
+    status, kept = await house.person("PATCH", place, limit(4))
+    assert (status, kept["cost_cap_daily_usd"]) == (200, 4)
+    assert (await house.person("PATCH", place, limit(None)))[0] == 200
 
 
 async def _connected(house: House, integration: str, account: str, owner: UUID) -> AccountRow:

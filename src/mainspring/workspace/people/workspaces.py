@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.display_text import check_plain_name
-from mainspring.contracts.errors import Finding, Invalid, NotFound
+from mainspring.contracts.errors import Finding, Invalid, NotFound, PersonRequired
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import ensure_workspace
@@ -33,6 +33,7 @@ _HOME = """
 _ROLE = "SELECT role FROM members WHERE workspace_id = $1 AND user_id = $2"
 _RENAME = "UPDATE workspaces SET name = $2 WHERE workspace_id = $1"
 _SET_CAP = "UPDATE workspaces SET cost_cap_daily_usd = $2 WHERE workspace_id = $1"
+_HOLD_CAP = "SELECT cost_cap_daily_usd FROM workspaces WHERE workspace_id = $1 FOR UPDATE"
 _READ = """
     SELECT workspace_id AS id, name, cost_cap_daily_usd, created_at
     FROM workspaces WHERE workspace_id = $1
@@ -98,14 +99,25 @@ async def rename_workspace(tx: Transaction, workspace_id: UUID, name: str) -> No
     await tx.execute(_RENAME, workspace_id, clean_title(name))
 
 
-async def set_cost_cap(tx: Transaction, workspace_id: UUID, usd: Decimal | None) -> None:
-    """What all automations of a workspace may spend in a day; None: no bound of its own."""
+async def set_cost_cap(
+    tx: Transaction, workspace_id: UUID, usd: Decimal | None, actor: Actor
+) -> None:
+    """What all automations of a workspace may spend in a day; None: no bound of its own.
+
+    A program may set or lower it; a person raises or removes it.
+    """
     if usd is not None and not (usd.is_finite() and 0 <= usd <= MOST_USD):
         detail = f"A cost cap is an amount from 0 to {MOST_USD:,} dollars."
         raise Invalid(detail, findings=[Finding("/cost_cap_daily_usd", detail, "range")])
     if usd is not None and usd != usd.quantize(LEAST_USD):
         detail = f"A cost cap is a whole number of {LEAST_USD:f} dollars."
         raise Invalid(detail, findings=[Finding("/cost_cap_daily_usd", detail, "range")])
+    before = (await tx.fetchrow(_HOLD_CAP, workspace_id))["cost_cap_daily_usd"]
+    if not actor.is_person and before is not None and (usd is None or usd > before):
+        raise PersonRequired(
+            "A person raises or removes what a workspace may spend in a day; a program cannot.",
+            suggestion="Sign in and change it on the page Settings.",
+        )
     await tx.execute(_SET_CAP, workspace_id, usd)
 
 

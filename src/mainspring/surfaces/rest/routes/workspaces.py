@@ -85,7 +85,7 @@ def routes(rooms: ApplicationServices) -> APIRouter:
             if asked.name is not None:
                 await rename_workspace(tx, workspace_id, asked.name)
             if "cost_cap_daily_usd" in changed:
-                await set_cost_cap(tx, workspace_id, asked.cost_cap_daily_usd)
+                await set_cost_cap(tx, workspace_id, asked.cost_cap_daily_usd, caller.actor)
             found = await read_workspace(tx, workspace_id)
             caller.detail["changed"] = sorted(changed)
         return JsonAnswer({**found, "role": caller.actor.role})
