@@ -192,6 +192,14 @@ async def test_a_program_raises_no_limit_of_what_a_workspace_spends(house: House
     assert (await house.person("PATCH", place, limit(None)))[0] == 200
 
 
+async def test_a_program_gives_no_role_back_to_somebody_who_was_disabled(house: House) -> None:
+    ada = await make_person(house.api.house.database, "ada@example.org")
+    place = f"/admin/users/{ada.id}"
+    assert (await house.program("POST", f"{place}/disable"))[0] == 200
+    assert _code(await house.program("POST", f"{place}/enable")) == PERSON
+    assert (await house.person("POST", f"{place}/enable"))[0] == 200
+
+
 async def _connected(house: House, integration: str, account: str, owner: UUID) -> AccountRow:
     """A connection as it is kept after its owner has signed in."""
     database, space = house.api.house.database, house.api.house.workspace_id

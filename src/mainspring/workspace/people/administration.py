@@ -157,6 +157,8 @@ class _AdministrationHandlers:
         return {"user": _format_user(user)}
 
     async def enable_user(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        # Somebody who was disabled gets back the role in which they agree.
+        _check_person(ctx, "A person enables users", "Sign in at the page and do it there.")
         async with require_part(self.database).transaction() as tx:
             user = await enable_user(tx, _parse_id(given, "user_id"))
             await tell_installation(tx, ctx.actor, "admin_enable_user", user.id)
@@ -171,14 +173,15 @@ class _AdministrationHandlers:
         return {"user": _format_user(user), "link": link_address(self.address, plain)}
 
 
-def _check_person(ctx: CallContext) -> None:
-    """The link signs its holder in as a person, and a program is answered the link."""
+def _check_person(
+    ctx: CallContext,
+    detail: str = "A person makes links that sign people in",
+    way: str = "Sign in at the page and do it there, or use `mainspring sign-in` on the machine of "
+    "the server.",
+) -> None:
+    """Refuses a program: a link that it is answered would sign it in as a person."""
     if not ctx.actor.is_person:
-        raise PersonRequired(
-            "A person makes links that sign people in; a program cannot.",
-            suggestion="Sign in at the page and do it there, or use `mainspring sign-in` on the "
-            "machine of the server.",
-        )
+        raise PersonRequired(f"{detail}; a program cannot.", suggestion=way)
 
 
 def _format_user(user: User) -> dict[str, Any]:
