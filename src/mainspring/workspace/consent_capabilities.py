@@ -32,11 +32,12 @@ from mainspring.workspace.automations import hold, read_grants
 from mainspring.workspace.consent_rows import (
     AutomationConsent,
     find_consent,
+    is_from_words,
     list_agreed_by_upgrade,
     list_consents,
 )
 from mainspring.workspace.consents import answer, format_consent, get_consent_channel, may_agree
-from mainspring.workspace.proposals import is_from_words
+from mainspring.workspace.proposals import is_written
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -241,7 +242,8 @@ async def _check_named(ctx: CallContext, consent_id: UUID, address: str) -> None
             "This token may approve other automations, and not this one.", consent_id, address
         )
     space, version = ctx.actor.workspace_id, found.version
-    if await is_from_words(ctx.tx, space, found.automation_id, version):
+    written = await is_written(ctx.tx, space, found.automation_id, version)
+    if written or is_from_words(found.additions):
         raise _person_required_error(
             "This version is a proposal that was written from a request in words. A person "
             "approves those, always.",

@@ -33,6 +33,7 @@ from mainspring.definition.traits import UNDECLARED, DefinitionTraits
 from mainspring.definition.upgrade import upgrade
 from mainspring.definition.write_words import OWNER_ACCOUNTS
 from mainspring.workspace.inbox import mark_consent_read
+from mainspring.workspace.proposals import is_written
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -104,6 +105,35 @@ async def add_board_names(
         return found[0] if name is None else f'"{name}" ({found[0]})'
 
     return tuple(replace(one, says=_ID.sub(named, one.says)) for one in added)
+
+
+# What a proposal says is approved by a person, also after the proposal itself is gone.
+_PROPOSES: Final = "propose_automation"
+_WORDS: Final = AuthorityAddition(
+    "review",
+    "",
+    "A program has saved what a proposal says, which was written from a request in words.",
+    _PROPOSES,
+)
+
+
+def is_from_words(added: Sequence[AuthorityAddition]) -> bool:
+    """Whether a question is about a proposal that a program has saved."""
+    return any(one.capability == _PROPOSES for one in added)
+
+
+async def mark_words(
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    version: int,
+    added: Sequence[AuthorityAddition],
+    before: Sequence[AuthorityAddition] = (),
+) -> tuple[AuthorityAddition, ...]:
+    """The additions of a version; one more where it, or what was asked ``before``, is a proposal."""
+    kept = tuple(one for one in added if one.capability != _PROPOSES)
+    marked = is_from_words(before) or await is_written(tx, workspace_id, automation_id, version)
+    return (*kept, _WORDS) if marked else kept
 
 
 ConsentOrigin = Literal["create", "install", "upgrade", "import", "edit", "tools"]
@@ -389,6 +419,9 @@ async def renew_consent(
         return
     asked = await with_names(
         tx, workspace_id, automation_id, found or (build_review_addition(NOTHING_NEW),)
+    )
+    asked = await mark_words(
+        tx, workspace_id, automation_id, version, asked, there.additions
     )
     if there.version == version and there.additions == asked:
         return

@@ -42,6 +42,7 @@ from mainspring.workspace.consent_rows import (
     load_latest_consent,
     load_version_authority,
     mark,
+    mark_words,
     read_authority_in_thread,
     renew_consent,
     with_names,
@@ -263,6 +264,8 @@ async def ask_consent(
         await tx.execute(_UNAGREED, workspace_id, automation_id)
     told = additions or (build_review_addition(NOTHING_NEW),)
     asked = await with_names(tx, workspace_id, automation_id, told)
+    before = there.additions if there is not None and waited else ()
+    asked = await mark_words(tx, workspace_id, automation_id, version, asked, before)
     consent_id = await keep_waiting(
         tx, workspace_id, automation_id, version, origin, asked, (actor.kind, actor.id), *base
     )

@@ -56,13 +56,14 @@ _SAVED = f"""
     WHERE workspace_id = $1 AND id = $2 AND saved_at IS NULL
     RETURNING {_COLUMNS}
 """
-# Whether a version of an automation says just what a proposal says that no person has saved.
+# Whether a version of an automation does just what a proposal does that no person has saved.
 _WRITTEN = """
     SELECT p.id FROM automation_versions v
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
     JOIN proposals p ON p.workspace_id = v.workspace_id AND p.saved_at IS NULL
     WHERE v.workspace_id = $1 AND v.automation_id = $2 AND v.version = $3
-      AND (p.body -> 'document')::jsonb = d.document::jsonb
+      AND (p.body -> 'document')::jsonb - '{name,goal,metadata}'::text[]
+        = d.document::jsonb - '{name,goal,metadata}'::text[]
     LIMIT 1
 """
 _DROP = "DELETE FROM proposals WHERE workspace_id = $1 AND id = $2 AND saved_at IS NULL"
@@ -182,10 +183,10 @@ async def mark_saved(
     return StoredProposal(**dict(row))
 
 
-async def is_from_words(
+async def is_written(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
 ) -> bool:
-    """Whether a program has saved the definition of a proposal instead of a person saving it."""
+    """Whether a version does what a proposal does that no person has saved."""
     return await tx.fetchrow(_WRITTEN, workspace_id, automation_id, version) is not None
 
 

@@ -257,3 +257,23 @@ async def test_no_token_approves_what_was_written_from_words(api: Api) -> None:
         assert refused(laundered) == (403, "person_needed")
         assert "words" in laundered.json()["detail"]
         assert await here.state(waits) == "paused"
+
+        # Other words around the same plan, and a proposal that is thrown away, change nothing.
+        for change in ("goal", "discard", "goal"):
+            if change == "goal":
+                definition = {**definition, "goal": f"{definition['goal']} Again."}
+                put = await api.stranger.put(
+                    f"{ROOT}/automations/{waits['id']}", json=definition, headers=owner
+                )
+                again = {**waits, "consent": put.json()["consent"]}
+            else:
+                named = {"proposal_id": proposal["proposal_id"]}
+                gone = await api.stranger.post(
+                    f"{place}/discard_proposal", json=named, headers=header
+                )
+                assert gone.status_code == 200, gone.text
+            assert "words" in again["consent"]["additions"][-1]["says"]
+            assert refused(await here.answer(again, header)) == (403, "person_needed")
+        answer = f"/consents/{again['consent']['consent_id']}/answer"
+        given = {"digest": again["consent"]["digest"], "agree": True}
+        assert (await here.page.ask("POST", answer, json=given)).status_code == 200
