@@ -130,7 +130,7 @@ async def mark_words(
     added: Sequence[AuthorityAddition],
     before: Sequence[AuthorityAddition] = (),
 ) -> tuple[AuthorityAddition, ...]:
-    """The additions of a version; one more where it, or what was asked ``before``, is a proposal."""
+    """The additions; one more where this version, or what was asked before it, is a proposal."""
     kept = tuple(one for one in added if one.capability != _PROPOSES)
     marked = is_from_words(before) or await is_written(tx, workspace_id, automation_id, version)
     return (*kept, _WORDS) if marked else kept
@@ -420,9 +420,7 @@ async def renew_consent(
     asked = await with_names(
         tx, workspace_id, automation_id, found or (build_review_addition(NOTHING_NEW),)
     )
-    asked = await mark_words(
-        tx, workspace_id, automation_id, version, asked, there.additions
-    )
+    asked = await mark_words(tx, workspace_id, automation_id, version, asked, there.additions)
     if there.version == version and there.additions == asked:
         return
     await keep_waiting(

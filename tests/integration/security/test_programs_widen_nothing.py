@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -22,11 +23,13 @@ from mainspring.workspace.accounts import rows
 from mainspring.workspace.accounts.rows import AccountRow
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api, served
+from tests.kit.codex import Codex, automation
+from tests.kit.consenting import agree_to_all
 from tests.kit.doubles.discord import TOKEN as DISCORD
 from tests.kit.doubles.discord import discord_double
 from tests.kit.house import Bench, document, open_bench, step
 from tests.kit.own_house import own_house
-from tests.kit.people import ROOT, make_person
+from tests.kit.people import ROOT, browser, make_person, token_of
 from tests.kit.postgres import fresh_database
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -241,3 +244,174 @@ async def test_a_program_removes_no_account_where_another_would_be_used_instead(
     assert (await house.person("POST", withdraw, named))[0] == 200
     status, gone = await house.program("POST", remove, named)
     assert (status, gone["disconnected"]) == (200, True), ours
+
+
+async def test_a_recovered_recipe_under_another_name_waits_for_what_it_may_do_beyond_before(
+    house: House,
+) -> None:
+    """A pattern of tools may stand for more by now, also where only the name was taken."""
+    database, space = house.api.house.database, house.api.house.workspace_id
+    config = {"prompt": "Do it.", "tools": ["automation_kv.*"]}
+    agent = step("think", "agent_task", config)
+    await Codex(house.api.house).publish(
+        automation("keeper", [agent], grants=[{"capability": "agent.run", "params": {}}])
+    )
+    _, made = await house.program("POST", "/recipes/keeper/apply", {})
+    one = made["created"]["id"]
+    assert await agree_to_all(database, space)
+    for grown in (False, True):
+        if grown:
+            await database.execute(
+                "UPDATE automation_versions SET grants = "
+                "jsonb_path_query_array(grants, '$[*] ? (@.capability != \"automation_kv.set\")') "
+                "WHERE automation_id = $1",
+                UUID(one),
+            )
+        assert (await house.program("DELETE", f"/installs/{one}"))[0] == 200
+        await house.agreed(NOTE, name="Keeper" if not grown else "Keeper (2)")
+        status, back = await house.program("POST", f"/uninstalled/{one}/recover", {})
+        assert status == 200, back
+        started = await house.program("POST", f"/automations/{one}/run", {"dry_run": False})
+        assert _code(started) == ((409, "consent_needed") if grown else (202, None))
+    digest = started[1]["consent"]["digest"]
+    assert (await house.person("POST", f"/automations/{one}/run", {"digest": digest}))[0] == 202
+
+
+def _nested(said: str = "hi", items: Any = "x", on_failure: Any = None, **more: Any) -> Any:
+    """An automation that sends inside of a loop, and after a failure."""
+    push = step("tell", "telegram_push", {"text": said}, approval="automatic")
+    inner = [step("ask", "approval", {"title": "May it?"}), push]
+    loop = step("each", "for_each", {"items": [items], "steps": more.pop("steps", inner)})
+    failed = [on_failure or step("sorry", "telegram_push", {"text": "Sorry"})]
+    return document(NOTE, loop, execution={"on_failure": failed}, **more)
+
+
+SORRY = step("sorry", "telegram_push", {"text": "Sorry"}, approval="automatic")
+FETCH = step("sorry", "http_fetch", {"url": "https://a.example/", "method": "POST"})
+PUSH = step("tell", "telegram_push", {"text": "hi"}, approval="automatic")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"said": "Send money"},
+        {"steps": [PUSH]},
+        {"on_failure": SORRY},
+        {"on_failure": FETCH},
+        {
+            "on_failure": step(
+                "again", "for_each", {"items": [1], "steps": [{**PUSH, "step_id": "more"}]}
+            )
+        },
+    ],
+    ids=["text in a loop", "no question in a loop", "mode", "request", "loop after a failure"],
+)
+async def test_a_program_widens_nothing_inside_of_loops_and_after_failures(
+    house: House, changed: Any
+) -> None:
+    name = f"nested {sorted(changed)} {len(str(changed))}"
+    status, made = await house.person("POST", "/automations", _nested(name=name))
+    assert status == 201, made
+    place = f"/automations/{made['id']}"
+    status, saved = await house.program("PUT", place, _nested(name=name, **changed))
+    assert status == 200, saved
+    assert saved["consent"] is not None
+    for way in ("activate", "run"):
+        assert _code(await house.program("POST", f"{place}/{way}")) == (409, "consent_needed")
+    assert (await house.program("PUT", place, _nested(name=name)))[1]["consent"] is None
+    status, saved = await house.person("PUT", place, _nested(name=name, **changed))
+    assert (status, saved["consent"]) == (200, None), saved
+
+
+async def test_nobody_reaches_the_questions_of_another_workspace(house: House) -> None:
+    """Neither an owner's token there, nor a token there that names an automation of ours."""
+    status, made = await house.program("POST", "/automations", document(NOTE, name="theirs"))
+    assert status == 201, made
+    consent, place = made["consent"], f"/automations/{made['id']}"
+    status, space = await house.person("POST", "/workspaces", {"name": "Next door"})
+    assert status == 201, space
+    there, database = UUID(space["id"]), house.api.house.database
+    header = await token_of(database, there, FIRST_MEMBER, role=Role.OWNER)
+    named = await token_of(
+        database,
+        there,
+        FIRST_MEMBER,
+        role=Role.OWNER,
+        approves=(UUID(made["id"]),),
+        expires_at=datetime.now(UTC) + timedelta(hours=1),
+    )
+    given = {"digest": consent["digest"], "agree": True}
+    answer = f"/consents/{consent['consent_id']}/answer"
+    tried = [
+        ("GET", f"/consents/{consent['consent_id']}", None),
+        ("POST", answer, given),
+        ("POST", f"{place}/activate", {"digest": consent["digest"]}),
+        ("POST", f"{place}/run", {"digest": consent["digest"]}),
+        ("PUT", place, document(NOTE, name="theirs")),
+        ("POST", f"{place}/rollback", {"version": 1}),
+        ("POST", f"{place}/reviewed", None),
+    ]
+    for shown in (header, named):
+        for method, path, body in tried:
+            told = await house.api.stranger.request(
+                method, f"{ROOT}{path}", json=body, headers=shown
+            )
+            asked = shown is header and path == answer
+            assert told.status_code == (403 if asked else 404), (path, told.text)
+    # Here it is answered by a person, and by nobody else.
+    assert _code(await house.program("POST", answer, given)) == PERSON
+    assert (await house.person("POST", answer, given))[0] == 200
+
+
+async def test_what_refreshes_a_dataset_for_a_program_waits_for_a_person(house: House) -> None:
+    named = [{"name": "a"}, {"name": "b"}]
+    status, board = await house.person("POST", "/boards", {"name": "Prices", "datasets": named})
+    assert status == 201, board
+    ref = {"url": "https://prices.example/all.json"}
+    link = {"kind": "http_json", "ref": ref, "display_name": "Prices"}
+    status, linked = await house.program("POST", f"/boards/{board['id']}/links", link)
+    assert status == 201, linked
+    states = {}
+    for who, name in ((house.program, "a"), (house.person, "b")):
+        recipe = {"dataset_name": name, "adapter_op": "http_json.get", "refresh_cron": "0 * * * *"}
+        status, made = await who("POST", f"/board-links/{linked['id']}/recipes", recipe)
+        assert status == 201, made
+        _, shown = await house.person("GET", f"/automations/{made['automation_id']}")
+        states[name] = shown["state"], shown["agreed"] is not None
+        if name == "a":
+            place = f"/automations/{made['automation_id']}"
+            for way in ("activate", "run"):
+                assert _code(await house.program("POST", f"{place}/{way}"))[0] == 409
+    assert states == {"a": ("paused", False), "b": ("active", True)}
+
+
+async def test_nothing_of_a_leaver_is_set_going_by_a_program(house: House) -> None:
+    database, space = house.api.house.database, house.api.house.workspace_id
+    ada = await make_person(database, "leaves@example.org", workspace_id=space, role=Role.EDITOR)
+    hook = {"id": "hook", "type": "webhook", "config": {}}
+    async with browser(house.api, ada.id) as page:
+        moved = {"workspace_id": str(space)}
+        await page.ask("POST", "/session/workspace", json=moved)
+        plan = document(NOTE, name="hers", triggers=[hook])
+        made = (await page.ask("POST", "/automations", json=plan)).json()
+        place = f"/automations/{made['id']}"
+        assert (await page.ask("POST", f"{place}/activate")).status_code == 200
+    assert (await house.person("DELETE", f"/members/{ada.id}"))[0] == 204
+    status, token = await house.program("POST", f"{place}/triggers/hook/token")
+    assert status == 201, token
+    active = {"automation_id": made["id"], "state": "active"}
+    for path, given in (
+        (f"{place}/activate", None),
+        ("/capabilities/update_automation", active),
+    ):
+        _, told = await house.program("POST", path, given)
+        assert told["code"] == "owner_left", told
+    shown = {"Authorization": f"Bearer {token['token']}"}
+    fired = await house.api.stranger.post(f"{ROOT}{place}/fire", json={}, headers=shown)
+    assert fired.json()["code"] == "owner_left", fired.text
+    _, left = await house.person("GET", f"/members/{ada.id}/takeover")
+    shown = {"digest": left["digest"]}
+    takeover = f"/members/{ada.id}/takeover"
+    assert _code(await house.program("POST", takeover, shown)) == PERSON
+    status, taken = await house.person("POST", takeover, shown)
+    assert (status, taken["automations"][0]["state"]) == (200, "active")

@@ -108,12 +108,7 @@ class AutomationHandler:
             ctx.actor.id,
             traits=report.traits,
         )
-        if asked:
-            await ask_consent(
-                tx, space, entity_id, saved.version, "upgrade", asked, ctx.actor, agreed=agreed
-            )
-        else:
-            await extend_agreement(tx, space, entity_id)
+        await self._settle(ctx, saved, agreed, asked)
         await record_overtaken(tx, before, self._limits)
         return await self._made(ctx, entity_id, report, asked, saved)
 
@@ -160,12 +155,15 @@ class AutomationHandler:
         return RecipeEntity(entity_id, name, {"definition": found["definition"]}, told)
 
     async def _rename(self, ctx: CallContext, entity_id: UUID, name: str) -> None:
-        space = ctx.actor.workspace_id
-        found = await read_automation(ctx.tx, space, entity_id)
+        space, tx = ctx.actor.workspace_id, ctx.tx
+        found = await read_automation(tx, space, entity_id)
         document = {**found["definition"], "name": name}
+        agreed = await load_agreed_authority(tx, space, entity_id)
         report = await self._judge.judge(space, document, entity_id)
-        await update(
-            ctx.tx,
+        # What a pattern stands for may have grown since it was agreed to.
+        asked = await _find_report_additions(agreed, report)
+        saved = await update(
+            tx,
             space,
             entity_id,
             report.accepted(),
@@ -174,7 +172,23 @@ class AutomationHandler:
             archived=True,
             traits=report.traits,
         )
-        await extend_agreement(ctx.tx, space, entity_id)
+        await self._settle(ctx, saved, agreed, asked)
+
+    async def _settle(
+        self,
+        ctx: CallContext,
+        saved: SavedAutomation,
+        agreed: AgreedAuthority,
+        asked: tuple[AuthorityAddition, ...],
+    ) -> None:
+        """The agreement covers a version that adds nothing; any other waits for a person."""
+        space, tx, one = ctx.actor.workspace_id, ctx.tx, saved.automation_id
+        if asked:
+            await ask_consent(
+                tx, space, one, saved.version, "upgrade", asked, ctx.actor, agreed=agreed
+            )
+        else:
+            await extend_agreement(tx, space, one)
 
     async def _made(
         self,

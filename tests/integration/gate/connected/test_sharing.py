@@ -163,8 +163,10 @@ async def test_a_program_connects_no_other_account_than_an_agreed_automation_wri
 
     await here.ask("POST", "/integrations/keyed/connect", {"fields": {"token": "key-of-others-01"}})
     assert await account() == "others@example.org"
+    # Restored it would still be agreed to.
     await here.ask("POST", f"/automations/{made['id']}/archive")
-    assert (await connect("key-9876543210"))[0] == 200
+    status, problem = await connect("key-9876543210")
+    assert (status, "'Posts' (archived)" in problem["detail"]) == (403, True)
 
 
 async def test_an_admin_tests_and_reconnects_what_somebody_else_shared(here: Accounts) -> None:
