@@ -415,3 +415,37 @@ async def test_nothing_of_a_leaver_is_set_going_by_a_program(house: House) -> No
     assert _code(await house.program("POST", takeover, shown)) == PERSON
     status, taken = await house.person("POST", takeover, shown)
     assert (status, taken["automations"][0]["state"]) == (200, "active")
+
+
+PEOPLES = (
+    "answer_consent",
+    "answer_approval",
+    "decide_standing_rule",
+    "set_approval_policy",
+    "save_proposal",
+    "agree_to_tools",
+    "set_connection_token",
+    "share_integration_connection",
+    "connect_integration",
+    "connect_model",
+    "automation_secret_set",
+    "admin_set_model_price",
+)
+
+
+@pytest.mark.parametrize("way", ["step", "script", "agent"])
+async def test_what_people_decide_is_no_tool_of_a_run(house: House, way: str) -> None:
+    """Neither of a step, nor of a script, nor of a model; the control is a tool that all have."""
+
+    async def is_valid(name: str) -> bool:
+        one = {
+            "step": step("a", name, {}),
+            "script": step("a", "script", {"source": "return 1;", "grants": [{"tool": name}]}),
+            "agent": step("a", "agent_task", {"prompt": "Do it.", "tools": [name]}),
+        }[way]
+        status, told = await house.program("POST", "/validate", document(one))
+        assert status == 200, told
+        return not [found for found in told["errors"] if "unknown" in found["code"]]
+
+    assert await is_valid("list_boards")
+    assert [name for name in PEOPLES if await is_valid(name)] == []

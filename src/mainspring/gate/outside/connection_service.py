@@ -170,7 +170,7 @@ class McpConnectionService:
                     actor, made.id, self.callback(made.id)
                 )
             else:
-                await self.parts.harvester.harvest(actor.workspace_id, made.id, actor.id)
+                await self.parts.harvester.harvest(actor.workspace_id, made.id, actor)
         except BaseException:
             # Also when whoever connects has gone away: an alias without tools helps nobody.
             await run_to_completion(self._remove_connection(made))
@@ -203,7 +203,7 @@ class McpConnectionService:
             actor, connection_id, state=state, code=code, iss=iss, error=error
         )
         try:
-            await self.parts.harvester.harvest(actor.workspace_id, made.id, actor.id)
+            await self.parts.harvester.harvest(actor.workspace_id, made.id, actor)
         except Problem as problem:
             return made, problem
         self.parts.tools.stir(actor.workspace_id)

@@ -29,7 +29,7 @@ from mainspring.workspace.inbox import leave_message
 
 if TYPE_CHECKING:
     from mainspring.contracts.clock import Clock
-    from mainspring.contracts.context import Transaction
+    from mainspring.contracts.context import Actor, Transaction
     from mainspring.contracts.limits import Limits
     from mainspring.gate.outside.client import McpClientPool
 
@@ -58,7 +58,7 @@ class McpToolDiscovery:
     limits: Limits
 
     async def harvest(
-        self, workspace_id: UUID, connection_id: UUID, agreeing: UUID | None = None
+        self, workspace_id: UUID, connection_id: UUID, agreeing: Actor | None = None
     ) -> ToolChanges:
         """Looks now; a problem is kept with the connection, and raised.
 
@@ -144,15 +144,20 @@ class McpToolDiscovery:
         workspace_id: UUID,
         connection_id: UUID,
         looked: Sequence[InspectedTool],
-        agreeing: UUID | None,
+        agreeing: Actor | None,
     ) -> ToolChanges:
         held = await tool_rows.hold_connection(tx, workspace_id, connection_id)
         is_first = held.last_harvested_at is None
         # What was granted under this alias was granted for another server.
-        heirs = await tool_rows.list_alias_users(tx, workspace_id, held.alias) if is_first else []
+        heirs = []
+        if is_first:
+            by_program = agreeing is not None and not agreeing.is_person
+            heirs = await tool_rows.list_alias_users(
+                tx, workspace_id, held.alias, archived=by_program
+            )
         consent = None
         if agreeing is not None and is_first and not held.looks_first and not heirs:
-            consent = ToolConsent(agreeing, self.clock.now())
+            consent = ToolConsent(agreeing.id, self.clock.now())
         before = await tool_rows.list_connection_tools(tx, workspace_id, connection_id)
         settled = compare_tools(connection_id, before, looked, consent)
         await tool_rows.put_tools(tx, workspace_id, settled.put)

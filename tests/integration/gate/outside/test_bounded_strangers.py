@@ -280,7 +280,8 @@ async def test_a_program_changes_no_server_behind_the_tools_of_an_archived_autom
     assert refused["code"] == "person_needed"
     await shop.ask("PUT", f"/connections/{one}/token", given)
     await shop.ask("DELETE", f"/connections/{one}")
-    made = await shop.ask("POST", "/connections", {"alias": "away", "server_url": shop.other.url})
+    wanted = {"alias": "away", "server_url": shop.other.url}
+    made = (await shop.api.program.post("/api/v1/connections", json=wanted)).json()
     assert {tool["state"] for tool in made["tools"]} == {"new"}
     offered = [{"name": tool["name"], "hash": tool["hash"]} for tool in made["tools"]]
     place = f"/connections/{made['connection']['id']}/agree"

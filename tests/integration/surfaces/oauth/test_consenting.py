@@ -73,6 +73,7 @@ async def test_a_wrong_request_is_told_to_the_client_with_its_state(
         ({"code_challenge_method": "plain", "code_challenge": guest.verifier}, "invalid_request"),
         ({"code_challenge": plain + "="}, "invalid_request"),
         ({"scope": "read admin"}, "invalid_scope"),
+        ({"scope": "edit approve"}, "invalid_scope"),
         ({"scope": "owner"}, "invalid_scope"),
         ({"resource": "https://evil.example/mcp"}, "invalid_target"),
         ({"resource": f"{people.address}/api/v1"}, "invalid_target"),
