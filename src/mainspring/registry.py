@@ -184,7 +184,7 @@ def build_registry(
         link_capability(),
         *slack_link_capabilities(given.address),
         *authoring_capabilities(studio),
-        *secret_capabilities(vault, studio.words, given.address),
+        *secret_capabilities(vault, studio.words),
         *model_capabilities(database, vault, providers),
         *model_administration(database, vault),
         *connection_capabilities(switchboard),

@@ -13,11 +13,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
-from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.errors import Conflict, Finding, Invalid
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.model import Price
-from mainspring.workspace.account_changes import check_changes_account
+from mainspring.workspace.account_changes import (
+    AccountChange,
+    asks_model,
+    check_account_change,
+)
 from mainspring.workspace.automations import FIRST_WORKSPACE
 from mainspring.workspace.sealing import SecretScope, connection_scope
 from mainspring.workspace.vault import Vault, delete_secret
@@ -77,7 +80,7 @@ async def set_price(tx: Transaction, model: str, price: Price, actor: Actor) -> 
     """
     before = await tx.fetchrow(_OF, [model])
     if before is None or not _is_at_least(price, _build_price(before).price):
-        await check_changes_account(tx, actor, None, _ASKING, space=None)
+        await check_account_change(tx, actor, _price_change(model))
     row = await tx.fetchrow(
         _SET,
         model,
@@ -94,8 +97,19 @@ async def forget_price(tx: Transaction, model: str, actor: Actor) -> bool:
     """The price list counts again; False when no price was set."""
     if await tx.fetchrow(_FORGET, model) is None:
         return False
-    await check_changes_account(tx, actor, None, _ASKING, space=None)
+    await check_account_change(tx, actor, _price_change(model))
     return True
+
+
+def _price_change(model: str) -> AccountChange:
+    return AccountChange(
+        f"The price of {model}",
+        asks_model,
+        workspace_id=None,
+        owner_id=None,
+        page="/models",
+        decides="how far the budgets of {users} go",
+    )
 
 
 def _is_at_least(price: Price, before: Price) -> bool:
@@ -119,8 +133,6 @@ ModelKind = Literal["anthropic", "openai", "groq", "compatible"]
 KIND, URL, MODELS, USUAL = "kind", "base_url", "models", "usual_model"
 
 API_KEY: Final = "api_key"
-# The capabilities that ask a model.
-_ASKING: Final = ("automation_llm_complete", AGENT_RUN)
 MOST_CONNECTIONS: Final = 50
 HOME_URLS: Final[Mapping[ModelKind, str]] = {
     "anthropic": "https://api.anthropic.com",
@@ -244,7 +256,7 @@ async def connect(
     was = before and (before.kind, before.base_url, before.offers, before.usual_model)
     if wish.actor is not None and was != (kind, url, tuple(offers), usual):
         # Whatever answers decides what is sent; another key alone changes nothing of that.
-        await check_changes_account(tx, wish.actor, None, _ASKING, space=space)
+        await check_account_change(tx, wish.actor, _connection_change(space, wish.name))
     if before is None:
         row = await tx.fetchrow(
             _ADD, generate_id(), space, wish.name, kind, url, list(offers), usual, has_key, wish.by
@@ -264,7 +276,7 @@ async def disconnect(tx: Transaction, workspace_id: UUID | None, name: str, acto
         return False
     if await tx.fetchrow(_OTHERS, workspace_id, row["kind"], row["base_url"]) is not None:
         # They would be asked instead.
-        await check_changes_account(tx, actor, None, _ASKING, space=workspace_id)
+        await check_account_change(tx, actor, _connection_change(workspace_id, name))
     drawer = connection_scope(workspace_id or FIRST_WORKSPACE, row["id"])
     await delete_secret(tx, drawer, API_KEY)
     return True
@@ -306,6 +318,19 @@ def _resolve_connection(
         )
     offers = tuple(dict.fromkeys(said.get(MODELS, () if before is None else before.offers)))
     return kind, url, offers, said.get(USUAL, None if before is None else before.usual_model)
+
+
+def _connection_change(workspace_id: UUID | None, name: str) -> AccountChange:
+    everyone = " --for-everyone" if workspace_id is None else ""
+    return AccountChange(
+        f"The model connection {name}",
+        asks_model,
+        workspace_id,
+        None,
+        "/models",
+        f"mainspring models connect {name}{everyone}",
+        decides="which model {users} {use}",
+    )
 
 
 def _check_usual(usual: str | None, offers: tuple[str, ...]) -> None:

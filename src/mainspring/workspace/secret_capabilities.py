@@ -14,19 +14,14 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import Actor, CallContext
-from mainspring.contracts.errors import (
-    Finding,
-    InternalError,
-    NotFound,
-    PermissionDenied,
-    PersonRequired,
-)
+from mainspring.contracts.errors import Finding, InternalError, NotFound, PermissionDenied
 from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import LEAST, Permission
-from mainspring.workspace.account_replacing import (
+from mainspring.workspace.account_changes import (
+    AccountChange,
     Words,
-    check_may_replace,
+    check_account_change,
     writes_with_secret,
 )
 from mainspring.workspace.publisher_secrets import PREFIX, SLACK_SIGNING_SECRET
@@ -100,22 +95,20 @@ _PUBLISHER = _SecretKindText(
 
 
 def secret_capabilities(
-    vault: Vault | None, vocabulary: Words | None = None, address: str = ""
+    vault: Vault | None, vocabulary: Words | None = None
 ) -> tuple[Capability, ...]:
     """All six; without a vault they can be described and not called.
 
-    ``vocabulary`` tells which steps write; ``address`` is the server's own.
+    ``vocabulary`` tells which steps write.
     """
     return tuple(
         one
         for words in (_AUTOMATION, _PUBLISHER)
-        for one in (_set(words, vault, vocabulary, address), _list(words), _delete(words))
+        for one in (_set(words, vault, vocabulary), _list(words), _delete(words))
     )
 
 
-def _set(
-    words: _SecretKindText, vault: Vault | None, vocabulary: Words | None, address: str
-) -> Capability:
+def _set(words: _SecretKindText, vault: Vault | None, vocabulary: Words | None) -> Capability:
     async def handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if vault is None:
             raise InternalError("There is no vault here.", code="no_vault", retryable=False)
@@ -123,7 +116,7 @@ def _set(
             check_sets_address(ctx.actor, _BY_PEOPLE[arguments["name"]])
         drawer = await _resolve_scope(words, ctx, arguments)
         if vocabulary is not None:
-            await _check_replacing(words, ctx, drawer, arguments["name"], vocabulary, address)
+            await _check_replacing(words, ctx, drawer, arguments["name"], vocabulary)
         description = arguments.get("description", "")
         stored = await vault.put(ctx.tx, drawer, arguments["name"], arguments["value"], description)
         return {"id": str(stored.id), **_format_owner(words, drawer), "name": stored.name}
@@ -258,33 +251,22 @@ def _delete(words: _SecretKindText) -> Capability:
 
 
 async def _check_replacing(
-    words: _SecretKindText,
-    ctx: CallContext,
-    drawer: SecretScope,
-    name: str,
-    vocabulary: Words,
-    address: str,
+    words: _SecretKindText, ctx: CallContext, drawer: SecretScope, name: str, vocabulary: Words
 ) -> None:
     """Refuses a program whose value would give agreed automations another account.
 
     Also where there is no value yet: a program could forget the one before.
     """
     published = words.kind == "publisher"
-    try:
-        await check_may_replace(
-            ctx.tx,
-            ctx.actor,
-            drawer.workspace_id,
-            None if published else drawer.owner_id,
-            vocabulary,
-            writes_with_secret(f"{PREFIX}{name}" if published else name),
-            f"The {words.noun} {name}",
-            page="/secrets",
-            command=f"mainspring secrets set {name}{' --publisher' if published else ''}",
-        )
-    except PersonRequired as problem:
-        problem.locate(address)
-        raise
+    change = AccountChange(
+        f"The {words.noun} {name}",
+        writes_with_secret(vocabulary, f"{PREFIX}{name}" if published else name),
+        drawer.workspace_id,
+        None if published else drawer.owner_id,
+        "/secrets",
+        f"mainspring secrets set {name}{' --publisher' if published else ''}",
+    )
+    await check_account_change(ctx.tx, ctx.actor, change)
 
 
 def check_sets_address(actor: Actor, detail: str) -> None:

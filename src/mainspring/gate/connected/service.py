@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -19,7 +20,6 @@ from mainspring.contracts.errors import (
     InternalError,
     Invalid,
     NotFound,
-    PersonRequired,
     Problem,
     ReconnectRequired,
 )
@@ -51,10 +51,11 @@ from mainspring.gate.connected.problems import (
 from mainspring.gate.connected.tokens import REFRESH, TOKEN, AccountTokenManager
 from mainspring.gate.outside.authorization_server import AuthorizationServerClient
 from mainspring.store.workspace_database import WorkspaceDatabase
-from mainspring.workspace.account_replacing import (
+from mainspring.workspace.account_changes import (
+    AccountChange,
+    UsesAccount,
     Words,
-    WritesWith,
-    check_may_replace,
+    check_account_change,
     writes_instead_of,
     writes_over,
 )
@@ -254,11 +255,10 @@ class AccountConnectionService:
             made = await rows.find(tx, row.workspace_id, row.id)
             how = describe_connection_change(row, made)
             if how == "replaced":
+                over = partial(writes_over, integration=integration.id)
                 # A shared account is written with by the automations of everybody.
                 owner = None if made.shared_at is not None else made.owner_id
-                await self._check_replacing(
-                    tx, actor, integration, owner, writes_over(integration.id)
-                )
+                await self._check_replacing(tx, actor, integration, owner, over)
             await parts.changed(tx, made, how)
             return made
 
@@ -275,17 +275,18 @@ class AccountConnectionService:
             return
         if row.shared_at is not None:
             # Each member has secrets of their own.
-            instead = writes_instead_of(integration.id, None)
+            instead = partial(writes_instead_of, integration=integration.id, secrets=None)
             await self._check_replacing(tx, actor, integration, None, instead)
             return
         there = await rows.find_shared_account(tx, row.workspace_id, integration.id)
         if there is None:
             own = await list_secrets(tx, SecretScope(row.workspace_id, row.owner_id))
-            instead = writes_instead_of(integration.id, [one.name for one in own])
+            names = [one.name for one in own]
+            instead = partial(writes_instead_of, integration=integration.id, secrets=names)
             await self._check_replacing(tx, actor, integration, row.owner_id, instead)
         elif describe_connection_change(row, there) == "replaced":
-            instead = writes_over(integration.id)
-            await self._check_replacing(tx, actor, integration, row.owner_id, instead)
+            over = partial(writes_over, integration=integration.id)
+            await self._check_replacing(tx, actor, integration, row.owner_id, over)
 
     async def _check_replacing(
         self,
@@ -293,25 +294,19 @@ class AccountConnectionService:
         actor: Actor,
         integration: Integration,
         owner: UUID | None,
-        writes_with: WritesWith,
+        uses: Callable[[Words], UsesAccount],
     ) -> None:
         """Refuses a program after which agreed automations would write with another account."""
         if self._words is None:
             return
-        try:
-            await check_may_replace(
-                tx,
-                actor,
-                actor.workspace_id,
-                owner,
-                self._words,
-                writes_with,
-                f"The connection to {integration.name}",
-                page=f"/integrations/{get_source_name(integration.manifest)}",
-            )
-        except PersonRequired as problem:
-            problem.locate(self.parts.address)
-            raise
+        change = AccountChange(
+            f"The connection to {integration.name}",
+            uses(self._words),
+            actor.workspace_id,
+            owner,
+            f"/integrations/{get_source_name(integration.manifest)}",
+        )
+        await check_account_change(tx, actor, change)
 
     async def settle(
         self, actor: Actor, integration: Integration, given: Mapping[str, Any]

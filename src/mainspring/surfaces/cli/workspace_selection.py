@@ -49,7 +49,7 @@ def select_workspace(
 
     @asynccontextmanager
     async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
-        from mainspring.contracts.errors import ConsentRequired
+        from mainspring.contracts.errors import ConsentRequired, PersonRequired
         from mainspring.surfaces.cli.server_presence import server_address
         from mainspring.surfaces.cli.terminal_prompt import is_terminal
 
@@ -67,7 +67,7 @@ def select_workspace(
             )
             try:
                 yield inside
-            except ConsentRequired as problem:
+            except (ConsentRequired, PersonRequired) as problem:
                 problem.locate(server_address(rooms.settings))
                 raise
 

@@ -249,6 +249,7 @@ class McpToolbox:
         try:
             return await self._gate.serve(visitor, capability, arguments)
         except PersonRequired as problem:
+            problem.locate(self._address)
             if self._workspace is not None:
                 problem.name_workspace(await self._workspace(visitor.actor))
             if ask_person is None or wait is None:

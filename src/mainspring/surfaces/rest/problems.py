@@ -24,6 +24,7 @@ from mainspring.contracts.errors import (
     InternalError,
     Invalid,
     NotFound,
+    PersonRequired,
     Problem,
     storage_full_error,
 )
@@ -65,7 +66,7 @@ def problem_answer(problem: Problem, scope: Scope, status: int | None = None) ->
     if problem.code in _AWAY and _is_out_of_space(scope):
         # Postgres ends when it cannot write its log, and starts again once it can.
         problem = storage_full_error()
-    if isinstance(problem, ConsentRequired):
+    if isinstance(problem, (ConsentRequired, PersonRequired)):
         problem.locate(getattr(getattr(scope.get("app"), "state", None), "address", ""))
     shown = {**problem.as_dict(), "instance": scope.get("path", "")}
     headers = {}
