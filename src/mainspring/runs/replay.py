@@ -23,7 +23,7 @@ from mainspring.runs.dispatch import Dispatcher, DispatchResult
 from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automation_resources import check_not_widened
 from mainspring.workspace.automations import read_grants
-from mainspring.workspace.consents import check_may_repeat
+from mainspring.workspace.repeat_consents import check_may_repeat
 from mainspring.workspace.versions import read_version
 
 if TYPE_CHECKING:

@@ -30,14 +30,22 @@ from mainspring.workspace import consent_schemas as schemas
 from mainspring.workspace.automation_states import activate
 from mainspring.workspace.automations import hold, read_grants
 from mainspring.workspace.consent_rows import (
+    REPEAT,
     AutomationConsent,
     find_consent,
     is_from_words,
     list_agreed_by_upgrade,
     list_consents,
 )
-from mainspring.workspace.consents import answer, format_consent, get_consent_channel, may_agree
+from mainspring.workspace.consents import (
+    answer,
+    build_consent_changed_error,
+    format_consent,
+    get_consent_channel,
+    may_agree,
+)
 from mainspring.workspace.proposals import is_written
+from mainspring.workspace.repeat_consents import keep_repeat_answer, load_repeat_consent
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -157,7 +165,7 @@ class _ConsentHandlers:
     async def show(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         wanted = UUID(given["consent_id"])
         try:
-            return format_consent(await find_consent(ctx.tx, ctx.actor.workspace_id, wanted))
+            return format_consent(await _find(ctx, wanted))
         except NotFound:
             found = await self._of_tools(ctx, wanted)
             if found is None:
@@ -180,7 +188,10 @@ class _ConsentHandlers:
             _check_person(ctx, wanted, self.address)
             shown = await self.tools.answer(ctx, wanted, given["digest"], agree=agree)
             return {"consent": shown, "state": None, "says": _TOOLS_SAY[agree]}
-        await _check_named(ctx, wanted, self.address)
+        found = await _find(ctx, wanted)
+        await _check_named(ctx, found, self.address)
+        if found.asked_kind == REPEAT:
+            return await _answer_repeat(ctx, found, given["digest"], agree=agree, starts=starts)
         found, news = await answer(
             ctx.tx,
             space,
@@ -232,11 +243,49 @@ def _check_person(ctx: CallContext, consent_id: UUID, address: str) -> None:
         )
 
 
-async def _check_named(ctx: CallContext, consent_id: UUID, address: str) -> None:
+async def _find(ctx: CallContext, consent_id: UUID) -> AutomationConsent:
+    """A question about an automation, or about repeating a run of an older version."""
+    space = ctx.actor.workspace_id
+    repeat = await load_repeat_consent(ctx.tx, space, consent_id)
+    return repeat or await find_consent(ctx.tx, space, consent_id)
+
+
+async def _answer_repeat(
+    ctx: CallContext, found: AutomationConsent, digest: str, *, agree: bool, starts: bool
+) -> Any:
+    """Keeps a person's answer to whether a run of an older version may be repeated."""
+    if starts:
+        detail = "This is about a run of an older version, which is not activated."
+        raise Invalid(
+            detail,
+            code="repeat_and_activated",
+            findings=[Finding("/activate", detail, "repeat_and_activated")],
+        )
+    space = ctx.actor.workspace_id
+    row = await hold(ctx.tx, space, found.automation_id)
+    # Somebody else may have answered while the automation was held.
+    found = await _find(ctx, found.id)
+    news = found.status != ("agreed" if agree else "refused")
+    if news:
+        if found.digest.hex() != digest:
+            raise build_consent_changed_error(found)
+        await keep_repeat_answer(ctx.tx, space, found, ctx.actor.id, agree=agree)
+        found = await _find(ctx, found.id)
+    told = {
+        "consent": format_consent(found),
+        "state": row["state"],
+        "says": "It is agreed to. The run may be repeated until another version is agreed to."
+        if agree
+        else "It is refused. No program repeats this run.",
+    }
+    return told if news else Unchanged(told)
+
+
+async def _check_named(ctx: CallContext, found: AutomationConsent, address: str) -> None:
     """What a token with the permission ``approve`` may answer; a person may answer anything."""
     if ctx.actor.is_person:
         return
-    found = await find_consent(ctx.tx, ctx.actor.workspace_id, consent_id)
+    consent_id = found.id
     if not may_agree(ctx.actor, found.automation_id):
         raise _person_required_error(
             "This token may approve other automations, and not this one.", consent_id, address

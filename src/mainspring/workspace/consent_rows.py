@@ -145,6 +145,9 @@ ConsentChannel = Literal["page", "terminal", "token", "upgrade"]
 PAUSED_REASON: Final = "consent"
 NOTHING_NEW: Final = "It may do nothing new. Look it through before it starts here."
 _PURPOSE: Final = b"mainspring consent v1\0"
+# Who asked whether a run of an older version may be repeated: nobody waits for that answer, and
+# it says nothing about the version in force.
+REPEAT: Final = "repeat"
 # These came from elsewhere: a person looks at them once, whatever they say.
 LOOKED_AT_ONCE: Final = frozenset({"install", "import"})
 
@@ -165,7 +168,8 @@ _INSERT = """
 _ONE = f"SELECT {_COLUMNS} {_FROM} WHERE c.workspace_id = $1 AND c.id = $2"
 _LATEST = f"""
     SELECT {_COLUMNS} {_FROM}
-    WHERE c.workspace_id = $1 AND c.automation_id = $2 ORDER BY c.id DESC LIMIT 1
+    WHERE c.workspace_id = $1 AND c.automation_id = $2 AND c.asked_kind <> '{REPEAT}'
+    ORDER BY c.id DESC LIMIT 1
 """
 _LIST = f"""
     SELECT {_COLUMNS} {_FROM}

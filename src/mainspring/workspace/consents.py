@@ -10,7 +10,7 @@ away needs nobody.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import UUID
 
@@ -62,12 +62,6 @@ _UNAGREED = """
     WHERE workspace_id = $1 AND id = $2
 """
 _AGREED = "SELECT agreed_version FROM automations WHERE workspace_id = $1 AND id = $2"
-_RUN = """
-    SELECT r.automation_id, r.version, r.mode, a.version AS in_force, a.agreed_version
-    FROM runs r
-    JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
-    WHERE r.workspace_id = $1 AND r.id = $2
-"""
 _IN_FORCE = """
     SELECT a.version, a.agreed_version, v.grants, d.document
     FROM automations a
@@ -179,7 +173,7 @@ async def ask_if_wider(
     if not found:
         await keep_covered(tx, workspace_id, automation_id)
         return None
-    origin: ConsentOrigin = "create" if agreed.version is None else "edit"
+    origin = _get_origin(agreed)
     return await ask_consent(
         tx, workspace_id, automation_id, version, origin, found, actor, agreed=agreed, tell=tell
     )
@@ -262,8 +256,7 @@ async def ask_consent(
         await set_state(tx, workspace_id, automation_id, "paused", PAUSED_REASON)
     if base[0] is None:
         await tx.execute(_UNAGREED, workspace_id, automation_id)
-    told = additions or (build_review_addition(NOTHING_NEW),)
-    asked = await with_names(tx, workspace_id, automation_id, told)
+    asked = await _describe_additions(tx, workspace_id, automation_id, additions)
     before = there.additions if there is not None and waited else ()
     asked = await mark_words(tx, workspace_id, automation_id, version, asked, before)
     consent_id = await keep_waiting(
@@ -294,10 +287,12 @@ async def check_consent(
     row = await tx.fetchrow(_AGREED, workspace_id, automation_id)
     if row is None or row["agreed_version"] == version:
         return None
-    # Made before agreement was recorded, and never asked about.
-    _, additions = await _find_unasked_additions(tx, workspace_id, automation_id)
-    digest = compute_consent_digest(automation_id, version, "create", additions)
-    return _consent_required_error(automation_id, additions, None, digest)
+    # Made before agreement was recorded, and never asked about: the same as will be asked.
+    agreed, found = await _find_unasked_additions(tx, workspace_id, automation_id)
+    shown = await _describe_additions(tx, workspace_id, automation_id, found)
+    shown = await mark_words(tx, workspace_id, automation_id, version, shown)
+    digest = compute_consent_digest(automation_id, version, _get_origin(agreed), shown)
+    return _consent_required_error(automation_id, shown, None, digest)
 
 
 def _consent_required_error(
@@ -305,10 +300,9 @@ def _consent_required_error(
     additions: Sequence[AuthorityAddition],
     there: AutomationConsent | None,
     digest: bytes | None = None,
-    command: str | None = None,
 ) -> ConsentRequired:
     asks = f"activate {automation_id}" if there is None else f"consents agree {there.id}"
-    command = command or f"mainspring {asks}"
+    command = f"mainspring {asks}"
     findings = [Finding(one.pointer, one.says, f"adds_{one.kind}") for one in additions]
     told = {
         "consent_id": None if there is None else str(there.id),
@@ -332,6 +326,18 @@ def _consent_required_error(
         consent=told,
         command=command,
     )
+
+
+def _get_origin(agreed: AgreedAuthority) -> ConsentOrigin:
+    return "create" if agreed.version is None else "edit"
+
+
+async def _describe_additions(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, found: Sequence[AuthorityAddition]
+) -> tuple[AuthorityAddition, ...]:
+    """The additions as a person is asked about them; without any they look it through."""
+    told = found or (build_review_addition(NOTHING_NEW),)
+    return await with_names(tx, workspace_id, automation_id, told)
 
 
 async def _find_unasked_additions(
@@ -361,13 +367,12 @@ async def ensure_asked(
     if blocks or kept["agreed_version"] == row["version"]:
         return
     agreed, found = await _find_unasked_additions(tx, workspace_id, automation_id, traits)
-    origin: ConsentOrigin = "create" if agreed.version is None else "edit"
     await ask_consent(
         tx,
         workspace_id,
         automation_id,
         row["version"],
-        origin,
+        _get_origin(agreed),
         found,
         actor,
         agreed=agreed,
@@ -407,46 +412,6 @@ async def confirm_agreement(
     await keep_agreed(tx, workspace_id, automation_id, actor.id, get_consent_channel(actor))
 
 
-async def check_may_repeat(
-    tx: Transaction,
-    workspace_id: UUID,
-    run_id: UUID,
-    actor: Actor | None,
-    mode: str | None = None,
-    *,
-    own_file: bool = False,
-) -> None:
-    """Refuses to repeat a run of a version that may do what is not agreed to now.
-
-    A person may repeat what ran for real before; a program may not use an old version to do
-    more than is agreed to. None: the local owner. ``own_file``: a command on this machine, which
-    may run a file without an agreement, and so may go on with a live run of the version in force.
-    """
-    row = await tx.fetchrow(_RUN, workspace_id, run_id)
-    if row is None or (mode or row["mode"]) == "dry_run":
-        return
-    if row["version"] == row["agreed_version"]:
-        return
-    automation_id = row["automation_id"]
-    person = actor is None or actor.is_person
-    current = row["version"] == row["in_force"]
-    if row["mode"] == "live" and (person or (own_file and current)):
-        return
-    agreed = await load_agreed_authority(tx, workspace_id, automation_id)
-    then = await load_version_authority(tx, workspace_id, automation_id, row["version"])
-    # What starts it says nothing about a run that was started.
-    before = agreed.authority and replace(agreed.authority, starts=())
-    found = () if then is None else find_additions(before, replace(then, starts=()))
-    if found:
-        # What waits for an answer is about the version in force.
-        asked = None
-        if current:
-            asked = await check_consent(tx, workspace_id, automation_id, row["version"])
-        # A person may repeat it, and otherwise the version in force is started.
-        command = f"mainspring retry {run_id}"
-        raise asked or _consent_required_error(automation_id, found, None, command=command)
-
-
 async def pause_reason(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
 ) -> str | None:
@@ -480,7 +445,7 @@ async def answer(
     newest = await load_latest_consent(tx, workspace_id, found.automation_id)
     _check_open(found, newest)
     if found.digest.hex() != digest:
-        raise _consent_changed_error(found)
+        raise build_consent_changed_error(found)
     await mark(tx, workspace_id, found, wanted, member, via)
     return await find_consent(tx, workspace_id, consent_id), True
 
@@ -539,7 +504,7 @@ def _check_open(found: AutomationConsent, newest: AutomationConsent | None) -> N
         )
 
 
-def _consent_changed_error(found: AutomationConsent) -> Conflict:
+def build_consent_changed_error(found: AutomationConsent) -> Conflict:
     detail = "What it would be able to do is not what was shown."
     return Conflict(
         detail,

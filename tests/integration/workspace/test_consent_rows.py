@@ -35,6 +35,7 @@ from mainspring.workspace.consent_rows import (
     renew_consent,
 )
 from mainspring.workspace.consents import NOTHING, AgreedAuthority
+from mainspring.workspace.repeat_consents import check_may_repeat, load_repeat_consent
 from tests.kit.consent_rows import CLOCK, Version, put_automation, version
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_run
@@ -464,10 +465,11 @@ async def test_what_nobody_was_asked_about_does_not_start_either(rows: Database)
         needed = await _problem(tx, 2)
         assert (needed.code, needed.consent["consent_id"]) == ("consent_needed", None)
         assert needed.consent["additions"] == [B.as_dict()]
-        assert needed.consent["digest"] == compute_consent_digest(ONE, 2, "create", (B,)).hex()
         assert needed.suggestion == _way(f"activate {ONE}")
         await consents.ensure_asked(tx, HERE, ONE, PERSON)
         asked = await _latest(tx)
+        # The refusal has named the digest that is asked about afterwards.
+        assert needed.consent["digest"] == asked.digest.hex()
         assert (asked.origin, asked.version, asked.agreed_version) == ("edit", 2, 1)
         assert asked.additions == (B,)
         assert await _messages(tx) == []
@@ -559,16 +561,22 @@ async def test_an_old_run_is_repeated_only_within_what_is_agreed_to_now(
         # What is agreed to of the other one says nothing about this one.
         await tx.execute("UPDATE automations SET agreed_version = $1 WHERE id = $2", ran, OTHER)
         if may:
-            await consents.check_may_repeat(tx, HERE, one, actor, as_mode)
+            await check_may_repeat(tx, HERE, one, actor, as_mode)
             return
         with pytest.raises(ConsentRequired) as refused:
-            await consents.check_may_repeat(tx, HERE, one, actor, as_mode)
+            await check_may_repeat(tx, HERE, one, actor, as_mode)
         # The version in force: the problem lists all that the person agrees to, and its start.
         added = (B, STARTS) if agreed else NEW_AND_STARTS
-        digest = compute_consent_digest(ONE, 2, "create", added).hex()
-        _check_told(refused.value, added, None, digest, f"activate {ONE}")
-        # Refusing asks nothing.
-        assert await list_consents(tx, HERE) == []
+        digest = compute_consent_digest(ONE, 2, "edit" if agreed else "create", added)
+        asked = await list_consents(tx, HERE)
+        if actor is None:
+            assert asked == []
+            _check_told(refused.value, added, None, digest.hex(), f"activate {ONE}")
+        else:
+            # What nobody was asked about is asked about.
+            assert [(one.digest, one.status) for one in asked] == [(digest, "waiting")]
+            command = f"consents agree {asked[0].id}"
+            _check_told(refused.value, added, asked[0].id, digest.hex(), command)
 
 
 def _check_told(
@@ -577,6 +585,7 @@ def _check_told(
     consent_id: UUID | None,
     digest: str | None,
     command: str,
+    url: str = f"/automations/{ONE}",
 ) -> None:
     """Everything that a refusal to repeat a run says."""
     assert problem.code == "consent_needed"
@@ -587,7 +596,7 @@ def _check_told(
         "consent_id": None if consent_id is None else str(consent_id),
         "digest": digest,
         "additions": [one.as_dict() for one in added],
-        "url": f"/automations/{ONE}",
+        "url": url,
     }
     assert problem.suggestion == _way(command)
 
@@ -607,12 +616,17 @@ async def test_a_run_of_an_older_version_names_what_that_would_add(
                 await _asked(tx, 2, agreed=AgreedAuthority(2, None))
             before = await list_consents(tx, HERE)
             with pytest.raises(ConsentRequired) as refused:
-                await consents.check_may_repeat(tx, HERE, one, CLIENT, own_file=own_file)
+                await check_may_repeat(tx, HERE, one, CLIENT, own_file=own_file)
             # What starts it says nothing about a run that was started.
-            _check_told(refused.value, (B,), None, None, f"retry {one}")
+            asked = await load_repeat_consent(tx, HERE, one)
+            assert asked is not None
+            assert (asked.status, asked.additions) == ("waiting", (B,))
+            command, digest = f"consents agree {one}", asked.digest.hex()
+            _check_told(refused.value, (B,), one, digest, command, f"/runs/{one}")
+            # Refusing keeps nothing.
             assert await list_consents(tx, HERE) == before
             # A person may, as what ran for real before.
-            await consents.check_may_repeat(tx, HERE, one, PERSON, own_file=own_file)
+            await check_may_repeat(tx, HERE, one, PERSON, own_file=own_file)
 
 
 @pytest.mark.parametrize("actor", [CLIENT, ASSISTANT])
@@ -624,11 +638,11 @@ async def test_a_command_goes_on_with_a_live_run_of_the_version_in_force(
     live, tried = await _run(rows, 2, "live"), await _run(rows, 2, "dry_run")
     async with rows.transaction() as tx:
         asked = await _asked(tx, 2, agreed=AgreedAuthority(1, None), added=(B, STARTS))
-        await consents.check_may_repeat(tx, HERE, live, actor, own_file=True)
+        await check_may_repeat(tx, HERE, live, actor, own_file=True)
         # Elsewhere, and for what was only tried out, it is the open question that is named.
         for run_id, mode, own_file in ((live, None, False), (tried, "live", True)):
             with pytest.raises(ConsentRequired) as refused:
-                await consents.check_may_repeat(tx, HERE, run_id, actor, mode, own_file=own_file)
+                await check_may_repeat(tx, HERE, run_id, actor, mode, own_file=own_file)
             digest = asked.digest.hex()
             _check_told(refused.value, (B, STARTS), asked.id, digest, f"consents agree {asked.id}")
         assert await list_consents(tx, HERE) == [asked]
@@ -644,7 +658,7 @@ async def _run(rows: Database, ran: int, mode: str) -> UUID:
 
 async def test_a_run_that_is_not_there_is_not_judged(rows: Database) -> None:
     async with rows.transaction() as tx:
-        await consents.check_may_repeat(tx, HERE, generate_id(), CLIENT)
+        await check_may_repeat(tx, HERE, generate_id(), CLIENT)
 
 
 @pytest.mark.parametrize("agree", [True, False])

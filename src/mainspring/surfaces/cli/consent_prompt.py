@@ -126,13 +126,13 @@ async def agree_first(
     A program gets the problem that everybody gets who starts what nobody has agreed to.
     """
     space, owner = rooms.workspace_id, local_owner(rooms)
+    async with local(rooms).transaction() as tx:
+        await ensure_asked(tx, space, automation_id, owner)
+        waiting = await load_latest_consent(tx, space, automation_id)
     if not has_person(rooms, screen, ask):
         async with local(rooms).acquire() as connection:
             await check_agreed(connection, space, automation_id, version)
         return True
-    async with local(rooms).transaction() as tx:
-        await ensure_asked(tx, space, automation_id, owner)
-        waiting = await load_latest_consent(tx, space, automation_id)
     if waiting is None or not waiting.blocks(version):
         return True
     return await agree_to(rooms, screen, str(waiting.id), ask)

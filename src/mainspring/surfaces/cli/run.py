@@ -49,9 +49,9 @@ from mainspring.workspace.consents import (
     NOTHING,
     ask_if_wider,
     check_consent,
-    check_may_repeat,
     load_baseline,
 )
+from mainspring.workspace.repeat_consents import check_may_repeat
 from mainspring.workspace.workspace_validation import judge_here, load_vocabulary
 
 if TYPE_CHECKING:

@@ -468,9 +468,8 @@ async def _activation(
 
 async def _asked_before(caller: AuthenticatedCaller, automation_id: UUID) -> None:
     """What nobody was asked about is asked about, before the start is refused for it."""
-    if caller.actor.is_person:
-        async with replace(caller.database, tell=lambda: ()).transaction() as tx:
-            await ensure_asked(tx, caller.workspace_id, automation_id, caller.actor)
+    async with replace(caller.database, tell=lambda: ()).transaction() as tx:
+        await ensure_asked(tx, caller.workspace_id, automation_id, caller.actor)
 
 
 async def _agree(

@@ -44,7 +44,7 @@ from mainspring.surfaces.rest.run_shapes import (
     RunSummary,
 )
 from mainspring.surfaces.services import ApplicationServices
-from mainspring.workspace.consents import check_may_repeat
+from mainspring.workspace.repeat_consents import check_may_repeat
 
 STEP_ID: Final = "^[a-z][a-z0-9_]*$"
 _BY_ACCEPT: Final = {"Vary": "Accept"}
