@@ -6,17 +6,18 @@ agrees only with a token that has the permission approve, by the digest of what 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Finding, Invalid, Problem
+from mainspring.contracts.errors import Finding, Invalid, NotFound, Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.capability_client import CapabilityClient, acting, check_person_asked
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.consent_prompt import addition_lines, confirm
 from mainspring.surfaces.cli.formatting import count, hint
-from mainspring.surfaces.cli.lookup import find_one
+from mainspring.surfaces.cli.lookup import beginning_with
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.terminal_prompt import Ask
 
@@ -141,19 +142,33 @@ def _page(found: Mapping[str, Any]) -> str:
 
 
 async def _find(where: CapabilityClient, text: str) -> dict[str, Any]:
-    """What is meant: by its id, the id's first characters, or the automation's name."""
-    listed = await where.call("list_consents", {"limit": _MOST})
-    named = [one for one in listed["consents"] if one["name"] == text]
-    if len(named) == 1:
-        return dict(named[0])
-    known = await where.call("list_consents", {"limit": _MOST, "status": "any"})
+    """What is meant: a consent by its id, or the newest of an automation by its id or its name.
 
-    async def page(before: UUID | None) -> Sequence[UUID]:
-        ids = sorted({UUID(one["consent_id"]) for one in known["consents"]}, reverse=True)
-        return [one for one in ids if before is None or one < before]
+    An id may be shortened to its first characters. A run of an older version has its own id as
+    the id of its consent.
+    """
+    waiting = await where.call("list_consents", {"limit": _MOST})
+    others = await where.call("list_consents", {"limit": _MOST, "status": "any"})
+    known = [*waiting["consents"], *others["consents"]]
+    named = next((one for one in known if one["name"] == text), None)
+    if named is not None:
+        return dict(named)
+    for field in ("consent_id", "automation_id"):
+        newest = {UUID(one[field]): one for one in reversed(known) if one[field] is not None}
 
-    found = await find_one(text, page, lambda one: one, kind="consent")
-    return await where.call("get_consent", {"consent_id": str(found)})
+        async def page(before: UUID | None, ids: Iterable[UUID] = newest) -> Sequence[UUID]:
+            return [one for one in ids if before is None or one < before]
+
+        found = await beginning_with(text, page, lambda one: one)
+        if len(found) == 1:
+            return dict(newest[found[0]])
+    with contextlib.suppress(ValueError):
+        return await where.call("get_consent", {"consent_id": str(UUID(text))})
+    raise NotFound(
+        f"There is no consent {text[:40]!r}, and no automation of that name or id asks for one.",
+        code="no_consent",
+        suggestion=f"{hint('consents')} lists what waits for an answer.",
+    )
 
 
 def _lines(found: Mapping[str, Any]) -> list[str]:

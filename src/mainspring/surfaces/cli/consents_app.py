@@ -13,7 +13,9 @@ _PANEL = "Automations"
 Asked = Annotated[
     str,
     typer.Argument(
-        metavar="CONSENT", help="A consent's id, its first characters, or the automation's name."
+        metavar="CONSENT",
+        help="A consent's id, or the id or the name of its automation. The first characters of an "
+        "id are enough.",
     ),
 ]
 Digest = Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -119,3 +120,31 @@ async def _check_changing_ones_mind(
     assert "is active" in capsys.readouterr().out
     await show_consent(desk, screen, consent["consent_id"])
     assert _answer(capsys)["status"] == "agreed"
+
+
+async def test_a_consent_is_found_by_the_id_or_the_name_of_its_automation(
+    rooms: ApplicationServices,
+    desk: CommandContext,
+    screen: Screen,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps(document(ANSWER, name="Counter")))
+    await bring_in(desk, screen, str(file), "refuse")
+    (made,) = _answer(capsys)["imported"]
+    automation, consent = made["id"], made["consent"]["consent_id"]
+    for text in (automation, automation.replace("-", "")[:-4], "Counter", consent):
+        await show_consent(desk, screen, text)
+        assert _answer(capsys)["consent_id"] == consent
+    await answer_consent(desk, Screen(), automation, agree=False, ask=no)
+    capsys.readouterr()
+    # What was refused is found in the same way.
+    for text in (automation, "Counter"):
+        await show_consent(desk, screen, text)
+        assert _answer(capsys)["status"] == "refused"
+    await answer_consent(desk, Screen(), "Counter", agree=True, ask=yes)
+    assert (await find_automation(rooms, "Counter"))["state"] == "paused"
+    with pytest.raises(NotFound) as unknown:
+        await show_consent(desk, screen, str(uuid4()))
+    assert unknown.value.code == "no_consent"
