@@ -52,7 +52,8 @@ def check_approval(
         if step.approval is None or not _is_sound(step, broken):
             continue
         writes = list_writes(step.action or "", step.config or {}, vocabulary)
-        if not writes:
+        held = _list_blocked_writes(step.action or "", step.config or {}, vocabulary)
+        if not writes and not held:
             sheet.wrong(
                 at,
                 "This step sends nothing outside, so there is nothing to approve.",
@@ -61,7 +62,8 @@ def check_approval(
             )
             continue
         if isinstance(step.approval, Mapping):
-            _check_names(step.approval, writes, vocabulary, at, sheet)
+            modes = {k: v for k, v in step.approval.items() if k not in held}
+            _check_names(modes, writes, vocabulary, at, sheet)
         _check_automatic(step, writes, granted, at, sheet)
 
 
@@ -77,6 +79,21 @@ def list_writes(
         if action != capability.id or _may_send(capability, config):
             found[capability.id] = capability
     return found
+
+
+def _list_blocked_writes(
+    action: str, config: Mapping[str, Any], vocabulary: Vocabulary
+) -> frozenset[str]:
+    """The tools of a step that send outside and may not be called until a person agrees."""
+    needs = {need.capability for need in list_needed_grants(action, config, vocabulary)}
+    found = (vocabulary.capabilities.get(name) for name in needs)
+    return frozenset(one.id for one in found if one is not None and _is_blocked_write(one))
+
+
+def _is_blocked_write(capability: Capability) -> bool:
+    """How it writes is known once a person has agreed to the tool; until then it is not checked."""
+    known = capability.annotations
+    return bool(known.held_back) and known.effect is Effect.SEND
 
 
 def _may_send(capability: Capability, config: Mapping[str, Any]) -> bool:
@@ -195,7 +212,9 @@ def can_hold(step: StepOutline) -> bool:
     if step.known is not None:
         return step.known.holds
     found = step.capability
-    return found is not None and (found.write is not None or found.annotations.reach is not None)
+    return found is not None and (
+        found.write is not None or found.annotations.reach is not None or _is_blocked_write(found)
+    )
 
 
 def compute_holds(outline: DefinitionOutline, limits: Limits) -> dict[str, HoldBehavior]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.app import build_registry
+from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import ValidationReport, validate
 from tests.kit.definitions import document
@@ -126,3 +127,60 @@ def test_names_in_a_mode_are_those_that_the_step_sends_with() -> None:
     assert [(one.pointer, one.code) for one in unused.warnings] == [
         ("/plan/0/approval/send_email", "unused_approval")
     ]
+
+
+def held(name: str, effect: Effect) -> Capability:
+    """A tool from outside that waits for a person, as its registry describes it."""
+
+    async def refuse(ctx: Any, arguments: Any) -> Any:
+        raise AssertionError("it is not called")
+
+    return Capability(
+        id=name,
+        description=f"{name}\n\nIt cannot be called.",
+        input_schema={"type": "object"},
+        output_schema={"type": "object"},
+        handler=refuse,
+        annotations=Annotations(effect=effect, seconds=1.0, held_back=f"{name} is held back."),
+    )
+
+
+HELD = build_registry(
+    LIMITS, capabilities=[held("crm.send", Effect.SEND), held("crm.read", Effect.READ)]
+)
+
+
+@pytest.mark.parametrize("approval", ["ask", "automatic", {"crm.send": "automatic"}])
+@pytest.mark.parametrize(
+    ("action", "more"),
+    [
+        ("crm.send", {}),
+        ("crm.send", {"on_hold": "wait"}),
+        ("crm.send", {"hold_expires_after": "1h"}),
+        ("agent_task", {}),
+    ],
+)
+def test_a_write_that_is_held_back_keeps_its_approval(
+    action: str, more: dict[str, Any], approval: Any
+) -> None:
+    """It can be saved while a person decides about the tool."""
+    config = agent("crm.send") if action == "agent_task" else {}
+    step = {"step_id": "one", "action": action, "config": config, "approval": approval, **more}
+    report = validate(document(step), HELD, LIMITS)
+    assert report.findings == ()
+    assert "unused_approval" not in [one.code for one in report.warnings]
+
+
+def test_a_read_that_is_held_back_has_nothing_to_approve() -> None:
+    step = {"step_id": "one", "action": "crm.read", "config": {}, "approval": "ask"}
+    report = validate(document(step), HELD, LIMITS)
+    assert told(report) == [("/plan/0/approval", "approval_without_write")]
+
+
+def test_an_approval_of_a_write_beside_one_that_is_held_back_is_checked() -> None:
+    config = agent("crm.send", "slack_post")
+    modes = {"crm.send": "ask", "slack_post": "automatic"}
+    step = {"step_id": "one", "action": "agent_task", "config": config, "approval": modes}
+    report = validate(document(step), HELD, LIMITS)
+    assert told(report) == [("/plan/0/approval/slack_post", "destination_open")]
+    assert "unused_approval" not in [one.code for one in report.warnings]
