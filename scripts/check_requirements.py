@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from scripts.mutate import changed_files
-from scripts.mutation.operators import Spot, spots
+from scripts.mutation.operators import Mutant, mutants
 from scripts.requirement_rows import Requirement, read_areas
 from scripts.requirement_trace import VARIABLE
 
@@ -47,7 +47,6 @@ _MOST_OF_ONE: Final = 3
 _MOST_OF_A_FILE: Final = 5
 _MOST_SECONDS: Final = 300.0
 _PROCESSES: Final = 2
-_MAKING: Final = threading.Lock()
 # These start the product as other processes.
 _ELSEWHERE: Final = (
     "tests/acceptance/",
@@ -85,24 +84,23 @@ class Change:
     """A mutant of a file of the product."""
 
     path: Path
-    spot: Spot
+    mutant: Mutant
 
     @property
     def place(self) -> tuple[Path, str]:
         """The function or the value that is changed."""
-        return self.path, self.spot.place
+        return self.path, self.mutant.place
 
     @property
     def module(self) -> str:
         return module_at(self.path)
 
     def source(self) -> str:
-        """The changed module; of several threads, one at a time, because a tree is shared."""
-        with _MAKING:
-            return self.spot.make()
+        """The changed module."""
+        return self.mutant.make()
 
     def __str__(self) -> str:
-        return f"{self.path.relative_to(ROOT)}: {self.spot.name}"
+        return f"{self.path.relative_to(ROOT)}: {self.mutant.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +188,7 @@ def _is_of(test: str, name: str) -> bool:
 
 @cache
 def changes_of(path: Path) -> tuple[Change, ...]:
-    return tuple(Change(path, spot) for spot in spots(path.read_text(encoding="utf-8")))
+    return tuple(Change(path, mutant) for mutant in mutants(path.read_text(encoding="utf-8")))
 
 
 def changes_for(executed: Iterable[Executed]) -> Iterator[Change]:
@@ -202,7 +200,7 @@ def changes_for(executed: Iterable[Executed]) -> Iterator[Change]:
         names |= one.names
     for path, (lines, names) in by_file.items():
         for change in changes_of(path):
-            if change.spot.line in lines or change.place[1] in names:
+            if change.mutant.line in lines or change.place[1] in names:
                 yield change
 
 
@@ -216,7 +214,7 @@ def chosen(
 
     def order(change: Change) -> tuple[bool, bool, int, str]:
         name = f"{seed} {change}"
-        is_crude = _CRUDE in change.spot.name
+        is_crude = _CRUDE in change.mutant.name
         is_far = change.module not in imported
         return is_crude, is_far, common[change.place], hashlib.sha256(name.encode()).hexdigest()
 

@@ -253,7 +253,7 @@ class Workers:
     def _outcome(self, ask: _Ask, target: Target, mutant: Mutant) -> str:
         """Of the first attempt that it does not survive, or else of the last."""
         seconds = min(_MOST_SECONDS, 20 + 5 * self._limits[target.module])
-        task = {**_task(target, mutant.source, seconds), "place": mutant.place}
+        task = {**_task(target, mutant.make(), seconds), "place": mutant.place}
         outcomes = (str(ask(task)["outcome"]) for _ in range(self._attempts))
         return next((one for one in outcomes if one != "survived"), "survived")
 
@@ -364,14 +364,14 @@ def _earlier(target: Target, *, killed: bool) -> list[Result]:
     found = []
     for mutant in target.mutants():
         source, outcome = kept["outcomes"].get(mutant.name, (None, None))
-        is_same = same_tests and source == _hash(mutant.source)
+        is_same = same_tests and source == _hash(mutant.make())
         if outcome is not None and (is_same or (killed and outcome != "survived")):
             found.append(Result(target, mutant, outcome))
     return found
 
 
 def _keep(target: Target, tests_hash: str, results: Sequence[Result]) -> None:
-    outcomes = {one.mutant.name: (_hash(one.mutant.source), one.outcome) for one in results}
+    outcomes = {one.mutant.name: (_hash(one.mutant.make()), one.outcome) for one in results}
     RESULTS.mkdir(parents=True, exist_ok=True)
     kept = json.dumps({"tests": tests_hash, "outcomes": outcomes}, indent=1)
     (RESULTS / f"{target.module}.json").write_text(kept, encoding="utf-8")

@@ -10,6 +10,7 @@ import ast
 import copy
 import functools
 import re
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,25 +56,12 @@ _WORD: Final = re.compile(r"\S+")
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _SHOWN: Final = 60
 _SHORT: Final = 6
+_MAKING: Final = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change of a module."""
-
-    name: str
-    line: int
-    source: str
-
-    @property
-    def place(self) -> str:
-        """The function or the value that is changed, such as ``Database.inside``."""
-        return self.name.partition(": ")[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """Where a module can be changed; the source of the mutant is made when it is needed."""
+    """One change of a module; its source is made when it is needed."""
 
     name: str
     line: int
@@ -87,12 +75,6 @@ class Spot:
 
 def mutants(source: str) -> Iterator[Mutant]:
     """Every change there is."""
-    for spot in spots(source):
-        yield Mutant(spot.name, spot.line, spot.make())
-
-
-def spots(source: str) -> Iterator[Spot]:
-    """Where every change is made."""
     tree = ast.parse(source)
     parents = {inner: outer for outer in ast.walk(tree) for inner in ast.iter_child_nodes(outer)}
     names: Counter[str] = Counter()
@@ -109,7 +91,7 @@ def spots(source: str) -> Iterator[Spot]:
             if names[name] > 1:
                 name = f"{name} #{names[name]}"
             make = functools.partial(_replaced, tree, parents[node], node, replacement)
-            yield Spot(name, _line(node, ancestry), make)
+            yield Mutant(name, _line(node, ancestry), make)
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -395,17 +377,19 @@ def _place(ancestry: Sequence[tuple[ast.AST, ast.AST]]) -> str:
 
 
 def _replaced(tree: ast.Module, outer: ast.AST, old: ast.AST, new: ast.AST) -> str:
-    """The source with one node replaced; the tree itself stays as it is."""
-    for name, value in ast.iter_fields(outer):
-        if value is old:
-            setattr(outer, name, new)
-            source = ast.unparse(ast.fix_missing_locations(tree))
-            setattr(outer, name, old)
-            return source
-        if isinstance(value, list) and old in value:
-            place = value.index(old)
-            value[place] = new
-            source = ast.unparse(ast.fix_missing_locations(tree))
-            value[place] = old
-            return source
+    """The source with one node replaced; the tree itself is as before afterwards."""
+    # All mutants of a module share its tree, and several threads make mutants.
+    with _MAKING:
+        for name, value in ast.iter_fields(outer):
+            if value is old:
+                setattr(outer, name, new)
+                source = ast.unparse(ast.fix_missing_locations(tree))
+                setattr(outer, name, old)
+                return source
+            if isinstance(value, list) and old in value:
+                place = value.index(old)
+                value[place] = new
+                source = ast.unparse(ast.fix_missing_locations(tree))
+                value[place] = old
+                return source
     raise AssertionError("a node that its parent does not hold")
