@@ -5,6 +5,7 @@
     python -m scripts.mutate --match _HOLD            the mutants with this text in their names
     python -m scripts.mutate --sample 60 --seed HASH  a sample, the same for the same seed
     python -m scripts.mutate --sample 60 --seconds 90 a sample that is estimated to take so long
+    python -m scripts.mutate --sample 60 --within 540 a sample that ends after so many seconds
     python -m scripts.mutate --report PATH            and a page about it
     python -m scripts.mutate --resume                 only mutants that are new or have new tests
     python -m scripts.mutate --again                  only what survived; after tests were added
@@ -15,7 +16,9 @@ a finding, and the exit code is 1. A listed survivor that a test kills, or that 
 a finding of a full run too.
 
 A sample tries a mutant that survives again before it reports it, and takes the commit as its seed
-unless another one is given. It passes whenever a full run does, whichever mutants it selects.
+unless another one is given. It passes whenever a full run does, whichever mutants it selects. With
+``--within`` it says how many mutants a slow machine has not tried, and that is no finding. A mutant
+with which tests take five times as long as without it counts as killed, and never as a finding.
 """
 
 from __future__ import annotations
@@ -28,8 +31,10 @@ import math
 import subprocess
 import sys
 import threading
+import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -124,7 +129,9 @@ class Result:
 
     @property
     def is_finding(self) -> bool:
-        return self.survived != (self.mutant.name in self.target.survivors)
+        # That tests take longer than expected may be due to the machine.
+        is_listed = self.mutant.name in self.target.survivors
+        return self.outcome != "timed out" and self.survived != is_listed
 
 
 def read_targets(path: Path = TARGETS) -> list[Target]:
@@ -210,55 +217,94 @@ def _git(*words: str) -> str:
 
 
 class Workers:
-    """Processes that try mutants, each one at a time."""
+    """Processes that try mutants, each one at a time, until a deadline.
+
+    A mutant that is being tried at the deadline has no result, and neither have those after it.
+    """
 
     def __init__(
         self,
         pairs: Sequence[tuple[Target, Mutant]],
-        limits: Mapping[str, float],
         *,
         processes: int = _PROCESSES,
         attempts: int = 1,
+        deadline: float = math.inf,
     ) -> None:
         self._waiting = iter(pairs)
-        self._limits = limits
         self._processes = processes
         self._attempts = attempts
+        self._deadline = deadline
         self._lock = threading.Lock()
         self.results: list[Result] = []
+        # The modules whose tests fail without a mutant, and those whose tests take too long.
+        self.failed: set[str] = set()
+        self.slow: set[str] = set()
 
     def run(self) -> list[Result]:
-        lanes = [threading.Thread(target=self._lane) for _ in range(self._processes)]
+        with ThreadPoolExecutor(self._processes) as pool:
+            lanes = [pool.submit(self._lane) for _ in range(self._processes)]
         for lane in lanes:
-            lane.start()
-        for lane in lanes:
-            lane.join()
+            lane.result()
+        for module in sorted(self.failed):
+            print(f"The tests of {module} fail without any mutant.")
+        for module in sorted(self.slow):
+            print(f"The tests of {module} take too long on this machine.")
         return self.results
 
     def _lane(self) -> None:
+        limits: dict[str, float] = {}
         with _worker() as ask:
             while (pair := self._next()) is not None:
                 target, mutant = pair
-                outcome = self._outcome(ask, target, mutant)
-                with self._lock:
-                    result = Result(target, mutant, outcome)
-                    self.results.append(result)
-                    if result.is_finding:
-                        print(
-                            f"{target.path.relative_to(ROOT)}:{mutant.line} {result.outcome}: "
-                            f"{mutant.name}",
-                            flush=True,
-                        )
+                if target.module not in limits:
+                    limits[target.module] = self._measure(ask, target)
+                outcome = self._outcome(ask, target, mutant, limits[target.module])
+                if outcome:
+                    self._add(Result(target, mutant, outcome))
 
-    def _outcome(self, ask: _Ask, target: Target, mutant: Mutant) -> str:
-        """Of the first attempt that it does not survive, or else of the last."""
-        seconds = min(_MOST_SECONDS, 20 + 5 * self._limits[target.module])
+    def _add(self, result: Result) -> None:
+        with self._lock:
+            self.results.append(result)
+            if result.is_finding:
+                target, mutant = result.target, result.mutant
+                place = f"{target.path.relative_to(ROOT)}:{mutant.line}"
+                print(f"{place} {result.outcome}: {mutant.name}", flush=True)
+
+    def _measure(self, ask: _Ask, target: Target) -> float:
+        """How many seconds a mutant has; 0 when the tests do not pass on the code as it is."""
+        source = target.path.read_text(encoding="utf-8")
+        for _ in range(self._attempts):
+            answer = self._ask(ask, _task(target, source, _MOST_SECONDS))
+            if answer["outcome"] == "survived":
+                return min(_MOST_SECONDS, 20 + 5 * float(answer["seconds"]))
+            if answer["outcome"] != "killed":
+                self.slow.add(target.module)
+                return 0
+        self.failed.add(target.module)
+        return 0
+
+    def _outcome(self, ask: _Ask, target: Target, mutant: Mutant, seconds: float) -> str:
+        """Of the first attempt that it does not survive, or else of the last; "" without one."""
+        if not seconds:
+            return ""
         task = {**_task(target, mutant.make(), seconds), "place": mutant.place}
-        outcomes = (str(ask(task)["outcome"]) for _ in range(self._attempts))
+        outcomes = (str(self._ask(ask, task)["outcome"]) for _ in range(self._attempts))
         return next((one for one in outcomes if one != "survived"), "survived")
+
+    def _ask(self, ask: _Ask, task: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer to a task, with no outcome when the deadline ended it."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            return {"outcome": ""}
+        answer = ask({**task, "seconds": min(float(task["seconds"]), left)})
+        if answer["outcome"] == "timed out" and time.monotonic() >= self._deadline:
+            return {"outcome": ""}
+        return answer
 
     def _next(self) -> tuple[Target, Mutant] | None:
         with self._lock:
+            if time.monotonic() >= self._deadline:
+                return None
             return next(self._waiting, None)
 
 
@@ -303,20 +349,6 @@ def _task(target: Target, source: str, seconds: float) -> dict[str, Any]:
     }
 
 
-def measure(targets: Iterable[Target], *, attempts: int = 1) -> dict[str, float]:
-    """How long the tests of each module take; they have to pass on the code as it is."""
-    found: dict[str, float] = {}
-    with _worker() as ask:
-        for target in targets:
-            task = _task(target, target.path.read_text(encoding="utf-8"), _MOST_SECONDS)
-            answers = (ask(task) for _ in range(attempts))
-            passed = next((one for one in answers if one["outcome"] == "survived"), None)
-            if passed is None:
-                raise SystemExit(f"The tests of {target.module} fail without any mutant.")
-            found[target.module] = passed["seconds"]
-    return found
-
-
 def lines_of(results: Sequence[Result]) -> Iterator[str]:
     """A table of the modules, and then every survivor with its reason."""
     yield "| module | protects | mutants | killed | survived | score |"
@@ -341,7 +373,7 @@ def lines_of(results: Sequence[Result]) -> Iterator[str]:
 def _counts(results: Sequence[Result]) -> str:
     survived = sum(one.survived for one in results)
     killed = len(results) - survived
-    return f"{len(results)} | {killed} | {survived} | {100 * killed / len(results):.1f} %"
+    return f"{len(results)} | {killed} | {survived} | {100 * killed / max(1, len(results)):.1f} %"
 
 
 def page_of(results: Sequence[Result], arguments: Sequence[str]) -> str:
@@ -386,22 +418,29 @@ def _try_all(targets: Sequence[Target], asked: argparse.Namespace) -> list[Resul
         pairs = [(target, mutant) for mutant in target.mutants() if mutant.name not in known]
         if pairs:
             tests_hash = target.tests_hash()
-            some += Workers(pairs, measure([target]), processes=asked.processes).run()
+            workers = Workers(pairs, processes=asked.processes)
+            some += workers.run()
+            if workers.failed or workers.slow:
+                raise SystemExit(1)
             _keep(target, tests_hash, some)
         print(f"{target.module}: {_counts(some)}", flush=True)
         results += some
     return results
 
 
-def _try_some(targets: Sequence[Target], asked: argparse.Namespace) -> list[Result]:
-    """A sample, or the mutants with certain names."""
+def _try_some(targets: Sequence[Target], asked: argparse.Namespace) -> tuple[list[Result], int]:
+    """A sample, or the mutants with certain names, and how many there was no time for."""
     seed = asked.seed or current_commit()
     pairs = choose(targets, asked.sample or sys.maxsize, seed, changed_files(), asked.seconds)
     pairs = [pair for pair in pairs if asked.match is None or asked.match in pair[1].name]
     print(f"{len(pairs)} mutants selected by {seed}; {estimate(pairs):.0f} s estimated", flush=True)
     attempts = 1 if asked.sample is None else _SAMPLE_ATTEMPTS
-    limits = measure({target.module: target for target, _ in pairs}.values(), attempts=attempts)
-    return Workers(pairs, limits, processes=asked.processes, attempts=attempts).run()
+    deadline = time.monotonic() + asked.within
+    workers = Workers(pairs, processes=asked.processes, attempts=attempts, deadline=deadline)
+    results = workers.run()
+    if workers.failed:
+        raise SystemExit(1)
+    return results, len(pairs) - len(results)
 
 
 def unknown_survivors(targets: Iterable[Target]) -> list[str]:
@@ -424,6 +463,9 @@ def _asked(arguments: Sequence[str]) -> argparse.Namespace:
     reader.add_argument("--sample", type=int, default=None, help="how many mutants; default: all")
     reader.add_argument("--seed", default="", help="what selects the sample; default: the commit")
     reader.add_argument("--seconds", type=float, default=math.inf, help="estimated for a sample")
+    reader.add_argument(
+        "--within", type=float, default=math.inf, help="seconds after which a sample ends"
+    )
     reader.add_argument("--processes", type=int, default=_PROCESSES, help="at the same time")
     reader.add_argument("--match", default=None, help="only mutants with this in their names")
     reader.add_argument("--resume", action="store_true", help="keep results that still hold")
@@ -446,15 +488,18 @@ def main(arguments: Sequence[str]) -> int:
     unknown = unknown_survivors(targets)
     for line in unknown:
         print(f"Listed as a survivor, but not a mutant: {line}")
+    untried = 0
     if asked.sample is None and asked.match is None:
         results = _try_all(targets, asked)
     else:
-        results = _try_some(targets, asked)
+        results, untried = _try_some(targets, asked)
     print("\n".join(lines_of(results)))
     if asked.report is not None:
         asked.report.write_text(page_of(results, arguments), encoding="utf-8")
     findings = sum(result.is_finding for result in results) + len(unknown)
-    print(f"\n{len(results)} mutants, {findings} findings")
+    timed_out = sum(result.outcome == "timed out" for result in results)
+    tried = f"{len(results)} mutants" + (f", {untried} not tried in time" if untried else "")
+    print(f"\n{tried}, {timed_out} timed out, {findings} findings")
     return 1 if findings else 0
 
 

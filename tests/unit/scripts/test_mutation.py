@@ -6,6 +6,8 @@ import ast
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -230,9 +232,120 @@ def test_a_survivor_is_tried_again_in_a_sample(
 ) -> None:
     one = target(tmp_path, "A = 1")
     (mutant,) = one.mutants()
-    workers = mutate.Workers([], {"module": 1.0}, attempts=attempts)
+    workers = mutate.Workers([], attempts=attempts)
     given = iter(answers)
-    assert workers._outcome(lambda task: {"outcome": next(given)}, one, mutant) == outcome
+    assert workers._outcome(lambda task: {"outcome": next(given)}, one, mutant, 9) == outcome
+
+
+class Machine:
+    """A clock, and a worker whose tasks take time on it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: tuple[str, float]) -> None:
+        self.now = 1000.0
+        self.allowed: list[float] = []
+        self._answers = iter(answers)
+        monkeypatch.setattr(mutate, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(mutate, "_worker", lambda: nullcontext(self.ask))
+
+    def ask(self, task: Mapping[str, Any]) -> dict[str, Any]:
+        outcome, seconds = next(self._answers)
+        self.allowed.append(task["seconds"])
+        if seconds > task["seconds"]:
+            outcome, seconds = "timed out", task["seconds"]
+        self.now += seconds
+        return {"outcome": outcome, "seconds": seconds}
+
+
+def tried(
+    one: mutate.Target, seconds: float, attempts: int = 3
+) -> tuple[mutate.Workers, list[str]]:
+    pairs = [(one, mutant) for mutant in one.mutants()]
+    workers = mutate.Workers(pairs, processes=1, attempts=attempts, deadline=1000 + seconds)
+    return workers, [result.outcome for result in workers.run()]
+
+
+def test_a_slow_machine_tries_fewer_mutants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = target(tmp_path, "A = 1\nB = 2\nC = 3\nD = 4")
+    # The tests take 40 seconds without a mutant, and the third mutant is tried at the deadline.
+    machine = Machine(
+        monkeypatch, ("survived", 40), ("killed", 40), ("killed", 40), ("survived", 40)
+    )
+    _, outcomes = tried(one, 150)
+    assert outcomes == ["killed", "killed"]
+    assert machine.allowed == [150, 110, 70, 30]
+    assert machine.now == 1150
+
+
+def test_a_mutant_that_survives_until_the_deadline_is_no_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = target(tmp_path, "A = 1")
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    answers = [("survived", 40)] * 4
+    Machine(monkeypatch, *answers)
+    assert tried(one, 160)[1] == ["survived"]
+    Machine(monkeypatch, *answers)
+    assert tried(one, 159)[1] == []
+    Machine(monkeypatch, *answers)
+    assert tried(one, 120)[1] == []
+
+
+def test_tests_that_are_too_slow_without_a_mutant_try_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = target(tmp_path, "A = 1\nB = 2")
+    Machine(monkeypatch, ("survived", 301))
+    workers, outcomes = tried(one, 540)
+    assert (outcomes, workers.slow, workers.failed) == ([], {"module"}, set())
+    Machine(monkeypatch, ("killed", 2), ("survived", 301))
+    workers, outcomes = tried(one, 540)
+    assert (outcomes, workers.slow, workers.failed) == ([], {"module"}, set())
+
+
+def test_tests_that_fail_without_a_mutant_are_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = target(tmp_path, "A = 1")
+    Machine(monkeypatch, ("killed", 2), ("killed", 2), ("survived", 2), ("killed", 2))
+    workers, outcomes = tried(one, 540)
+    assert (outcomes, workers.failed) == (["killed"], set())
+    Machine(monkeypatch, ("killed", 2), ("killed", 2), ("killed", 2))
+    workers, outcomes = tried(one, 540)
+    assert (outcomes, workers.failed) == ([], {"module"})
+
+
+@pytest.mark.parametrize(
+    ("answers", "ends", "says"),
+    [
+        ([("survived", 2), ("killed", 2), ("killed", 2)], 0, "\n2 mutants, 0 timed out, 0 find"),
+        ([("survived", 2), ("killed", 2), ("survived", 40)], 0, ", 1 timed out, 0 findings"),
+        ([("survived", 500), ("killed", 2), ("killed", 50)], 0, "module take too long"),
+        ([("survived", 250), ("killed", 250), ("killed", 50)], 0, "1 mutants, 1 not tried in time"),
+        ([("survived", 2)] * 5, 1, "\n2 mutants, 1 timed out, 1 findings"),
+        ([("killed", 2)] * 3, 1, "The tests of module fail without any mutant."),
+    ],
+)
+def test_a_sample_ends_in_time_and_says_what_was_not_tried(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    answers: list[tuple[str, float]],
+    ends: int,
+    says: str,
+) -> None:
+    one = target(tmp_path, "A = 1\nB = 2")
+    monkeypatch.setattr(mutate, "read_targets", lambda: [one])
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    machine = Machine(monkeypatch, *answers, ("survived", 541))
+    try:
+        code = mutate.main(SAMPLE)
+    except SystemExit as end:
+        code = int(str(end.code))
+    assert code == ends
+    assert says in capsys.readouterr().out
+    assert machine.now <= 1540
 
 
 def test_a_sample_leaves_listed_survivors_out(tmp_path: Path) -> None:
@@ -257,7 +370,6 @@ def test_a_survivor_without_a_reason_and_a_reason_without_a_survivor_are_finding
     assert {key for key, result in results.items() if result.is_finding} == {
         ("other", "survived"),
         ("listed", "killed"),
-        ("listed", "timed out"),
     }
     assert mutate.unknown_survivors([one]) == ["module: gone", "module: listed"]
 
