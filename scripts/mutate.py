@@ -61,7 +61,8 @@ _PAGE: Final = """\
 Written by `python -m scripts.mutate {arguments}`; do not edit. With
 `--resume`, the results of earlier runs are kept for mutants that are the same with the same tests.
 With `--again`, mutants that an earlier run killed are not tried again, although tests were added or
-the module was changed in another place.
+the module was changed in another place. A mutant with which the tests exceed their time limit
+counts as killed.
 
 A mutant is the code with one small mistake: a comparison turned round, a condition left out, a
 check that is not called, a query without one of its conditions. It is killed when a test fails
@@ -376,9 +377,14 @@ def _counts(results: Sequence[Result]) -> str:
     return f"{len(results)} | {killed} | {survived} | {100 * killed / max(1, len(results)):.1f} %"
 
 
-def page_of(results: Sequence[Result], arguments: Sequence[str]) -> str:
-    """The report that is committed."""
+def page_of(
+    results: Sequence[Result], arguments: Sequence[str], left_out: Sequence[Target] = ()
+) -> str:
+    """The report that is committed, with the modules that it has no figures for."""
     table, *survivors = "\n".join(lines_of(results)).split("\n\n", 1)
+    if left_out:
+        names = ", ".join(f"`{one.module}` ({len(one.mutants())} mutants)" for one in left_out)
+        table += f"\n\nNot tried since their code or their tests changed: {names}."
     shown = "\n\n".join(survivors) or "None."
     return _PAGE.format(arguments=" ".join(arguments), table=table, survivors=shown)
 
@@ -477,9 +483,10 @@ def _asked(arguments: Sequence[str]) -> argparse.Namespace:
 def main(arguments: Sequence[str]) -> int:
     """0 when every survivor has a reason."""
     asked = _asked(arguments)
+    known = read_targets()
     targets = [
         one
-        for one in read_targets()
+        for one in known
         if not asked.modules
         or any(one.module == name or one.module.startswith(f"{name}.") for name in asked.modules)
     ]
@@ -495,7 +502,8 @@ def main(arguments: Sequence[str]) -> int:
         results, untried = _try_some(targets, asked)
     print("\n".join(lines_of(results)))
     if asked.report is not None:
-        asked.report.write_text(page_of(results, arguments), encoding="utf-8")
+        left_out = [one for one in known if one not in targets]
+        asked.report.write_text(page_of(results, arguments, left_out), encoding="utf-8")
     findings = sum(result.is_finding for result in results) + len(unknown)
     timed_out = sum(result.outcome == "timed out" for result in results)
     tried = f"{len(results)} mutants" + (f", {untried} not tried in time" if untried else "")

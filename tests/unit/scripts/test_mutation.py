@@ -389,6 +389,10 @@ def test_the_report_counts_and_gives_reasons(tmp_path: Path) -> None:
     assert "| `module` | people | 4 | 2 | 2 | 50.0 % |" in page
     assert "- Line 7, `listed`: It is equivalent.\n- Line 8, `other`: **No reason" in page
     assert "`python -m scripts.mutate --report page.md`" in page
+    assert "Not tried" not in page
+    other = target(tmp_path, "A = 1\nB = 2")
+    page = mutate.page_of(results, ["module"], [other])
+    assert "tests changed: `module` (2 mutants)." in page
 
 
 def test_results_are_kept_until_the_module_or_its_tests_change(
