@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +17,7 @@ import pytest
 from scripts import mutate
 from scripts.check import SAMPLE
 from scripts.mutation.operators import Mutant, mutants
-from scripts.mutation.worker import NamesFirst
+from scripts.mutation.worker import NamesFirst, Replacement
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -443,10 +443,14 @@ def test_min_role() -> None:
 
 
 CHANGES = [
-    ("", "", "survived"),
-    ("one.rank <= other.rank", "one.rank > other.rank", "killed"),
-    ("from enum import", "from nowhere import", "killed"),
-    ("def min_role(", "while True: pass\ndef min_role(", "timed out"),
+    ("", "", "", "survived"),
+    ("one.rank <= other.rank", "one.rank > other.rank", "", "killed"),
+    ("from enum import", "from nowhere import", "", "killed"),
+    ("def min_role(", "while True: pass\ndef min_role(", "", "timed out"),
+    # By a process that has collected the tests, where that is possible.
+    ("one.rank <= other.rank", "one.rank < other.rank", "min_role", "survived"),
+    ("one.rank <= other.rank", "one.rank > other.rank", "min_role", "killed"),
+    ("from enum import", "from nowhere import", "Role", "killed"),
 ]
 
 
@@ -461,9 +465,10 @@ def test_a_worker_runs_the_tests_with_the_module_replaced(tmp_path: Path) -> Non
             "path": str(path),
             "source": source.replace(old, new),
             "tests": [str(tests)],
-            "seconds": 4 if outcome == "timed out" else 120,
+            "place": place,
+            "seconds": 4 if outcome == "timed out" else 300,
         }
-        for old, new, outcome in CHANGES
+        for old, new, place, outcome in CHANGES
     ]
     worker = subprocess.run(
         [sys.executable, "-m", "scripts.mutation.worker"],
@@ -474,7 +479,92 @@ def test_a_worker_runs_the_tests_with_the_module_replaced(tmp_path: Path) -> Non
         check=True,
     )
     outcomes = [json.loads(line)["outcome"] for line in worker.stdout.splitlines()]
-    assert outcomes == [outcome for _, _, outcome in CHANGES]
+    assert outcomes == [outcome for *_, outcome in CHANGES]
+
+
+IMPORTED = """
+_SQL = "SELECT 1"
+_BOTH = f"{_SQL} AND 2"
+_EARLY = "early"
+SHOWN = "shown"
+
+def early():
+    return _EARLY
+
+VALUE = early()
+
+def late():
+    return _SQL, _BOTH
+
+class Some:
+    word = "word"
+
+    @property
+    def kind(self):
+        return 1
+
+    @classmethod
+    def make(cls):
+        def inner():
+            return 2
+        return inner()
+"""
+
+
+@pytest.fixture
+def imported(monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Replacement]:
+    """A module that is imported, and what replaces its parts."""
+    name = "module_of_a_test"
+    module: Any = ModuleType(name)
+    replacement = Replacement(name, f"/{name}.py")
+    monkeypatch.setitem(sys.modules, name, module)
+    before = sys.getprofile()
+    sys.setprofile(replacement.note)
+    exec(compile(IMPORTED, f"/{name}.py", "exec"), module.__dict__)
+    sys.setprofile(before)
+    return module, replacement
+
+
+def test_code_that_has_not_run_and_private_text_are_replaced(
+    imported: tuple[Any, Replacement],
+) -> None:
+    module, replacement = imported
+    some = module.Some
+    assert replacement.replace(IMPORTED.replace("return 1", "return 10"), "Some.kind")
+    assert replacement.replace(IMPORTED.replace("return 2", "return 20"), "Some.make.inner")
+    assert (some().kind, some.make()) == (10, 20)
+    late = module.late
+    assert replacement.replace(IMPORTED.replace("SELECT 1", "SELECT 3"), "_SQL")
+    assert late() == ("SELECT 3", "SELECT 3 AND 2")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("return _EARLY", "return 1", "early"),
+        ('"early"', '"later"', "_EARLY"),
+        ('"shown"', '"hidden"', "SHOWN"),
+        ('"word"', '"words"', "Some"),
+        ("def late", "def later", "late"),
+        ("return _SQL, _BOTH", "return 1", "Some.late"),
+    ],
+)
+def test_what_may_have_been_used_already_is_not_replaced(
+    imported: tuple[Any, Replacement], old: str, new: str, place: str
+) -> None:
+    module, replacement = imported
+    assert not replacement.replace(IMPORTED.replace(old, new), place)
+    assert (module.VALUE, module.SHOWN, module.early()) == ("early", "shown", "early")
+
+
+def test_text_that_another_module_imported_is_not_replaced(
+    imported: tuple[Any, Replacement], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, replacement = imported
+    other: Any = ModuleType("other_module_of_a_test")
+    other._SQL = module._SQL
+    monkeypatch.setitem(sys.modules, "other_module_of_a_test", other)
+    assert not replacement.replace(IMPORTED.replace("SELECT 1", "SELECT 3"), "_SQL")
 
 
 def _names_it() -> str:
