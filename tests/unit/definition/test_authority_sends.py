@@ -166,6 +166,21 @@ def test_what_is_sent_anew_is_named_at_its_place() -> None:
     ]
 
 
+def test_what_decides_a_condition_is_compared_where_the_condition_is_the_same() -> None:
+    def posts(when: str | None, ready: str) -> StepsWithDefaults:
+        return written({**POST, "when": when} if when else POST, ready=ready)
+
+    short, long = "inputs.ready", "inputs.ready == 'no'"
+    for when in (short, long):
+        assert _more(posts(when, "no"), posts(when, "no"), "/plan/0") == []
+        assert len(_more(posts(when, "no"), posts(when, "yes"), "/plan/0")) == 1
+        assert _more(posts(when, "no"), posts(None, "yes"), "/plan/0") == []
+        assert _more(posts(None, "no"), posts(when, "yes"), "/plan/0") == []
+    # Another condition is compared elsewhere, although one is the beginning of the other.
+    assert _more(posts(short, "no"), posts(long, "yes"), "/plan/0") == []
+    assert _more(posts(long, "no"), posts(short, "yes"), "/plan/0") == []
+
+
 def test_all_that_is_sent_with_one_capability() -> None:
     script = step("code", "script", source="1", grants=[{"tool": "slack_post"}, "x"])
     quiet = step("quiet", "script", source="2", grants=[{"tool": "send_email"}])
