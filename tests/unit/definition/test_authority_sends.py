@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mainspring.contracts.agent import AGENT_RUN, AGENT_TASK
 from mainspring.definition.authority_steps import flatten_steps
 from mainspring.definition.authority_writes import (
     StepsWithDefaults,
@@ -52,6 +53,15 @@ def test_how_a_request_is_made_is_no_part_of_it(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["tools", "grants"])
+def test_what_a_model_may_call_is_compared_as_its_bounds(name: str) -> None:
+    for action in (AGENT_RUN, AGENT_TASK):
+        one = sent(step("a", action, prompt="x"))
+        assert one == sent(step("a", action, prompt="x", **{name: ["slack_post"]}))
+        assert one != sent(step("a", action, prompt="y"))
+    assert sent(step("a", "slack_post")) != sent(step("a", "slack_post", **{name: ["x"]}))
+
+
 def test_of_a_script_the_source_counts_alone() -> None:
     one = sent(step("a", "script", source="return 1;"))
     assert one == sent(step("a", "script", source="return 1;", grants=["slack_post"]))
@@ -88,6 +98,26 @@ def test_a_name_is_read_as_a_whole_word() -> None:
     # Without the root it is just a word.
     word = step("post", "slack_post", text="an abc")
     assert sent(shape("abc", "x"), word) == sent(shape("abc", "y"), word)
+
+
+def test_the_results_of_a_loop_depend_on_its_items_and_its_steps() -> None:
+    text = step("post", "slack_post", text="{{ steps.loop.results }}")
+
+    def loop(item: str, inner: dict[str, Any], action: str = "for_each") -> frozenset[bytes]:
+        return sent(step("loop", action, items=[item], steps=[inner]), text)
+
+    get = step("get", "http_fetch", url="https://a.example/{{ item }}")
+    assert loop("x", get) == loop("x", get)
+    assert loop("x", get) != loop("y", get)
+    assert loop("x", shape("inner", "a")) != loop("x", shape("inner", "b"))
+    # Only a loop has results.
+    for action in ("for_", "for_each_more"):
+        assert loop("x", shape("a", "a"), action) == loop("x", shape("a", "b"), action)
+
+
+def test_a_secret_that_is_read_is_no_input() -> None:
+    text = step("post", "slack_post", text="{{ secrets.key }}")
+    assert sent(text, who="Ann") == sent(text, who="Ben")
 
 
 def test_the_default_of_an_input_that_is_named_is_part_of_it() -> None:
