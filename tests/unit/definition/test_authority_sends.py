@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -113,6 +114,21 @@ def test_the_results_of_a_loop_depend_on_its_items_and_its_steps() -> None:
     # Only a loop has results.
     for action in ("for_", "for_each_more"):
         assert loop("x", shape("a", "a"), action) == loop("x", shape("a", "b"), action)
+
+
+@pytest.mark.parametrize("setting", ["text", "when"])
+def test_what_cannot_be_read_may_read_anything(setting: str) -> None:
+    broken = "{{ broken"
+    post = step("post", "slack_post", text=broken)
+    if setting == "when":
+        loop = step("loop", "for_each", items=[1], steps=[step("post", "slack_post", text="x")])
+        post = {**loop, "when": broken}
+    one = sent(shape("a", "x"), post, who="Ann")
+    assert one == sent(shape("a", "x"), post, who="Ann")
+    assert one != sent(shape("a", "y"), post, who="Ann")
+    assert one != sent(shape("a", "x"), post, who="Ben")
+    names = [replace(written(post), name=name) for name in ("one", "other")]
+    assert len({hash_outgoing(found.steps[-1], found) for found in names}) == 2
 
 
 def test_a_secret_that_is_read_is_no_input() -> None:
