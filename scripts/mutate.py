@@ -91,6 +91,8 @@ class Target:
     only: tuple[str, ...] = ()
     # How long the tests take on one idle core. A sample is limited by it, not by the clock.
     seconds: float = 1.0
+    # False until all of its mutants were tried, so that no sample fails by chance.
+    sampled: bool = True
 
     def mutants(self) -> list[Mutant]:
         """Every mutant of what decides."""
@@ -146,6 +148,7 @@ def read_targets(path: Path = TARGETS) -> list[Target]:
             entry.get("survivors", {}),
             tuple(entry.get("only", ())),
             float(entry.get("seconds", 1)),
+            bool(entry.get("sampled", True)),
         )
         for entry in entries
     ]
@@ -437,6 +440,8 @@ def _try_all(targets: Sequence[Target], asked: argparse.Namespace) -> list[Resul
 def _try_some(targets: Sequence[Target], asked: argparse.Namespace) -> tuple[list[Result], int]:
     """A sample, or the mutants with certain names, and how many there was no time for."""
     seed = asked.seed or current_commit()
+    if asked.sample is not None:
+        targets = [one for one in targets if one.sampled]
     pairs = choose(targets, asked.sample or sys.maxsize, seed, changed_files(), asked.seconds)
     pairs = [pair for pair in pairs if asked.match is None or asked.match in pair[1].name]
     print(f"{len(pairs)} mutants selected by {seed}; {estimate(pairs):.0f} s estimated", flush=True)

@@ -353,6 +353,20 @@ def test_a_sample_leaves_listed_survivors_out(tmp_path: Path) -> None:
     assert [mutant.name for _, mutant in mutate.choose([one], 9, "", ())] == ["B: 2 → 3"]
 
 
+def test_a_sample_leaves_out_what_was_not_tried_in_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = target(tmp_path, "A = 1\nB = 2", sampled=False)
+    monkeypatch.setattr(mutate, "read_targets", lambda: [one])
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    monkeypatch.setattr(mutate, "RESULTS", tmp_path)
+    Machine(monkeypatch, *[("survived", 1), ("killed", 1), ("killed", 1)] * 2)
+    assert mutate.main(SAMPLE) == 0
+    assert capsys.readouterr().out.startswith("0 mutants selected")
+    assert mutate.main(["--processes", "1"]) == 0
+    assert capsys.readouterr().out.endswith("\n2 mutants, 0 timed out, 0 findings\n")
+
+
 def test_only_what_decides_is_changed(tmp_path: Path) -> None:
     one = target(tmp_path, "A = 1\nB = 2", only=("B",))
     assert [mutant.name for mutant in one.mutants()] == ["B: 2 → 3"]
