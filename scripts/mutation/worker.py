@@ -234,8 +234,9 @@ class Replacement:
 
 def _is_used_here_alone(live: ModuleType, name: str) -> bool:
     value = live.__dict__.get(name)
-    modules = [one for one in sys.modules.values() if isinstance(one, ModuleType)]
-    return not any(one.__dict__.get(name) is value for one in modules if one is not live)
+    # A module may have been replaced by an object of another kind.
+    others = (getattr(one, "__dict__", {}) for one in sys.modules.values() if one is not live)
+    return not any(names.get(name) is value for names in others)
 
 
 def _find_function(

@@ -164,11 +164,12 @@ def test_a_write_for_which_the_run_waited_is_waited_for_or_asked_about(gone: boo
     assert _added(asks, rest) == ()
 
 
-def test_a_safe_write_that_does_not_ask_any_more_is_an_addition() -> None:
+@pytest.mark.parametrize("action", ["telegram_push", "email.notify_owner"])
+def test_a_safe_write_that_does_not_ask_any_more_is_an_addition(action: str) -> None:
     policy = {"write_policy": "auto_confirm_safe"}
-    push = {"text": "hi"}
-    before = document(step("tell", "telegram_push", push, approval="ask"), execution=policy)
-    after = document(step("tell", "telegram_push", push), execution=policy)
+    config = {"text": "hi"} if action == "telegram_push" else {"subject": "x", "text": "hi"}
+    before = document(step("tell", action, config, approval="ask"), execution=policy)
+    after = document(step("tell", action, config), execution=policy)
     assert [one.kind for one in _added(before, after)] == ["approval"]
     assert _added(after, before) == ()
 
