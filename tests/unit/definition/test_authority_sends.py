@@ -131,8 +131,9 @@ def test_what_cannot_be_read_may_read_anything(setting: str) -> None:
     assert len({hash_outgoing(found.steps[-1], found) for found in names}) == 2
 
 
-def test_a_secret_that_is_read_is_no_input() -> None:
-    text = step("post", "slack_post", text="{{ secrets.key }}")
+@pytest.mark.parametrize("read", ["secrets.who", "steps.who", "steps", "run.who"])
+def test_what_is_read_of_something_else_is_no_input(read: str) -> None:
+    text = step("post", "slack_post", text=f"{{{{ {read} }}}}")
     assert sent(text, who="Ann") == sent(text, who="Ben")
 
 
