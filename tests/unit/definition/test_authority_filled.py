@@ -183,3 +183,16 @@ def test_another_question_before_something_is_sent_is_asked_about(changed: Plan)
     (one,) = _added(before, after)
     assert one.says == "It asks a person another question at the step ask now."
     assert (one.kind, one.pointer) == ("approval", "/plan/0/config")
+
+
+def test_an_input_that_is_not_read_is_no_part_of_what_is_sent() -> None:
+    def sent(to: str, other: str) -> frozenset[bytes]:
+        triggers = [
+            _trigger(DAILY, {"to": to, "other": other}),
+            _trigger({"input_mapping": {"to": f"$.{to}", "other": f"$.{other}"}}),
+        ]
+        plan = _default("#a", _post(channel=TO), triggers=triggers)
+        return list_outgoing_by(plan, "slack_post")
+
+    assert sent("b", "x") == sent("b", "y")
+    assert sent("b", "x") != sent("c", "x")
