@@ -15,9 +15,11 @@ from mainspring.store.database import Database
 from mainspring.workspace.key_rotation import rotate
 from mainspring.workspace.keyring import create_key
 from mainspring.workspace.publisher_secrets import (
+    SLACK_SIGNING_SECRET,
     check_may_publish,
     filter_publisher_secrets,
     format_set_hint,
+    has_publisher_secret,
     list_set_publisher_secrets,
 )
 from mainspring.workspace.vault import SecretScope, Vault, connection_scope, publisher_scope
@@ -108,6 +110,22 @@ async def test_others_do_not_read_what_belongs_to_the_workspace(
     for user in (EDITOR, DISABLED, GONE, ELSEWHERE):
         with pytest.raises(PermissionDenied):
             await check_may_publish(database, HERE, user)
+
+
+async def test_a_secret_that_verifies_requests_is_lent_to_nobody(
+    vault: Vault, database: Database
+) -> None:
+    assert not await has_publisher_secret(database, HERE, SLACK_SIGNING_SECRET)
+    await vault.set(publisher_scope(HERE), SLACK_SIGNING_SECRET, "signs")
+    assert await has_publisher_secret(database, HERE, SLACK_SIGNING_SECRET)
+    assert not await has_publisher_secret(database, THERE, SLACK_SIGNING_SECRET)
+    for names in ([f"publisher.{SLACK_SIGNING_SECRET}"], ["key", "publisher.SLACK_SIGNING_SECRET"]):
+        with pytest.raises(PermissionDenied) as refused:
+            await vault.lend(SecretScope(HERE, ADMIN), names)
+        assert refused.value.code == "secret_not_sendable"
+    # What verifies a request reads it from where it is kept.
+    held = await vault.reveal(publisher_scope(HERE), [SLACK_SIGNING_SECRET])
+    assert held == {SLACK_SIGNING_SECRET: "signs"}
 
 
 async def test_a_secret_that_is_missing_is_named_with_what_to_do(vault: Vault) -> None:
