@@ -32,7 +32,7 @@ EVERY_MODE: Final = (
     *("auto+open", "namespaces+open", "landlock+open"),
     *("bombs:auto", "bombs:namespaces", "bombs:landlock", "bombs:none", "bombs:none+open"),
 )
-_PATIENCE: Final = 900.0
+_PATIENCE: Final = 280.0
 
 
 def ask(modes: Sequence[str], *, ordinary: bool = False) -> list[dict[str, Any]]:
