@@ -33,7 +33,7 @@ def add_to(app: typer.Typer, panel: str) -> None:
 def enable_completion() -> None:
     """Registers the shells with the parser, if this process was started by a shell's completion."""
     if COMPLETION_VARIABLE in os.environ:
-        from typer.completion import completion_init
+        from typer.completion import completion_init  # type: ignore[attr-defined]
 
         completion_init()
 
@@ -65,7 +65,7 @@ def _completion(
     with zsh to ~/.zshrc, after compinit. For fish, write it to
     ~/.config/fish/completions/mainspring.fish.
     """
-    from typer.completion import get_completion_script
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     name = PurePath(program_name() or PROGRAM).name
     script = get_completion_script(
