@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
+from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import LimitExceeded
 from mainspring.gate.outside.connection_service import McpConnectionService
 from mainspring.gate.outside.harvest import McpToolDiscovery
@@ -202,8 +203,9 @@ async def test_a_workspace_agrees_to_so_much_and_no_more(shop: Toolshop) -> None
     one = await left_behind(shop, "large")
     small = replace(house.limits, workspace_tools_bytes=100)
     harvester = McpToolDiscovery(house.database, house.outside, house.clock, small)
+    owner = Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER)
     with pytest.raises(LimitExceeded) as full:
-        await harvester.harvest(FIRST_WORKSPACE, one, FIRST_MEMBER)
+        await harvester.harvest(FIRST_WORKSPACE, one, owner)
     shown = await shop.ask("GET", f"/connections/{one}")
 
     assert (full.value.code, full.value.retryable) == ("too_many_tools", False)
