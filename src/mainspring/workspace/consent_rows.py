@@ -404,6 +404,8 @@ async def renew_consent(
     document: Mapping[str, Any],
     grants: Sequence[Mapping[str, Any]],
     traits: DefinitionTraits = UNDECLARED,
+    *,
+    by_program: bool = False,
 ) -> None:
     """Another version is in force: what is asked about the one before is asked about this.
 
@@ -424,7 +426,8 @@ async def renew_consent(
     asked = await with_names(
         tx, workspace_id, automation_id, found or (build_review_addition(NOTHING_NEW),)
     )
-    asked = await mark_words(tx, workspace_id, automation_id, version, asked, there.additions)
+    if by_program or is_from_words(there.additions):
+        asked = await mark_words(tx, workspace_id, automation_id, version, asked, there.additions)
     if there.version == version and there.additions == asked:
         return
     await keep_waiting(

@@ -162,7 +162,8 @@ async def ask_if_wider(
     version, kept = row["version"], row["grants"]
     triggers = await list_triggers(tx, workspace_id, automation_id)
     document = merge_stored_triggers(row["document"], triggers)
-    await renew_consent(tx, workspace_id, automation_id, version, version, document, kept, traits)
+    at = (tx, workspace_id, automation_id, version, version)
+    await renew_consent(*at, document, kept, traits, by_program=agreed is not None)
     there = await load_latest_consent(tx, workspace_id, automation_id)
     if there is not None and there.blocks(version):
         return there

@@ -262,6 +262,7 @@ async def test_a_recovered_recipe_under_another_name_waits_for_what_it_may_do_be
     _, made = await house.program("POST", "/recipes/keeper/apply", {})
     one = made["created"]["id"]
     assert await agree_to_all(database, space)
+    started: Answer = (0, None)
     for grown in (False, True):
         if grown:
             await database.execute(

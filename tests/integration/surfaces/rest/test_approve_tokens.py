@@ -274,6 +274,6 @@ async def test_no_token_approves_what_was_written_from_words(api: Api) -> None:
                 assert gone.status_code == 200, gone.text
             assert "words" in again["consent"]["additions"][-1]["says"]
             assert refused(await here.answer(again, header)) == (403, "person_needed")
-        answer = f"/consents/{again['consent']['consent_id']}/answer"
+        path = f"/consents/{again['consent']['consent_id']}/answer"
         given = {"digest": again["consent"]["digest"], "agree": True}
-        assert (await here.page.ask("POST", answer, json=given)).status_code == 200
+        assert (await here.page.ask("POST", path, json=given)).status_code == 200
