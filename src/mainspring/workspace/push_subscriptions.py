@@ -4,8 +4,7 @@ A subscription belongs to a person, and to the session that turned it on. Signin
 as do a new password and a disabled account. A session that only ran out leaves it: a phone that
 nobody opened for a week still shows that an automation failed.
 
-Messages are an outbox. One goes to the person who made the automation, or who asked for the write
-themselves, as long as they are a member of the workspace.
+Messages are an outbox. One goes to the people who may answer it, see ``prompt_recipients``.
 """
 
 from __future__ import annotations
@@ -19,7 +18,9 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, NotFound
 from mainspring.contracts.ids import generate_id
+from mainspring.contracts.roles import Permission
 from mainspring.store.batch_delete import delete_in_batches
+from mainspring.workspace.prompt_recipients import build_recipients_join
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -66,15 +67,27 @@ _DELIVERABLE = """EXISTS (SELECT FROM members m
             JOIN users u ON u.id = m.user_id AND u.disabled_at IS NULL
             WHERE m.workspace_id = {space} AND m.user_id = s.user_id)"""
 _ANY = "SELECT EXISTS (SELECT FROM push_subscriptions) AS there"
+_RECIPIENTS = build_recipients_join("a.workspace_id", "a.created_by")
+_CONSENT_RECIPIENTS = build_recipients_join(
+    "a.workspace_id", "a.created_by", permission=Permission.EDIT
+)
+# A failure asks for nothing, so a viewer is notified of it too.
+_FAILURE_RECIPIENTS = build_recipients_join(
+    "a.workspace_id", "a.created_by", permission=Permission.READ
+)
+_DRAFT_RECIPIENTS = build_recipients_join(
+    "d.workspace_id", "coalesce(a.created_by, d.actor_id)", own_call="d.automation_id IS NULL"
+)
 _QUEUE_DRAFTS = f"""
     INSERT INTO push_messages (workspace_id, id, subscription_id, about, about_id, automation_id,
         run_id, expires_at)
     SELECT d.workspace_id, uuidv7(), s.id, 'draft', d.id, d.automation_id, d.run_id, d.expires_at
     FROM drafts d
     LEFT JOIN automations a ON a.workspace_id = d.workspace_id AND a.id = d.automation_id
-    JOIN push_subscriptions s ON s.user_id = coalesce(a.created_by, d.actor_id)
+    {_DRAFT_RECIPIENTS}
+    JOIN push_subscriptions s ON s.user_id = r.user_id
     WHERE d.status = 'pending' AND d.expires_at > now() AND d.created_at >= s.since
-      AND 'drafts' = ANY(s.kinds) AND {_DELIVERABLE.format(space="d.workspace_id")}
+      AND 'drafts' = ANY(s.kinds)
       AND NOT EXISTS (SELECT FROM push_messages p
           WHERE p.subscription_id = s.id AND p.about_id = d.id)
     ON CONFLICT DO NOTHING
@@ -85,9 +98,10 @@ _QUEUE_QUESTIONS = f"""
     SELECT q.workspace_id, uuidv7(), s.id, 'question', q.id, q.automation_id, q.run_id, q.expires_at
     FROM approvals q
     JOIN automations a ON a.workspace_id = q.workspace_id AND a.id = q.automation_id
-    JOIN push_subscriptions s ON s.user_id = a.created_by
+    {_RECIPIENTS}
+    JOIN push_subscriptions s ON s.user_id = r.user_id
     WHERE q.status = 'pending' AND q.expires_at > now() AND q.created_at >= s.since
-      AND 'questions' = ANY(s.kinds) AND {_DELIVERABLE.format(space="q.workspace_id")}
+      AND 'questions' = ANY(s.kinds)
       AND NOT EXISTS (SELECT FROM push_messages p
           WHERE p.subscription_id = s.id AND p.about_id = q.id)
     ON CONFLICT DO NOTHING
@@ -100,11 +114,12 @@ _QUEUE_CONSENTS = f"""
         c.created_at + interval '7 days'
     FROM consents c
     JOIN automations a ON a.workspace_id = c.workspace_id AND a.id = c.automation_id
-    JOIN push_subscriptions s ON s.user_id = a.created_by
+    {_CONSENT_RECIPIENTS}
+    JOIN push_subscriptions s ON s.user_id = r.user_id
     WHERE c.status = 'waiting' AND c.created_at >= s.since
       AND c.created_at > now() - interval '7 days'
       AND NOT (c.asked_kind = 'member' AND c.asked_by = s.user_id)
-      AND 'questions' = ANY(s.kinds) AND {_DELIVERABLE.format(space="c.workspace_id")}
+      AND 'questions' = ANY(s.kinds)
       AND NOT EXISTS (SELECT FROM push_messages p
           WHERE p.subscription_id = s.id AND p.about_id = c.id)
     ON CONFLICT DO NOTHING
@@ -113,9 +128,10 @@ _QUEUE_FAILURE = f"""
     INSERT INTO push_messages (workspace_id, id, subscription_id, about, about_id, automation_id,
         run_id, expires_at)
     SELECT a.workspace_id, uuidv7(), s.id, $3, $4, a.id, $5, now() + interval '1 day'
-    FROM automations a JOIN push_subscriptions s ON s.user_id = a.created_by
+    FROM automations a
+    {_FAILURE_RECIPIENTS}
+    JOIN push_subscriptions s ON s.user_id = r.user_id
     WHERE a.workspace_id = $1 AND a.id = $2 AND 'failures' = ANY(s.kinds)
-      AND {_DELIVERABLE.format(space="a.workspace_id")}
     ON CONFLICT DO NOTHING
 """
 # Taken with the time of the next attempt, should the process that took it be lost.

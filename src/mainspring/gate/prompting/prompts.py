@@ -14,6 +14,7 @@ from mainspring.contracts.display_text import (
     utf16_length,
 )
 from mainspring.gate.prompting.link_codes import hashed
+from mainspring.workspace.prompt_recipients import build_recipients_join
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -141,53 +142,72 @@ def _file(value: Mapping[str, Any]) -> str | None:
 
 
 TRIES: Final = 6
-# Whoever made the automation is asked, or whoever asked themselves. What nobody is to be told of
-# elsewhere has no row here.
-_NEW_DRAFTS = """
+_DRAFT_OWNER: Final = "coalesce(a.created_by, d.actor_id)"
+# What a member asked for themselves, and no run of an automation.
+_OWN_CALL: Final = "d.automation_id IS NULL"
+
+
+def _was_given_up(one: str, owner: str) -> str:
+    """Whether the owner could not be reached over the target t, for want of an address say."""
+    return f"""EXISTS (SELECT FROM prompts_sent g WHERE g.workspace_id = {one}.workspace_id
+                AND g.about_id = {one}.id AND g.target = t.target AND g.member_id = {owner}
+                AND g.state = 'given_up')"""
+
+
+_DRAFT_GIVEN_UP: Final = _was_given_up("d", _DRAFT_OWNER)
+_QUESTION_GIVEN_UP: Final = _was_given_up("q", "a.created_by")
+# What nobody is to be notified of elsewhere has no row here.
+_NEW_DRAFTS = f"""
     INSERT INTO prompts_sent (workspace_id, id, about, about_id, member_id, target)
-    SELECT d.workspace_id, uuidv7(), 'draft', d.id, coalesce(a.created_by, d.actor_id), t.target
+    SELECT d.workspace_id, uuidv7(), 'draft', d.id, r.user_id, t.target
     FROM drafts d
     LEFT JOIN automations a ON a.workspace_id = d.workspace_id AND a.id = d.automation_id
     CROSS JOIN LATERAL unnest(d.notify) AS t(target)
+    {
+    build_recipients_join(
+        "d.workspace_id", _DRAFT_OWNER, own_call=_OWN_CALL, unreachable=_DRAFT_GIVEN_UP
+    )
+}
     WHERE d.status = 'pending' AND d.expires_at > now() AND t.target IN ('email', 'telegram')
-      AND coalesce(a.created_by, d.actor_id) IS NOT NULL
       AND NOT EXISTS (SELECT FROM prompts_sent p WHERE p.workspace_id = d.workspace_id
-          AND p.about_id = d.id AND p.target = t.target)
+          AND p.about_id = d.id AND p.target = t.target AND p.member_id = r.user_id)
     ON CONFLICT DO NOTHING
 """
-_NEW_QUESTIONS = """
+_NEW_QUESTIONS = f"""
     INSERT INTO prompts_sent (workspace_id, id, about, about_id, member_id, target)
-    SELECT q.workspace_id, uuidv7(), 'approval', q.id, a.created_by, t.target
+    SELECT q.workspace_id, uuidv7(), 'approval', q.id, r.user_id, t.target
     FROM approvals q
     JOIN automations a ON a.workspace_id = q.workspace_id AND a.id = q.automation_id
     CROSS JOIN LATERAL unnest(q.notify) AS t(target)
+    {build_recipients_join("q.workspace_id", "a.created_by", unreachable=_QUESTION_GIVEN_UP)}
     WHERE q.status = 'pending' AND q.expires_at > now() AND t.target IN ('email', 'telegram')
       AND NOT EXISTS (SELECT FROM prompts_sent p WHERE p.workspace_id = q.workspace_id
-          AND p.about_id = q.id AND p.target = t.target)
+          AND p.about_id = q.id AND p.target = t.target AND p.member_id = r.user_id)
     ON CONFLICT DO NOTHING
 """
 # Somebody who has linked their Slack account is asked there about everything since then.
-_NEW_SLACK_DRAFTS = """
+_NEW_SLACK_DRAFTS = f"""
     INSERT INTO prompts_sent (workspace_id, id, about, about_id, member_id, target)
     SELECT d.workspace_id, uuidv7(), 'draft', d.id, s.member_id, 'slack'
     FROM drafts d
     LEFT JOIN automations a ON a.workspace_id = d.workspace_id AND a.id = d.automation_id
-    JOIN slack_identities s ON s.workspace_id = d.workspace_id
-        AND s.member_id = coalesce(a.created_by, d.actor_id)
+    {build_recipients_join("d.workspace_id", _DRAFT_OWNER, own_call=_OWN_CALL)}
+    JOIN slack_identities s ON s.workspace_id = d.workspace_id AND s.member_id = r.user_id
     WHERE d.status = 'pending' AND d.expires_at > now() AND d.created_at >= s.linked_at
       AND NOT EXISTS (SELECT FROM prompts_sent p WHERE p.workspace_id = d.workspace_id
-          AND p.about_id = d.id AND p.target = 'slack')
+          AND p.about_id = d.id AND p.target = 'slack' AND p.member_id = r.user_id)
     ON CONFLICT DO NOTHING
 """
-_NEW_SLACK_QUESTIONS = """
+_NEW_SLACK_QUESTIONS = f"""
     INSERT INTO prompts_sent (workspace_id, id, about, about_id, member_id, target)
     SELECT q.workspace_id, uuidv7(), 'approval', q.id, s.member_id, 'slack'
     FROM approvals q
     JOIN automations a ON a.workspace_id = q.workspace_id AND a.id = q.automation_id
-    JOIN slack_identities s ON s.workspace_id = q.workspace_id AND s.member_id = a.created_by
+    {build_recipients_join("q.workspace_id", "a.created_by")}
+    JOIN slack_identities s ON s.workspace_id = q.workspace_id AND s.member_id = r.user_id
     WHERE q.status = 'pending' AND q.expires_at > now() AND q.created_at >= s.linked_at
       AND NOT EXISTS (SELECT FROM prompts_sent p WHERE p.workspace_id = q.workspace_id
-          AND p.about_id = q.id AND p.target = 'slack')
+          AND p.about_id = q.id AND p.target = 'slack' AND p.member_id = r.user_id)
     ON CONFLICT DO NOTHING
 """
 # Taken with a time by which it is looked at again, should whoever took it be lost.
