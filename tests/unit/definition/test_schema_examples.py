@@ -66,6 +66,8 @@ def test_there_are_enough_examples_of_both_kinds_and_each_says_something_else() 
 def test_the_schema_is_usable_as_it_is_published() -> None:
     schema = build_definition_schema()
     assert schema["$id"] == SCHEMA_ID
+    # The id names the version that the schema takes.
+    assert schema["$id"].endswith(f":{schema['properties']['schema_version']['const']}")
     assert check_schema(schema, LIMITS) == []
     assert json.loads(json.dumps(schema)) == schema
 

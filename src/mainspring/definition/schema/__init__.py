@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mainspring.definition.model import Definition
+from mainspring.definition.model import CURRENT_VERSION, Definition
 from mainspring.definition.schema.antiexamples import ANTI_EXAMPLES, AntiExample
 from mainspring.definition.schema.examples import EXAMPLES
 
 __all__ = ["ANTI_EXAMPLES", "EXAMPLES", "SCHEMA_ID", "AntiExample", "build_definition_schema"]
 
-SCHEMA_ID: Final = "urn:mainspring:definition:1.1"
+SCHEMA_ID: Final = f"urn:mainspring:definition:{CURRENT_VERSION}"
 
 _NAMES: Final = {"TriggerEntry": "Trigger", "GrantEntry": "Grant"}
 _TITLES: Final = {"Usd": "USD", "Llm": "LLM", "Id": "ID", "Nl": "words"}
