@@ -38,6 +38,8 @@ class Actor:
     by_program: bool = False
     # This person answers on a terminal; otherwise they are at the page.
     at_terminal: bool = False
+    # The chat in which this person pressed a button, such as slack or telegram.
+    chat: str = ""
     # Set for a token with the permission ``approve``: the automations whose consents it may
     # answer over this surface. Empty where the permission does not count, as over MCP.
     approves: frozenset[UUID] | None = None
@@ -46,6 +48,15 @@ class Actor:
     def is_person(self) -> bool:
         """Whether a member is here themselves."""
         return self.kind == "member" and not self.by_program
+
+    @property
+    def channel(self) -> str | None:
+        """Through what this actor decides; None for a program, which decides nothing."""
+        if self.approves:
+            return "token"
+        if not self.is_person:
+            return None
+        return self.chat or ("terminal" if self.at_terminal else "page")
 
 
 @dataclass(frozen=True, slots=True)

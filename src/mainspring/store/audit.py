@@ -21,6 +21,20 @@ if TYPE_CHECKING:
 INSTALLATION = UUID(int=0)
 # The mark in the detail of every entry that a token with the permission ``approve`` causes.
 APPROVE_MARK: Final = "approve_token"
+# Decisions of a person: their entries name the channel, such as page, terminal or slack.
+DECISIONS: Final = frozenset(
+    {
+        "answer_approval",
+        "answer_consent",
+        "confirm_action",
+        "confirm_actions",
+        "decide_standing_rule",
+        "discard_action",
+        "discard_actions",
+        "draft.approved",
+        "draft.discarded",
+    }
+)
 
 _COLUMNS: Final = (
     "workspace_id",
@@ -68,9 +82,12 @@ def build_audit_record(
 ) -> AuditRecord:
     """An entry about something that an actor did.
 
-    What a token with the permission ``approve`` does is marked, whatever it was.
+    What a token with the permission ``approve`` does is marked, whatever it was. A decision names
+    the channel that it came through.
     """
     told = dict(detail or {})
+    if action in DECISIONS and actor.channel is not None:
+        told["channel"] = actor.channel
     if actor.approves is not None:
         told[APPROVE_MARK] = True
     return AuditRecord(

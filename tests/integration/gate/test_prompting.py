@@ -126,6 +126,10 @@ async def test_a_button_sends_what_its_message_showed_for_the_linked_person_alon
     assert await world.press(yes) == "Sent."
     assert world.telegram.messages[-1]["text"] == "The build is green."
     assert world.telegram.edits[-1]["text"] == "Sent."
+    approved = await world.bench.house.database.fetchrow(
+        "SELECT detail FROM audit_log WHERE action = 'draft.approved'"
+    )
+    assert approved["detail"]["channel"] == "telegram"
     # Pressed again it says what came of it, and nothing is sent twice.
     sent = len(world.telegram.messages)
     assert await world.press(yes) == "Sent."

@@ -52,7 +52,9 @@ async def decide(
     press: ButtonPress,
 ) -> Decision:
     """Answers for the member who pressed a button."""
-    actor = Actor(prompt.workspace_id, "member", prompt.member_id, role=Role(role))
+    actor = Actor(
+        prompt.workspace_id, "member", prompt.member_id, role=Role(role), chat=prompt.target
+    )
     async with database.acquire() as connection:
         form = await prompts.form_of(connection, prompt)
     try:

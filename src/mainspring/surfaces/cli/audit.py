@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
 
 _DETAIL_WIDE = 100
+# What a decision came through, as a reader says it.
+_CHANNELS = {
+    "page": "the page",
+    "terminal": "a terminal",
+    "token": "a token that may approve",
+    "slack": "Slack",
+    "telegram": "Telegram",
+}
 
 
 def read_sought(action: str | None, since: str | None, before: str | None) -> AuditQuery:
@@ -69,7 +77,9 @@ def _table(rows: Sequence[Mapping[str, Any]], screen: Screen) -> Table:
 
 def _who(row: Mapping[str, Any]) -> str:
     name = row["actor_name"] or row["actor_id"] or ""
-    return one_line(f"{row['actor_kind']} {name}".strip(), 60)
+    channel = row["detail"].get("channel")
+    through = f" (through {_CHANNELS.get(channel, channel)})" if channel else ""
+    return one_line(f"{row['actor_kind']} {name}".strip(), 60) + through
 
 
 def _moment(name: str, text: str | None) -> datetime | None:

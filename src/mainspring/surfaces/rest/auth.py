@@ -411,7 +411,7 @@ class AuthMiddleware:
         target = scope["path"] + (f"?{query}" if query else "")
         if not hmac.compare_digest(shown, compute_call_digest(scope["method"], target, body)):
             raise PermissionDenied("What was confirmed is another call.", code="not_confirmed")
-        actor = replace(caller.actor, by_program=False)
+        actor = replace(caller.actor, by_program=False, at_terminal=True)
         caller.visitor = replace(caller.visitor, actor=actor)
         return receive
 

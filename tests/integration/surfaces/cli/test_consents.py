@@ -11,6 +11,7 @@ import pytest
 
 from mainspring.contracts.errors import Conflict, NotFound, PermissionDenied
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.audit import show_audit
 from mainspring.surfaces.cli.consents import answer_consent, show_consent, show_consents
 from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.export_import import bring_in
@@ -19,6 +20,7 @@ from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.secrets import SecretOwner, set_secret
 from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.services import ApplicationServices
+from mainspring.workspace.audit import AuditQuery
 from tests.kit.house import document, step
 from tests.kit.terminals import no, yes
 
@@ -145,6 +147,13 @@ async def test_a_consent_is_found_by_the_id_or_the_name_of_its_automation(
         assert _answer(capsys)["status"] == "refused"
     await answer_consent(desk, Screen(), "Counter", agree=True, ask=yes)
     assert (await find_automation(rooms, "Counter"))["state"] == "paused"
+    capsys.readouterr()
+    # The audit log says that this was decided at the terminal.
+    await show_audit(desk, screen, AuditQuery("answer_consent"), most=20)
+    entries = _answer(capsys)["entries"]
+    assert [one["detail"]["channel"] for one in entries] == ["terminal", "terminal"]
+    await show_audit(desk, Screen(), AuditQuery("answer_consent"), most=20)
+    assert capsys.readouterr().out.count("(through a terminal)") == 2
     with pytest.raises(NotFound) as unknown:
         await show_consent(desk, screen, str(uuid4()))
     assert unknown.value.code == "no_consent"

@@ -101,6 +101,8 @@ async def test_a_token_agrees_to_the_automations_that_a_person_named_and_is_mark
         caused = [one for one in entries if one["token_id"] == made["id"]]
         assert "answer_consent" in {one["action"] for one in caused}
         assert all(one["detail"]["approve_token"] is True for one in caused)
+        answered = next(one for one in caused if one["action"] == "answer_consent")
+        assert answered["detail"]["channel"] == "token"
         # What anybody else does bears no mark.
         assert not any(
             "approve_token" in one["detail"] for one in entries if one["token_id"] != made["id"]

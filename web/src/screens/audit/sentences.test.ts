@@ -33,6 +33,14 @@ test("what has no name any more, and what has no words, is still said", () => {
     .toBe("Mainspring signed out");
 });
 
+test("a decision says what it came through", () => {
+  const decided = (channel: string) =>
+    said({ action: "draft.approved", subject: ID, detail: { channel } }, new Map());
+  expect(decided("slack")).toBe("Ada approved the draft …50bac6 in Slack");
+  expect(decided("terminal")).toBe("Ada approved the draft …50bac6 at a terminal");
+  expect(decided("page")).toBe("Ada approved the draft …50bac6 on the page");
+});
+
 test("a refusal says what was refused, and a token that it was one", () => {
   expect(said({ action: "denied", subject: "create_token", detail: { code: "role_too_small" } }))
     .toBe("Ada was refused: would have made a token (role too small)");

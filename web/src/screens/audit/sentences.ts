@@ -169,8 +169,17 @@ function thingOf(entry: Entry, kind: KindName | undefined, names: Names): Thing 
   return { label, to: at?.(id) };
 }
 
-/** By hand, or by a program that showed a token. */
-const by = (entry: Entry) => entry.actor_kind === "client" ? "by a token" : "";
+// What a decision came through.
+const CHANNELS: Record<string, string> = {
+  page: "on the page",
+  terminal: "at a terminal",
+  slack: "in Slack",
+  telegram: "in Telegram",
+};
+
+/** A program shows a token; a person decides through a channel. */
+const by = (entry: Entry) =>
+  entry.actor_kind === "client" ? "by a token" : CHANNELS[String(entry.detail.channel)] ?? "";
 
 export function sentenceOf(entry: Entry, names: Names): Sentence {
   const who = actorOf(entry);
