@@ -67,7 +67,7 @@ _DELIVERABLE = """EXISTS (SELECT FROM members m
             JOIN users u ON u.id = m.user_id AND u.disabled_at IS NULL
             WHERE m.workspace_id = {space} AND m.user_id = s.user_id)"""
 _ANY = "SELECT EXISTS (SELECT FROM push_subscriptions) AS there"
-_RECIPIENTS = build_recipients_join("a.workspace_id", "a.created_by")
+_QUESTION_RECIPIENTS = build_recipients_join("a.workspace_id", "a.created_by", roles="q.roles")
 _CONSENT_RECIPIENTS = build_recipients_join(
     "a.workspace_id", "a.created_by", permission=Permission.EDIT
 )
@@ -98,7 +98,7 @@ _QUEUE_QUESTIONS = f"""
     SELECT q.workspace_id, uuidv7(), s.id, 'question', q.id, q.automation_id, q.run_id, q.expires_at
     FROM approvals q
     JOIN automations a ON a.workspace_id = q.workspace_id AND a.id = q.automation_id
-    {_RECIPIENTS}
+    {_QUESTION_RECIPIENTS}
     JOIN push_subscriptions s ON s.user_id = r.user_id
     WHERE q.status = 'pending' AND q.expires_at > now() AND q.created_at >= s.since
       AND 'questions' = ANY(s.kinds)

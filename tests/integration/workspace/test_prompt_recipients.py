@@ -124,3 +124,14 @@ async def test_what_cannot_be_delivered_to_the_owner_goes_to_owners_and_admins(
         assert found["approval by email"] == {"ada", "ben", "somebody else"}
         assert found["draft by telegram"] == {"ada"}
         assert found["approval by slack"] == {"ada"}
+
+
+async def test_a_question_for_other_roles_goes_to_everybody_who_has_one(bench: Bench) -> None:
+    people = await _world(bench)
+    async with bench.house.database.transaction() as tx:
+        await tx.execute("UPDATE approvals SET roles = '{admin}'")
+        found = await _told(tx, people)
+    about_question = {how: who for how, who in found.items() if not how.startswith("draft")}
+    wanted = ("approval by email", "approval by slack", "question by push")
+    assert about_question == {how: {"ben"} for how in wanted}
+    assert found["draft by slack"] == {"ada"}

@@ -179,7 +179,11 @@ _NEW_QUESTIONS = f"""
     FROM approvals q
     JOIN automations a ON a.workspace_id = q.workspace_id AND a.id = q.automation_id
     CROSS JOIN LATERAL unnest(q.notify) AS t(target)
-    {build_recipients_join("q.workspace_id", "a.created_by", unreachable=_QUESTION_GIVEN_UP)}
+    {
+    build_recipients_join(
+        "q.workspace_id", "a.created_by", roles="q.roles", unreachable=_QUESTION_GIVEN_UP
+    )
+}
     WHERE q.status = 'pending' AND q.expires_at > now() AND t.target IN ('email', 'telegram')
       AND NOT EXISTS (SELECT FROM prompts_sent p WHERE p.workspace_id = q.workspace_id
           AND p.about_id = q.id AND p.target = t.target AND p.member_id = r.user_id)
@@ -203,7 +207,7 @@ _NEW_SLACK_QUESTIONS = f"""
     SELECT q.workspace_id, uuidv7(), 'approval', q.id, s.member_id, 'slack'
     FROM approvals q
     JOIN automations a ON a.workspace_id = q.workspace_id AND a.id = q.automation_id
-    {build_recipients_join("q.workspace_id", "a.created_by")}
+    {build_recipients_join("q.workspace_id", "a.created_by", roles="q.roles")}
     JOIN slack_identities s ON s.workspace_id = q.workspace_id AND s.member_id = r.user_id
     WHERE q.status = 'pending' AND q.expires_at > now() AND q.created_at >= s.linked_at
       AND NOT EXISTS (SELECT FROM prompts_sent p WHERE p.workspace_id = q.workspace_id
