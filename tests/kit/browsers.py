@@ -29,6 +29,7 @@ from tests.acceptance.outside import Web, mailbox, on_own_loop, web
 from tests.acceptance.server import OVER, PREFIX, SOON, Started, started
 from tests.kit.doubles.discord import TOKEN as DISCORD_TOKEN
 from tests.kit.doubles.discord import DiscordDouble, discord_double
+from tests.kit.doubles.slack_app import SlackApp, slack_app
 from tests.kit.mail import Post
 from tests.kit.processes import wait_until
 from tests.kit.push_service import PushServiceDouble, push_service
@@ -64,6 +65,7 @@ class Street:
     web: Web
     push: PushServiceDouble
     discord: DiscordDouble
+    slack: SlackApp
     # Who is signed in: the browser's cookies as the first of the contexts had them.
     state: Any
 
@@ -78,10 +80,18 @@ def opened_street() -> Iterator[Street]:
         port = stack.enter_context(mailbox(post))
         push = stack.enter_context(on_own_loop(push_service()))
         chat = stack.enter_context(on_own_loop(discord_double()))
+        slack = stack.enter_context(on_own_loop(slack_app()))
+        urls = {
+            "discord": chat.url,
+            "slack.authorize_url": f"{slack.url}/authorize",
+            "slack.token_url": f"{slack.url}/oauth.v2.access",
+        }
+        allowed = (outside.pair, f"127.0.0.1:{port}", push.pair, chat.pair, slack.pair)
         settings = {
             "smtp_url": f"smtp://127.0.0.1:{port}",
-            "egress_allow": f"{outside.pair},127.0.0.1:{port},{push.pair},{chat.pair}",
-            "integration_urls": f"discord={chat.url}",
+            "egress_allow": ",".join(allowed),
+            "integration_urls": ",".join(f"{name}={url}" for name, url in urls.items()),
+            "slack_url": slack.url,
             "mail_from": "house@example.org",
         }
         server = stack.enter_context(started(Mainspring(folder / "home"), settings))
@@ -89,7 +99,7 @@ def opened_street() -> Iterator[Street]:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(_FLAGS))
         stack.callback(browser.close)
         state = signed_in(server, browser)
-        yield Street(server, browser, post, outside, push, chat, state)
+        yield Street(server, browser, post, outside, push, chat, slack, state)
 
 
 def signed_in(server: Started, browser: Browser) -> Any:

@@ -71,9 +71,9 @@ function Found({ state, begun, onBegin, refetch }: Props) {
     <Stack gap="sm" align="flex-start">
       <Text size="sm" c="dimmed" role="status">
         {state.linked && state.linked_at
-          ? `The Slack account ${state.user_id} of the team ${state.team_id} is linked since ${
+          ? `The Slack account ${state.user_id} of the team ${state.team_id} has been linked since ${
             moment(state.linked_at)
-          }. Drafts and questions of your automations are shown there, with buttons.`
+          }. Drafts and questions that you may answer are shown there, with buttons.`
           : "No Slack account is linked with you. Once it is, you can approve drafts and answer questions in Slack."}
       </Text>
       <Missing state={state} />
