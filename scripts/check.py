@@ -45,6 +45,8 @@ class Part:
     beside: bool = False
     quick: bool = False
     needs: tuple[Callable[[], str], ...] = ()
+    # The last line of its log is shown with how it ended.
+    summary: bool = False
 
 
 @dataclass(slots=True)
@@ -56,6 +58,7 @@ class Verdict:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     counts: dict[str, int] = field(default_factory=dict)
+    summary: str = ""
 
     @property
     def is_pass(self) -> bool:
@@ -94,6 +97,7 @@ PARTS: Final = (
     Part("unit", _pytest("tests/unit", "tests/property", "-n", "2"), beside=True, quick=True),
     Part("architecture", _pytest("tests/architecture"), beside=True, quick=True),
     Part("conformance", _pytest("tests/conformance", "-n", "2"), beside=True),
+    Part("mutation", _module("scripts.mutate", *SAMPLE), beside=True, summary=True),
     Part(
         "integration",
         _pytest("tests/integration", "-n", "3", *_BY_FILE),
@@ -104,8 +108,6 @@ PARTS: Final = (
     Part("crash", _pytest("tests/crash")),
     Part("chaos", _module("tests.chaos", "--size", "check", "--seed", "1")),
 )
-# Run by name, until every target has been tried again since its module was changed.
-MUTATION: Final = Part("mutation", _module("scripts.mutate", *SAMPLE), beside=True)
 SMOKE: Final = Part(
     "smoke",
     _pytest(
@@ -185,6 +187,7 @@ class Runner:
             time.monotonic() - since,
             usage.ru_utime + usage.ru_stime,
             read_counts(self._junit(part)),
+            self._last_line(part) if part.summary else "",
         )
 
     def _report(self, verdict: Verdict) -> None:
@@ -205,6 +208,10 @@ class Runner:
             cut = f"... {left} lines left out: see {self._log(part)} ..."
             lines = [*lines[:half], cut, *lines[-half:]]
         return "\n".join(lines)
+
+    def _last_line(self, part: Part) -> str:
+        lines = self._log(part).read_text(encoding="utf-8", errors="replace").splitlines()
+        return lines[-1] if lines else ""
 
     def _log(self, part: Part) -> Path:
         return self.results / f"{part.name}.log"
@@ -231,6 +238,7 @@ def read_counts(junit: Path) -> dict[str, int]:
 def line_of(verdict: Verdict) -> str:
     """One part in one line."""
     counts = ", ".join(f"{number} {name}" for name, number in verdict.counts.items() if number)
+    counts = counts or verdict.summary
     tests = f"  {counts}" if counts else ""
     seconds = f"{verdict.seconds:6.0f} s  {verdict.cpu_seconds:6.0f} CPU s"
     return f"{verdict.part.name:13} {verdict.state:8} {seconds}{tests}"
@@ -248,7 +256,7 @@ def choose(names: Sequence[str]) -> tuple[list[Part], list[Part]]:
         quick["unit"] = replace(unit, command=(*_FEWER_STEPS, *unit.command))
         quick["architecture"] = replace(laws, beside=False)
         return [part for part in FIRST if part.quick], list(quick.values())
-    known = {part.name: part for part in (*FIRST, *PARTS, MUTATION, SMOKE)}
+    known = {part.name: part for part in (*FIRST, *PARTS, SMOKE)}
     unknown = sorted(set(names) - known.keys())
     if unknown:
         raise SystemExit(
@@ -267,7 +275,7 @@ def main(arguments: Sequence[str]) -> int:
     reader.add_argument("--results", type=Path, default=ROOT / ".check", help=argparse.SUPPRESS)
     asked = reader.parse_args(arguments)
     if asked.list:
-        print("\n".join(part.name for part in (*FIRST, *PARTS, MUTATION, SMOKE)))
+        print("\n".join(part.name for part in (*FIRST, *PARTS, SMOKE)))
         return 0
     first, others = choose(asked.parts)
     shutil.rmtree(asked.results, ignore_errors=True)
