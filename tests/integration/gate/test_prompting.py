@@ -129,6 +129,7 @@ async def test_a_button_sends_what_its_message_showed_for_the_linked_person_alon
     approved = await world.bench.house.database.fetchrow(
         "SELECT detail FROM audit_log WHERE action = 'draft.approved'"
     )
+    assert approved is not None
     assert approved["detail"]["channel"] == "telegram"
     # Pressed again it says what came of it, and nothing is sent twice.
     sent = len(world.telegram.messages)

@@ -152,6 +152,7 @@ async def test_a_linked_person_approves_a_draft_and_sees_what_came_of_it(world: 
     approved = await world.bench.house.database.fetchrow(
         "SELECT detail FROM audit_log WHERE action = 'draft.approved'"
     )
+    assert approved is not None
     assert approved["detail"]["channel"] == "slack"
     shown = world.slack.shown[ts]
     assert "Tom & Jerry <3" in str(shown["blocks"][0]["text"]["text"]).replace(

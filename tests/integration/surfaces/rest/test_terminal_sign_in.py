@@ -156,6 +156,7 @@ async def test_a_terminal_session_is_a_program_until_a_call_was_confirmed(api: A
     kept = await api.house.database.fetchrow(
         "SELECT detail FROM audit_log WHERE action = 'answer_consent' ORDER BY id DESC"
     )
+    assert kept is not None
     assert kept["detail"]["channel"] == "terminal"
     assert (await _ask(api, session, "DELETE", "/session")).status_code == 204
     assert _code(await _ask(api, session, "GET", "/session")) == (401, "unknown_token")
