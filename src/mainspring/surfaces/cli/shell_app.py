@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from pathlib import PurePath
 from typing import Annotated
@@ -31,11 +30,10 @@ def add_to(app: typer.Typer, panel: str) -> None:
 
 
 def enable_completion() -> None:
-    """Registers the shells with the parser, if this process was started by a shell's completion."""
-    if COMPLETION_VARIABLE in os.environ:
-        from typer.completion import completion_init  # type: ignore[attr-defined]
+    """Registers the shells with the parser, which answers when a shell asks what comes next."""
+    from typer.completion import completion_init  # type: ignore[attr-defined]
 
-        completion_init()
+    completion_init()
 
 
 def _help(
