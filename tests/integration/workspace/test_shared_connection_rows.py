@@ -27,8 +27,10 @@ class People:
 
     def __init__(self, database: Database, ann: UUID, ben: UUID, theirs: UUID) -> None:
         self.database, self.ann, self.ben, self.theirs = database, ann, ben, theirs
-        parts = SimpleNamespace(database=database)
-        self._reception: Any = SimpleNamespace(parts=parts)
+        # Sharing and withdrawing need the database alone.
+        self._service = AccountConnectionService(())
+        needed: Any = SimpleNamespace(database=database)
+        self._service._parts = needed
 
     async def connect(
         self,
@@ -70,11 +72,11 @@ class People:
 
     async def share(self, person: UUID) -> bool:
         actor = Actor(HERE, "member", person, role=Role.ADMIN)
-        return await AccountConnectionService.share(self._reception, actor, GMAIL)
+        return await self._service.share(actor, GMAIL)
 
     async def withdraw(self, person: UUID, role: Role) -> bool:
         actor = Actor(HERE, "member", person, role=role)
-        return await AccountConnectionService.withdraw(self._reception, actor, GMAIL)
+        return await self._service.withdraw(actor, GMAIL)
 
 
 @pytest_asyncio.fixture

@@ -626,7 +626,7 @@ async def test_a_program_does_not_aim_an_agreed_tool_at_another_server_or_accoun
     wanted = {"tools": [{"name": "send_note", "hash": tools["send_note"]["hash"]}]}
     told = await shop.refused("POST", f"/connections/{second}/agree", wanted, program=True)
     assert told["code"] == "person_needed"
-    await shop.refused("POST", f"/automations/{saved}/run", {})
+    assert (await shop.run(saved))["status"] == "failed"
     assert names_of(shop.other) == []
     await shop.ask("POST", f"/connections/{second}/agree", wanted)
     assert (await shop.run(saved))["status"] == "succeeded"

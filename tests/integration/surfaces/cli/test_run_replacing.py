@@ -288,4 +288,4 @@ async def test_a_run_of_a_file_is_retried_without_a_terminal_as_it_was_started(
     with pytest.raises(ConsentRequired) as refused:
         await retry(alone, screen, run_id, wait=False, seconds=1)
     assert "127.0.0.1:9" in str(refused.value.findings)
-    assert refused.value.consent["url"].startswith("/automations/")
+    assert refused.value.consent["url"] == f"/runs/{run_id}"

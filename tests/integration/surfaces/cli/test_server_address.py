@@ -100,9 +100,10 @@ async def test_a_person_activates_what_was_never_asked_about(
         "UPDATE automations SET agreed_version = NULL, agreed_by = NULL, agreed_via = NULL"
     )
     code, told = await command("activate", "Asked about", "--json")
-    typed = f"mainspring activate {saved.automation_id}"
-    assert (code, typed in json.loads(told)["suggestion"]) == (1, True), told
-    code, said = await command(*typed.split()[1:], answers=["y"])
+    problem = json.loads(told)
+    typed = f"mainspring consents agree {problem['consent']['consent_id']}"
+    assert (code, typed in problem["suggestion"]) == (1, True), told
+    code, said = await command("activate", str(saved.automation_id), answers=["y"])
     assert code == 0, said
     assert "a.example" in said
     assert "is active" in said
