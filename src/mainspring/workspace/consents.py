@@ -153,10 +153,10 @@ async def ask_if_wider(
 ) -> AutomationConsent | None:
     """What a program lets an automation do beyond what was agreed to waits for a person.
 
-    To be asked after the change, with what ``agreed_before`` said before it. Answers the question
-    that keeps the automation from starting, if there is one. A person agrees with the change
-    itself, unless something that a program wrote waits to be shown to them. ``tell`` leaves a
-    message in the inbox.
+    To be asked after the change, with what ``load_agreed_authority`` answered before it. Returns
+    the question that keeps the automation from starting, if there is one. A person agrees with the
+    change itself, unless something that a program wrote waits to be shown to them. ``tell``
+    leaves a message in the inbox.
     """
     row = await hold(tx, workspace_id, automation_id, archived=True)
     version, kept = row["version"], row["grants"]
@@ -209,6 +209,8 @@ async def change_by(
     traits: DefinitionTraits = UNDECLARED,
 ) -> tuple[T, AutomationConsent | None]:
     """Changes an automation, and asks about what that adds where no person did it."""
+    # Locked first: what the change is compared with must not change meanwhile.
+    await hold(tx, workspace_id, automation_id, archived=True)
     agreed = await load_baseline(tx, workspace_id, automation_id, actor)
     made = await work()
     return made, await ask_if_wider(tx, workspace_id, automation_id, agreed, actor, traits)
@@ -240,7 +242,7 @@ async def ask_consent(
     """Pauses the automation until a person has agreed to these additions.
 
     One question waits for each automation: a newer one takes the place of the older, and is
-    relative to the same version. ``agreed`` is what ``agreed_authority`` said before the save.
+    relative to the same version. ``agreed`` is what ``load_agreed_authority`` said before the save.
     Without any addition the person is asked to look it through. ``tell`` leaves a message.
     """
     there = await load_latest_consent(tx, workspace_id, automation_id)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Problem
+from mainspring.contracts.errors import Conflict, Problem
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.prompting import prompts
@@ -84,7 +84,9 @@ def _call(
     if prompt.about == "approval":
         given = {"approval_id": about, "decision": "approved" if press.yes else "declined"}
         options = options_of(form)
-        if press.option is not None and press.option < len(options):
+        if press.option is not None:
+            if press.option >= len(options):
+                raise Conflict("This question does not offer that answer.", code="no_such_option")
             given["answer"] = options[press.option].answer
         return "answer_approval", given
     if not press.yes:
