@@ -5,6 +5,7 @@ Each test tries the same as a program and as a person. One server for all of the
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -33,7 +34,7 @@ from tests.kit.doubles.discord import discord_double
 from tests.kit.house import Bench, document, open_bench, step
 from tests.kit.own_house import own_house
 from tests.kit.people import ROOT, browser, make_person, token_of
-from tests.kit.postgres import fresh_database
+from tests.kit.postgres import LOCK_WAITS, fresh_database
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -453,3 +454,30 @@ async def test_what_people_decide_is_no_tool_of_a_run(way: str) -> None:
 
     assert is_granted("list_boards")
     assert [name for name in PEOPLES if is_granted(name)] == []
+
+
+async def test_a_program_restores_nothing_that_a_person_is_just_taking_away(house: House) -> None:
+    """Both changes wait for the same row: the program's is compared with the person's."""
+    name = "Restored"
+    wide = document(step("get", "http_fetch", {"url": "https://b.example/"}), name=name)
+    narrow = document(NOTE, name=name)
+    path = await house.agreed(*wide["plan"], name=name)
+    database = house.bench.house.database
+
+    async def waiting(most: int) -> None:
+        async with asyncio.timeout(60):
+            while await database.fetchval(LOCK_WAITS) < most:
+                await asyncio.sleep(0.01)
+
+    async with database.transaction() as tx:
+        await tx.execute(
+            "SELECT FROM automations WHERE id = $1 FOR UPDATE", UUID(path.rpartition("/")[2])
+        )
+        person = asyncio.create_task(house.person("PUT", path, narrow))
+        await waiting(1)
+        program = asyncio.create_task(house.program("PUT", path, wide))
+        await waiting(2)
+    status, made = await person
+    assert (status, made["consent"]) == (200, None)
+    status, made = await program
+    assert (status, made["consent"] is None) == (200, False), made
