@@ -355,7 +355,7 @@ async def test_the_options_of_a_question_are_buttons(world: World) -> None:
         assert all(len(one["callback_data"]) <= 64 for one in row)
         # No option of this question has that number.
         data = row[1]["callback_data"]
-        assert "does not fit" in str(await world.press(f"7{data[1:]}"))
+        assert "does not offer that answer" in str(await world.press(f"7{data[1:]}"))
         assert await world.press(data) == "Tuesday: the run goes on."
         assert (await world.bench.until(run))["output"]["answer"] == "Tuesday"
 
