@@ -197,7 +197,7 @@ class FailureAlerts:
             f"Its last {in_row} runs failed, so nothing starts it any more.\n\n"
             "Mend what went wrong, try it with a run by hand, and activate it again. The "
             "moments that pass until then are not made up for.\n\n"
-            f"The latest run: mainspring logs {last['id']}"
+            f"A run that failed: mainspring logs {last['id']}"
         )
         return Alert(
             generate_id(),
