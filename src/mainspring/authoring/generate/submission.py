@@ -270,7 +270,9 @@ def _hold_writes(document: dict[str, Any], before: Mapping[str, Any]) -> list[st
 
 def _set_approvals(document: dict[str, Any], before: Mapping[str, Any]) -> list[str]:
     """What is sent without asking is for a person to say; a notice to oneself is proposed so."""
-    known = {one["step_id"]: one for one in walk_steps(before) if "step_id" in one}
+    known = {
+        one["step_id"]: one for one in walk_steps(before) if isinstance(one.get("step_id"), str)
+    }
     changed = False
     for step in walk_steps(document):
         wanted = step.pop("approval", None)

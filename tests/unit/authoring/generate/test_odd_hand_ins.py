@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mainspring.authoring.generate.name_checks import KnownNames
 from mainspring.authoring.generate.prompts import SHOTS
 from mainspring.authoring.generate.schedule_reconciliation import read_schedule
-from mainspring.authoring.generate.submission import SubmissionReviewer
+from mainspring.authoring.generate.submission import SubmissionReviewer, _set_approvals
 from tests.kit.authored import RESOURCES, WORDS, Scripted, desk_for, judged, says, wish_for
 
 ODD: list[Any] = [
@@ -95,3 +95,11 @@ def test_an_odd_definition_is_taken_or_refused_and_never_breaks_anything(
         known = [one for one in asked if f"{finding.pointer}/".startswith(f"{one}/")]
         above = [one for one in asked if one.rpartition("/")[0] == finding.pointer]
         assert known or above or (before is not None and finding.code == "required")
+
+
+def test_a_step_without_a_name_that_is_a_text_keeps_no_approval() -> None:
+    before = {"plan": [{"step_id": ["a"], "action": "slack_post", "approval": "automatic"}]}
+    document: dict[str, Any] = {"plan": [{"step_id": "a", "action": "slack_post"}]}
+
+    assert _set_approvals(document, before) == []
+    assert "approval" not in document["plan"][0]
