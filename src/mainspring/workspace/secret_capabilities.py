@@ -114,12 +114,12 @@ def _set(words: _SecretKindText, vault: Vault | None, vocabulary: Words | None) 
             raise InternalError("There is no vault here.", code="no_vault", retryable=False)
         if arguments["name"] in _BY_PEOPLE:
             check_sets_address(ctx.actor, _BY_PEOPLE[arguments["name"]])
-        drawer = await _resolve_scope(words, ctx, arguments)
+        scope = await _resolve_scope(words, ctx, arguments)
         if vocabulary is not None:
-            await _check_replacing(words, ctx, drawer, arguments["name"], vocabulary)
+            await _check_replacing(words, ctx, scope, arguments["name"], vocabulary)
         description = arguments.get("description", "")
-        stored = await vault.put(ctx.tx, drawer, arguments["name"], arguments["value"], description)
-        return {"id": str(stored.id), **_format_owner(words, drawer), "name": stored.name}
+        stored = await vault.put(ctx.tx, scope, arguments["name"], arguments["value"], description)
+        return {"id": str(stored.id), **_format_owner(words, scope), "name": stored.name}
 
     given = {"name": words.example, "value": "sk-0123456789"}
     return Capability(
@@ -168,10 +168,10 @@ def _set(words: _SecretKindText, vault: Vault | None, vocabulary: Words | None) 
 
 def _list(words: _SecretKindText) -> Capability:
     async def handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        drawer = await _resolve_scope(words, ctx, arguments)
-        found = await list_secrets(ctx.tx, drawer)
+        scope = await _resolve_scope(words, ctx, arguments)
+        found = await list_secrets(ctx.tx, scope)
         return {
-            **_format_owner(words, drawer),
+            **_format_owner(words, scope),
             "secrets": [
                 {
                     "id": str(stored.id),
@@ -225,8 +225,8 @@ def _list(words: _SecretKindText) -> Capability:
 
 def _delete(words: _SecretKindText) -> Capability:
     async def handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
-        drawer = await _resolve_scope(words, ctx, arguments)
-        deleted = int(await delete_secret(ctx.tx, drawer, arguments["name"]))
+        scope = await _resolve_scope(words, ctx, arguments)
+        deleted = int(await delete_secret(ctx.tx, scope, arguments["name"]))
         return {"deleted": deleted} if deleted else Unchanged({"deleted": deleted})
 
     return Capability(
@@ -251,7 +251,7 @@ def _delete(words: _SecretKindText) -> Capability:
 
 
 async def _check_replacing(
-    words: _SecretKindText, ctx: CallContext, drawer: SecretScope, name: str, vocabulary: Words
+    words: _SecretKindText, ctx: CallContext, scope: SecretScope, name: str, vocabulary: Words
 ) -> None:
     """Refuses a program whose value would give agreed automations another account.
 
@@ -261,8 +261,8 @@ async def _check_replacing(
     change = AccountChange(
         f"The {words.noun} {name}",
         writes_with_secret(vocabulary, f"{PREFIX}{name}" if published else name),
-        drawer.workspace_id,
-        None if published else drawer.owner_id,
+        scope.workspace_id,
+        None if published else scope.owner_id,
         "/secrets",
         f"mainspring secrets set {name}{' --publisher' if published else ''}",
     )
@@ -320,8 +320,8 @@ def _build_annotations(effect: Effect, permission: Permission) -> Annotations:
     )
 
 
-def _format_owner(words: _SecretKindText, drawer: SecretScope) -> dict[str, str]:
-    return {"owner_user_id": str(drawer.owner_id)} if words.kind == "automation" else {}
+def _format_owner(words: _SecretKindText, scope: SecretScope) -> dict[str, str]:
+    return {"owner_user_id": str(scope.owner_id)} if words.kind == "automation" else {}
 
 
 def _name(words: _SecretKindText) -> dict[str, Any]:

@@ -55,7 +55,7 @@ async def _world(bench: Bench) -> dict[str, UUID]:
 
 
 async def _told(tx: Connection, people: dict[str, UUID]) -> dict[str, set[str]]:
-    """Who is told where."""
+    """The recipients of each channel."""
     await note_new(tx)
     await queue_waiting(tx)
     names = {one: name for name, one in people.items()}
@@ -107,7 +107,7 @@ async def test_a_prompt_goes_to_the_owner_or_else_to_owners_and_admins(
         assert found == {
             how: told if how.endswith(("email", "telegram")) else linked for how in ALL
         }
-        # Nobody is told twice.
+        # Nobody is notified twice.
         before = await tx.fetch("SELECT id FROM prompts_sent ORDER BY id")
         await _told(tx, people)
         assert await tx.fetch("SELECT id FROM prompts_sent ORDER BY id") == before

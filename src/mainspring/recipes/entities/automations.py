@@ -160,7 +160,7 @@ class AutomationHandler:
         document = {**found["definition"], "name": name}
         agreed = await load_agreed_authority(tx, space, entity_id)
         report = await self._judge.judge(space, document, entity_id)
-        # What a pattern stands for may have grown since it was agreed to.
+        # A pattern may match more than it did when it was agreed to.
         asked = await _find_report_additions(agreed, report)
         saved = await update(
             tx,
