@@ -8,11 +8,12 @@ after the commit and is only a hint.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -61,10 +62,19 @@ from mainspring.store.events import EventRow, append_events
 from mainspring.workspace.consent_rows import PAUSED_REASON as CONSENT
 from mainspring.workspace.consents import check_consent
 from mainspring.workspace.departed_members import OWNER_LEFT
-from mainspring.workspace.webhooks import MARK, NOTE_FIRED, OWNER_HERE
+from mainspring.workspace.webhooks import (
+    FIRED_SECONDS,
+    MARK,
+    NOTE_FIRED,
+    OWNER_HERE,
+    HeldWebhook,
+    hold_webhooks,
+    note_fired,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+    from mainspring.store.database import DedicatedConnection
 
 
 # What a run is given: inputs filled in and judged, and the lane that follows from them.
@@ -184,15 +194,15 @@ def _lane(
     return lane_of(request.automation_id, key)
 
 
-# Express: what was prepared a moment ago is written by one statement, if nothing has changed.
+# What was prepared a moment ago is written by one statement, if nothing has changed since.
 
-# The triggers are held, as on the long way: whoever pauses them, or changes a token, waits, and
-# nothing starts after that. A trigger's mark is another one once it is not what the run was
-# prepared for; and where we had to wait for a change of it, what was read beside it is too old.
-# Keys that are known, or were and have expired, are for the long way. A run that is there already
-# was written by the same call, when its group was sent for the first time.
-# When a trigger fired last is noted on the way, to the second, unless somebody else holds it.
-_EXPRESS = f"""
+# The triggers are locked, as when a run is decided: a change of them waits, and nothing starts
+# after that. A trigger's mark is another one once it is not what the run was prepared for; and
+# where we had to wait for a change of it, what was read beside it is too old. Keys that are known,
+# or were and have expired, are left to be decided. A run that is there already was written by the
+# same call, when its group was sent for the first time. When a trigger fired last is noted on the
+# way, to the second, unless its row is locked.
+_UNCHANGED = f"""
     WITH held AS MATERIALIZED (
         SELECT t.workspace_id, t.id, t.automation_id, t.config ? 'signature' AS signed, w.mark
         FROM (SELECT DISTINCT * FROM unnest($1::uuid[], $2::uuid[], $3::text[])) AS w
@@ -238,8 +248,8 @@ _EXPRESS = f"""
 """
 
 
-def is_plain(request: RunRequest) -> bool:
-    """Whether a request needs no more than its row: nothing to wait for, nothing to weigh."""
+def _needs_only_its_row(request: RunRequest) -> bool:
+    """Whether a prepared request depends on no lane, budget or earlier firing."""
     given = request.prepared
     return (
         given is not None
@@ -254,25 +264,12 @@ def is_plain(request: RunRequest) -> bool:
     )
 
 
-async def insert_unchanged(
-    tx: Transaction, runs: Sequence[tuple[NewRun, str]]
-) -> dict[UUID, tuple[str, str | None]]:
-    """Writes the runs whose triggers still bear the marks that are given with them.
-
-    Answers status and reason of each that is there now.
-    """
-    asked = [_columns(run, mark) for run, mark in runs]
-    *columns, hashes = [list(column) for column in zip(*asked, strict=True)]
-    rows = await tx.fetch(_EXPRESS, *columns, KEY_LIFE, hashes)
-    return {row["id"]: (row["status"], row["reason"]) for row in rows}
-
-
-def _columns(run: NewRun, mark: str) -> tuple[Any, ...]:
+def _unchanged_columns(run: NewRun) -> tuple[Any, ...]:
     request, (payload, inputs) = run.request, serialize_inputs(run)
     return (
         request.workspace_id,
         request.trigger_id,
-        mark,
+        request.trigger_mark,
         run.id,
         run.version,
         run.queue,
@@ -281,6 +278,41 @@ def _columns(run: NewRun, mark: str) -> tuple[Any, ...]:
         request.key,
         request.body_hash,
     )
+
+
+# How much later the last firing may have been than the one that a call was prepared with.
+_LATEST: Final = timedelta(seconds=2)
+
+
+def _is_current(request: RunRequest, held: HeldWebhook | None) -> bool:
+    """Whether the webhook is what the request was prepared for."""
+    if held is None or held.mark != request.trigger_mark:
+        return False
+    given, last = request.prepared, held.last_fired_at
+    if given is None or not given.timed or last is None:
+        return True
+    return request.last_fired_at is not None and request.last_fired_at + _LATEST >= last
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchResult:
+    """The run that stands for a request."""
+
+    run_id: UUID
+    status: str
+    reason: str | None = None
+    existed: bool = False
+    # The queue of a run that is due now: where a worker should look.
+    queue: str | None = None
+    # Its trigger only records what it misses.
+    suspended: bool = False
+
+
+class TriggerChanged:
+    """The trigger is not what a firing was prepared for: it has to be prepared again."""
+
+
+Recorded = DispatchResult | Problem | TriggerChanged
 
 
 # One question for everything that is known about a batch. The triggers that are armed are
@@ -315,18 +347,6 @@ _AROUND = """
     ) AS s ON true
     WHERE a.workspace_id = $1 AND a.id = ANY($2::uuid[])
 """
-
-
-@dataclass(frozen=True, slots=True)
-class DispatchResult:
-    """The run that stands for a request."""
-
-    run_id: UUID
-    status: str
-    reason: str | None = None
-    existed: bool = False
-    # The queue of a run that is due now: where a worker should look.
-    queue: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,23 +404,69 @@ class Dispatcher:
         made = iter(await self._accept(tx, new, around))
         return [next(made) if isinstance(one, NewRun) else one for one in judged]
 
-    async def express(
-        self, tx: Transaction, requests: Sequence[tuple[RunRequest, str]]
-    ) -> dict[UUID, DispatchResult]:
-        """Those of the requests that could be taken in one statement, by the ids of their runs.
+    async def record(
+        self, connection: DedicatedConnection, requests: Sequence[RunRequest]
+    ) -> list[Recorded]:
+        """Prepared calls of webhooks, of any workspaces: what became of each.
 
-        With each of them comes the mark of the trigger that it was prepared for.
+        Most need no more than their row, and one statement writes them. The others are decided
+        with their triggers locked. A group whose commit was lost from sight may be sent again.
         """
-        plain = [(await self._plain(one), mark) for one, mark in requests if is_plain(one)]
-        runs = [(run, mark) for run, mark in plain if run is not None]
-        if not runs:
+        unchanged = await self.insert_unchanged(connection, requests)
+        self.wake(list(unchanged.values()))
+        made: dict[UUID | None, Recorded] = {**unchanged}
+        rest = [request for request in requests if request.run_id not in made]
+        if rest:
+            made |= await self._decide(connection, rest)
+        return [made[request.run_id] for request in requests]
+
+    async def insert_unchanged(
+        self, tx: Transaction, requests: Sequence[RunRequest]
+    ) -> dict[UUID, DispatchResult]:
+        """Writes those that need only their row and whose webhooks still bear their marks."""
+        plain = [await self._plain(one) for one in requests if _needs_only_its_row(one)]
+        queues = {run.id: run.queue for run in plain if run is not None}
+        if not queues:
             return {}
-        there = await insert_unchanged(tx, runs)
-        queues = {run.id: run.queue for run, _ in runs}
+        asked = [_unchanged_columns(run) for run in plain if run is not None]
+        *columns, hashes = [list(column) for column in zip(*asked, strict=True)]
+        rows = await tx.fetch(_UNCHANGED, *columns, KEY_LIFE, hashes)
         return {
-            run_id: DispatchResult(run_id, status, reason, queue=queues[run_id])
-            for run_id, (status, reason) in there.items()
+            row["id"]: DispatchResult(
+                row["id"], row["status"], row["reason"], queue=queues[row["id"]]
+            )
+            for row in rows
         }
+
+    async def _decide(
+        self, connection: DedicatedConnection, requests: Sequence[RunRequest]
+    ) -> dict[UUID | None, Recorded]:
+        """Locks the webhooks, then takes the requests of one workspace after another."""
+        names = {(one.workspace_id, one.trigger_id) for one in requests if one.trigger_id}
+        made: dict[UUID | None, Recorded] = {}
+        groups: dict[UUID, list[RunRequest]] = defaultdict(list)
+        async with connection.transaction():
+            held = await hold_webhooks(connection, sorted(names))
+            for request in requests:
+                webhook = held.get(request.trigger_id) if request.trigger_id else None
+                if webhook is None or not _is_current(request, webhook):
+                    made[request.run_id] = TriggerChanged()
+                    continue
+                groups[request.workspace_id].append(
+                    replace(
+                        request,
+                        key_expires_at=webhook.now + KEY_LIFE,
+                        last_fired_at=webhook.last_fired_at,
+                    )
+                )
+            # In one order everywhere.
+            for workspace_id in sorted(groups):
+                group = groups[workspace_id]
+                for one, what in zip(group, await self.take(connection, group), strict=True):
+                    made[one.run_id] = _with_trigger(what, one, held)
+        self.wake([one for one in made.values() if not isinstance(one, TriggerChanged)])
+        await _note_fired(connection, groups, held)
+        return made
 
     async def _plain(self, request: RunRequest) -> NewRun | None:
         given, run_id = request.prepared, request.run_id
@@ -592,6 +658,33 @@ class Dispatcher:
         if version.program.execution.concurrency == "drop_if_running":
             return replace(run, refusal=DROPPED)
         return replace(run, behind=True)
+
+
+def _with_trigger(
+    what: DispatchResult | Problem, request: RunRequest, held: Mapping[UUID, HeldWebhook]
+) -> DispatchResult | Problem:
+    if isinstance(what, Problem) or request.trigger_id is None:
+        return what
+    return replace(what, suspended=held[request.trigger_id].suspended)
+
+
+async def _note_fired(
+    tx: Transaction,
+    groups: Mapping[UUID, Sequence[RunRequest]],
+    held: Mapping[UUID, HeldWebhook],
+) -> None:
+    """Best effort, after the commit: the runs are there, whatever becomes of this."""
+    late = timedelta(seconds=FIRED_SECONDS)
+    due = {
+        (workspace_id, one.trigger_id)
+        for workspace_id, group in groups.items()
+        for one in group
+        if one.trigger_id is not None
+        and (one.last_fired_at is None or held[one.trigger_id].now - one.last_fired_at > late)
+    }
+    if due:
+        with contextlib.suppress(Exception):
+            await note_fired(tx, sorted(due))
 
 
 def _allowance(row: Mapping[str, Any]) -> CostAllowance:

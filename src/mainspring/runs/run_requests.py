@@ -69,6 +69,8 @@ class RunRequest:
     rehearses: UUID | None = None
     # Used while its version is still the one to run, and worked out anew otherwise.
     prepared: PreparedRun | None = None
+    # What its webhook was like when it was prepared; see ``WebhookTrigger.mark``.
+    trigger_mark: str | None = None
 
     @property
     def by_hand(self) -> bool:

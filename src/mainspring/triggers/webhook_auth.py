@@ -110,9 +110,9 @@ class WebhookAuthenticator:
         """Whether this webhook is called as often as it may be."""
         return self._neighbours.is_behind(webhook.id) or self._rate.closed_for(webhook.id) > 0
 
-    def keep(self, source: Source, webhook: WebhookTrigger | None) -> None:
-        """Remembers a webhook for a moment, or that there is none, for whoever has just looked."""
-        self._callers.keep(source, webhook)
+    def forget(self, source: Source) -> None:
+        """Has the webhook of a source read anew by its next call."""
+        self._callers.keep(source, None)
 
     async def aclose(self) -> None:
         await self._callers.aclose()

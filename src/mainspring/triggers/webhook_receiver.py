@@ -74,7 +74,7 @@ class WebhookReceiver:
         self._limits = limits
         self._entrance = WebhookAuthenticator(database, vault, limits)
         self._mapper = WebhookInputMapper(limits)
-        recorder = WebhookRecorder(dispatcher, self._entrance.keep)
+        recorder = WebhookRecorder(dispatcher, self._entrance.forget)
         # A flood is written beside everybody else, in groups that are worth a flush to disk:
         # nobody waits for them, and they take little from others.
         self._writer, self._floods = (
@@ -203,6 +203,7 @@ class WebhookReceiver:
             last_fired_at=webhook.last_fired_at,
             measured=True,
             problem=broken,
+            trigger_mark=webhook.mark,
         )
 
     async def _map_inputs(

@@ -89,7 +89,7 @@ class WebhookCache:
             taken = dict(list(self._asked.items())[:_TOGETHER])
             for source in taken:
                 del self._asked[source]
-            work = partial(find_all, sources=taken, hold=False)
+            work = partial(find_all, sources=taken)
             try:
                 found = await self._database.run_retrying(work, seconds=_PATIENCE_SECONDS)
             except asyncio.CancelledError:
@@ -106,18 +106,16 @@ class WebhookCache:
                 asked.set_result(webhook)
 
 
-async def find_all(
-    tx: Transaction, sources: Iterable[Source], *, hold: bool
-) -> dict[Source, WebhookTrigger]:
-    """The webhooks of these sources; held, they stay as they are until the commit."""
+async def find_all(tx: Transaction, sources: Iterable[Source]) -> dict[Source, WebhookTrigger]:
+    """The webhooks of these sources."""
     wanted = set(sources)
     digests = {source for source in wanted if isinstance(source, bytes)}
     names = {source for source in wanted if isinstance(source, tuple)}
     found: dict[Source, WebhookTrigger] = {}
     if digests:
-        found.update((await find_by_token(tx, digests, hold=hold)).items())
+        found.update((await find_by_token(tx, digests)).items())
     if names:
-        found.update((await find_by_name(tx, names, hold=hold)).items())
+        found.update((await find_by_name(tx, names)).items())
     return found
 
 

@@ -76,7 +76,14 @@ _BY_NAME = f"""
     JOIN triggers t ON t.workspace_id = w.workspace_id AND t.automation_id = k.automation_id
         AND t.slug = k.slug AND t.type = 'webhook' {_IN_USE}
 """
-_HELD = " ORDER BY t.id FOR SHARE OF t"
+_HOLD = f"""
+    SELECT t.id, t.last_fired_at, t.suspended_at IS NOT NULL AS suspended, {MARK} AS mark,
+        now() AS now
+    FROM unnest($1::uuid[], $2::uuid[]) AS k(workspace_id, id)
+    JOIN triggers t ON t.workspace_id = k.workspace_id AND t.id = k.id AND t.type = 'webhook'
+        {_IN_USE}
+    ORDER BY t.id FOR SHARE OF t
+"""
 # Moves the moment at which triggers fired last, to the second, unless somebody else holds them;
 # whose statement it is says from where their names come.
 NOTE_FIRED: Final = f"""
@@ -126,6 +133,17 @@ class WebhookTrigger:
         return None if signature is None else str(signature["secret"])
 
 
+@dataclass(frozen=True, slots=True)
+class HeldWebhook:
+    """What a firing depends on, of a webhook that is locked until the commit."""
+
+    id: UUID
+    last_fired_at: datetime | None
+    suspended: bool
+    mark: str
+    now: datetime
+
+
 def hash_webhook_token(plain: bytes) -> bytes:
     """A token is random enough that a plain hash gives nothing away."""
     return hashlib.sha256(plain).digest()
@@ -155,25 +173,32 @@ async def end_tokens_of(tx: Transaction, member_id: UUID, workspace_id: UUID | N
         await tx.execute(_END, [row["workspace_id"] for row in rows], [row["id"] for row in rows])
 
 
-async def find_by_token(
-    tx: Transaction, digests: Iterable[bytes], *, hold: bool
-) -> dict[bytes, WebhookTrigger]:
-    """Webhooks by the hash of their token; held, they stay as they are until the commit."""
-    rows = await tx.fetch(_BY_TOKEN + _HELD if hold else _BY_TOKEN, list(digests))
+async def find_by_token(tx: Transaction, digests: Iterable[bytes]) -> dict[bytes, WebhookTrigger]:
+    """Webhooks by the hash of their token."""
+    rows = await tx.fetch(_BY_TOKEN, list(digests))
     return {row["secret_hash"]: WebhookTrigger(**dict(row)) for row in rows}
 
 
 async def find_by_name(
-    tx: Transaction, names: Iterable[tuple[UUID, str]], *, hold: bool
+    tx: Transaction, names: Iterable[tuple[UUID, str]]
 ) -> dict[tuple[UUID, str], WebhookTrigger]:
     """Webhooks by automation and slug."""
     wanted = list(names)
     rows = await tx.fetch(
-        _BY_NAME + _HELD if hold else _BY_NAME,
+        _BY_NAME,
         [automation_id for automation_id, _ in wanted],
         [slug for _, slug in wanted],
     )
     return {(row["automation_id"], row["slug"]): WebhookTrigger(**dict(row)) for row in rows}
+
+
+async def hold_webhooks(
+    tx: Transaction, triggers: Iterable[tuple[UUID, UUID]]
+) -> dict[UUID, HeldWebhook]:
+    """Those of the webhooks, named by workspace and id, that are in use; none changes now."""
+    spaces, ids = zip(*triggers, strict=True)
+    rows = await tx.fetch(_HOLD, list(spaces), list(ids))
+    return {row["id"]: HeldWebhook(**dict(row)) for row in rows}
 
 
 async def note_fired(

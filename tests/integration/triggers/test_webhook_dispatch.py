@@ -1,6 +1,6 @@
-"""The short way of a call: one statement, and only if nothing has changed since it was prepared.
+"""A call is written by one statement, and only if nothing has changed since it was prepared.
 
-Whatever has changed is found there or not taken there; the answers are those of the long way.
+Whatever has changed is decided with its trigger locked, and the answers are the same.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ PARALLEL: dict[str, Any] = {"execution": {"concurrency": "allow_parallel"}}
 async def _seen(bench: Bench, called: Hook) -> WebhookTrigger:
     digest = hash_webhook_token(called.token.encode())
     async with bench.house.database.acquire() as connection:
-        return (await find_by_token(connection, [digest], hold=False))[digest]
+        return (await find_by_token(connection, [digest]))[digest]
 
 
-async def _asked(bench: Bench, called: Hook, **more: Any) -> tuple[RunRequest, str]:
+async def _asked(bench: Bench, called: Hook, **more: Any) -> RunRequest:
     """A call that is prepared, with the mark of its webhook."""
     seen = await _seen(bench, called)
     request = RunRequest(
@@ -42,20 +42,20 @@ async def _asked(bench: Bench, called: Hook, **more: Any) -> tuple[RunRequest, s
         payload={"n": 1},
         run_id=generate_id(),
         key_expires_at=seen.now.replace(year=seen.now.year + 1),
+        trigger_mark=seen.mark,
         **more,
     )
-    return await bench.house.dispatcher.prepare(request), seen.mark
+    return await bench.house.dispatcher.prepare(request)
 
 
-def _id(asked: tuple[RunRequest, str]) -> UUID:
-    run_id = asked[0].run_id
-    assert run_id is not None
-    return run_id
+def _id(asked: RunRequest) -> UUID:
+    assert asked.run_id is not None
+    return asked.run_id
 
 
-async def _taken(bench: Bench, *asked: tuple[RunRequest, str]) -> int:
+async def _taken(bench: Bench, *asked: RunRequest) -> int:
     async with bench.house.database.acquire() as connection:
-        made = await bench.house.dispatcher.express(connection, asked)
+        made = await bench.house.dispatcher.insert_unchanged(connection, asked)
     return len(made)
 
 
@@ -89,7 +89,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-async def test_what_has_changed_since_goes_the_long_way(
+async def test_what_has_changed_since_is_decided_under_locks(
     bench: Bench, api: Api, change: str
 ) -> None:
     asked = await _asked(bench, await hook(bench, api, **PARALLEL))
@@ -133,15 +133,15 @@ async def test_a_version_that_is_being_saved_is_waited_for_and_wins(bench: Bench
     assert (await bench.read((await called.fire({})).json()["run_id"]))["version"] == 2
 
 
-async def test_what_needs_more_than_a_row_goes_the_long_way(bench: Bench, api: Api) -> None:
+async def test_what_needs_more_than_a_row_is_decided_under_locks(bench: Bench, api: Api) -> None:
     in_line = await hook(bench, api, name="in line", execution={"concurrency": "queue"})
     moment = {"type": "string", "default": "$last_fired_at"}
     schema = {"schema": {"type": "object", "properties": {"since": moment}}}
     timed = await hook(bench, api, name="timed", inputs=schema, **PARALLEL)
     plain = await hook(bench, api, name="plain", **PARALLEL)
     asked = [await _asked(bench, called) for called in (in_line, timed, plain)]
-    unprepared = replace(asked[2][0], prepared=None)
-    assert await _taken(bench, asked[0], asked[1], (unprepared, asked[2][1])) == 0
+    unprepared = replace(asked[2], prepared=None)
+    assert await _taken(bench, asked[0], asked[1], unprepared) == 0
     assert await _taken(bench, *asked) == 1
 
 
@@ -156,7 +156,7 @@ async def test_calls_prepared_before_and_after_a_change_are_told_apart(
     assert (await bench.read(_id(after)))["status"] == "pending"
 
 
-async def test_a_key_is_taken_once_and_a_known_one_goes_the_long_way(
+async def test_a_key_is_taken_once_and_a_known_one_is_decided_under_locks(
     bench: Bench, api: Api
 ) -> None:
     called = await hook(bench, api, **PARALLEL)
