@@ -414,7 +414,7 @@ class Dispatcher:
         """
         unchanged = await self.insert_unchanged(connection, requests)
         self.wake(list(unchanged.values()))
-        made: dict[UUID | None, Recorded] = {**unchanged}
+        made: dict[UUID | None, Recorded] = dict(unchanged.items())
         rest = [request for request in requests if request.run_id not in made]
         if rest:
             made |= await self._decide(connection, rest)
