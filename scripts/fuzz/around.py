@@ -32,7 +32,7 @@ from mainspring.surfaces.cli.move import parse_move_target
 from mainspring.surfaces.mcp.exchange import McpHttpExchange
 from mainspring.surfaces.rest.routes.streams import PageStreamPosition
 from mainspring.surfaces.rest.tracing import TracingMiddleware
-from mainspring.triggers.webhook_request import sender_key
+from mainspring.triggers.webhook_auth import sender_key
 from scripts.fuzz.target import LIMITS, Target, as_bytes, as_request, as_text, as_value
 
 _NOW: Final = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -43,7 +43,7 @@ from mainspring.surfaces.mcp.addresses import check_address
 from mainspring.surfaces.rest.oauth import read_form, read_query, showing
 from mainspring.surfaces.rest.paging import read_cursor, write_cursor
 from mainspring.surfaces.rest.request_bodies import read_json_body
-from mainspring.triggers.webhook_signature import WebhookSignature, is_genuine, read_secret
+from mainspring.triggers.webhook_auth import WebhookSignature, is_genuine, read_secret
 from mainspring.workspace.boards.columns import RowValidator, find_column_problems
 from mainspring.workspace.pages.content import parse_event_time
 from scripts.fuzz.around import around

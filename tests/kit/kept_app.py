@@ -22,9 +22,10 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from mainspring.surfaces.mcp.mount import PATH, McpMount
-from mainspring.surfaces.rest.app import MountMiddleware, build_api
+from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.auth import AuthMiddleware
 from mainspring.surfaces.rest.browser import BrowserSessionPolicy
+from mainspring.surfaces.rest.middleware import MountMiddleware
 from mainspring.surfaces.services import ApplicationServices
 
 # What routes hold on to while they are built, and ask only when they are called.

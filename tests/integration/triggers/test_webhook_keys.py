@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from mainspring.app import application_services
-from mainspring.triggers.webhook_request import WebhookRequest
+from mainspring.triggers.webhook_auth import WebhookRequest
 from mainspring.workspace.webhooks import hash_webhook_token
 from tests.kit.api import Api
 from tests.kit.house import Bench

@@ -11,8 +11,8 @@ import httpx2
 
 from mainspring.app import Application, application_services
 from mainspring.contracts.limits import Limits
+from mainspring.triggers.webhook_auth import WebhookRequest
 from mainspring.triggers.webhook_receiver import SHARE, WebhookReceipt, WebhookReceiver
-from mainspring.triggers.webhook_request import WebhookRequest
 from mainspring.workspace.webhooks import hash_webhook_token
 from tests.kit.api import Api, served
 from tests.kit.house import Bench

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from standardwebhooks import Webhook
 
-from mainspring.triggers import signing_keys
+from mainspring.triggers import webhook_auth
 from tests.kit.api import Api
 from tests.kit.house import Bench
 from tests.kit.webhooks import Hook, hook, runs, webhook
@@ -145,7 +145,7 @@ async def test_without_a_usable_secret_nobody_comes_in(
 async def test_a_secret_that_was_replaced_counts_a_few_seconds_later(
     bench: Bench, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(signing_keys, "SECONDS", 0.0)
+    monkeypatch.setattr(webhook_auth, "SIGNING_KEY_SECONDS", 0.0)
     called = await _signed_hook(bench, api)
     assert (await _send(called, _signed())).status_code == 202
     renewed = "whsec_" + "QUJD" * 8
@@ -153,7 +153,7 @@ async def test_a_secret_that_was_replaced_counts_a_few_seconds_later(
     assert (await _send(called, _signed(message="msg_2"))).status_code == 401
     answer = await _send(called, _signed(message="msg_2", secret=renewed))
     assert answer.status_code == 202
-    assert signing_keys.SECONDS <= 5.0
+    assert webhook_auth.SIGNING_KEY_SECONDS <= 5.0
 
 
 async def test_another_secret_s_name_counts_at_once(bench: Bench, api: Api) -> None:

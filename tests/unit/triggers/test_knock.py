@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.triggers.webhook_request import WebhookRequest, sender_key
+from mainspring.triggers.webhook_auth import WebhookRequest, sender_key
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from mainspring.triggers.webhook_signature import WebhookSignature, is_genuine, read_secret
+from mainspring.triggers.webhook_auth import WebhookSignature, is_genuine, read_secret
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 OTHER = "whsec_" + base64.b64encode(b"another key of thirty-two bytes!").decode()

@@ -47,14 +47,6 @@ from pydantic import ValidationError
 from starlette.responses import Response, StreamingResponse
 
 from mainspring.contracts.errors import Invalid, TooLarge, Unsupported
-from mainspring.surfaces.mcp.elicitation import (
-    COMPLETE,
-    METHOD,
-    URL_VERSION,
-    AskPerson,
-    ask_by_request,
-    opens_urls,
-)
 from mainspring.surfaces.mcp.server import (
     METHODS,
     Context,
@@ -63,6 +55,14 @@ from mainspring.surfaces.mcp.server import (
     build_server,
     message_limits,
     progress_token,
+)
+from mainspring.surfaces.mcp.toolbox import (
+    COMPLETE,
+    METHOD,
+    URL_VERSION,
+    AskPerson,
+    ask_by_request,
+    opens_urls,
 )
 from mainspring.surfaces.rest.json_answers import as_json
 from mainspring.surfaces.rest.problems import problem_answer

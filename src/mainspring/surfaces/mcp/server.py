@@ -31,15 +31,15 @@ from pydantic import ValidationError
 from mainspring import __version__
 from mainspring.contracts.context import ClientWait
 from mainspring.contracts.errors import InternalError, Problem
-from mainspring.surfaces.mcp.elicitation import (
+from mainspring.surfaces.mcp.toolbox import (
     URL_VERSION,
     AskPerson,
     InputRequired,
+    McpToolbox,
     ask_by_request,
     ask_by_result,
     has_opened,
 )
-from mainspring.surfaces.mcp.toolbox import McpToolbox
 from mainspring.workspace.people.workspaces import name_if_several
 
 if TYPE_CHECKING:

@@ -9,13 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
-from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
@@ -23,12 +21,16 @@ from mainspring import __version__
 from mainspring.contracts.errors import InternalError
 from mainspring.surfaces.rest.auth import AuthMiddleware
 from mainspring.surfaces.rest.browser import BrowserSessionPolicy
-from mainspring.surfaces.rest.error_boundary import ErrorBoundaryMiddleware
 from mainspring.surfaces.rest.json_answers import as_json
+from mainspring.surfaces.rest.middleware import (
+    ErrorBoundaryMiddleware,
+    MountMiddleware,
+    NotFoundPageMiddleware,
+    RequestMetrics,
+)
 from mainspring.surfaces.rest.oauth import oauth
 from mainspring.surfaces.rest.openapi import describe
 from mainspring.surfaces.rest.problems import handle_problems
-from mainspring.surfaces.rest.request_metrics import RequestMetrics
 from mainspring.surfaces.rest.route_access import is_marked, is_public, public
 from mainspring.surfaces.rest.router import PREFIX, router
 from mainspring.surfaces.rest.routes import (
@@ -74,79 +76,9 @@ from mainspring.surfaces.rest.routes import (
 from mainspring.surfaces.rest.routes import pages as page_routes
 from mainspring.surfaces.rest.sdks import sdks
 from mainspring.surfaces.rest.tracing import TracingMiddleware
-from mainspring.surfaces.rest.web_pages import document, pages
+from mainspring.surfaces.rest.web_pages import pages
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.surfaces.web.files import BUILT, read_page
-
-if TYPE_CHECKING:
-    from starlette.types import Message, Receive, Scope, Send
-
-    from mainspring.surfaces.web.files import WebPage
-
-
-# Other surfaces in the same process, each at one path, inside the same shell.
-
-
-@dataclass(frozen=True, slots=True)
-class SurfaceRoute:
-    """The route label of requests that another interface answers."""
-
-    path: str
-
-
-class MountMiddleware:
-    """Hands a request to the surface at its path, and all others on."""
-
-    def __init__(self, app: ASGIApp, *, surfaces: Mapping[str, ASGIApp]) -> None:
-        self._app = app
-        self._surfaces = surfaces
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        there = self._surfaces.get(scope["path"]) if scope["type"] == "http" else None
-        if there is not None:
-            # Requests are counted and traced by the route that they came to.
-            scope["route"] = SurfaceRoute(scope["path"])
-        await (there or self._app)(scope, receive, send)
-
-
-# Somebody with a browser at an address that is none: they get the page, which says so.
-
-# Where programs ask, whatever they say that they would like to read.
-_PROGRAMS: Final = ("/api/", "/mcp", "/oauth/", "/sdks/", "/assets/", "/.well-known/")
-_NOTHING_HERE: Final = frozenset({401, 404})
-
-
-class NotFoundPageMiddleware:
-    """Answers with the page where the answer would be that there is nothing."""
-
-    def __init__(self, app: ASGIApp, page: WebPage) -> None:
-        self._app = app
-        self._page = page
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not _is_page_request(scope):
-            await self._app(scope, receive, send)
-            return
-        nothing = False
-
-        async def send_or_hold(message: Message) -> None:
-            nonlocal nothing
-            if message["type"] == "http.response.start":
-                nothing = message["status"] in _NOTHING_HERE
-            if not nothing:
-                await send(message)
-
-        await self._app(scope, receive, send_or_hold)
-        if nothing:
-            await document(self._page, 404)(scope, receive, send)
-
-
-def _is_page_request(scope: Scope) -> bool:
-    if scope["type"] != "http" or scope["method"] != "GET":
-        return False
-    asked = Headers(scope=scope).get("accept", "")
-    return "text/html" in asked and not scope["path"].startswith(_PROGRAMS)
-
 
 # Routes are tried in this order, so the one that is called most stands first.
 MODULES: Final = (

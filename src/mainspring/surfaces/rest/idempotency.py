@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from fastapi import Request
 
-from mainspring.triggers.webhook_request import one_key
+from mainspring.triggers.webhook_auth import one_key
 
 KEY_HEADER: Final[dict[str, Any]] = {
     "name": "Idempotency-Key",

@@ -14,7 +14,7 @@ from mainspring.contracts.errors import Conflict, Invalid, Problem
 from mainspring.settings import Settings
 from mainspring.surfaces.rest.accepting import SocketAcceptor
 from mainspring.surfaces.rest.http_protocol import BoundedHttpProtocol
-from mainspring.surfaces.rest.webhook_throttle import WebhookThrottleMiddleware
+from mainspring.surfaces.rest.middleware import WebhookThrottleMiddleware
 
 GRACE_SECONDS: Final = 10
 # How often it is looked whether the last request has ended.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from mainspring.gate.telemetry import run_context
-from mainspring.surfaces.rest.request_metrics import METHODS, route_of
+from mainspring.surfaces.rest.middleware import METHODS, route_of
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context

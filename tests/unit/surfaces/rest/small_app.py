@@ -13,8 +13,8 @@ from pydantic import Field
 
 from mainspring.contracts.errors import Conflict, LimitExceeded
 from mainspring.contracts.limits import Limits
-from mainspring.surfaces.rest.error_boundary import ErrorBoundaryMiddleware
 from mainspring.surfaces.rest.json_answers import JsonAnswer
+from mainspring.surfaces.rest.middleware import ErrorBoundaryMiddleware
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit
 from mainspring.surfaces.rest.problems import handle_problems
 from mainspring.surfaces.rest.queries import check_known_query

@@ -7,8 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from mainspring.surfaces.rest.request_metrics import RequestMetrics
-from mainspring.surfaces.rest.webhook_throttle import WebhookThrottleMiddleware, close
+from mainspring.surfaces.rest.middleware import RequestMetrics, WebhookThrottleMiddleware, close
 
 PATH = "/api/v1/automations/1/fire"
 

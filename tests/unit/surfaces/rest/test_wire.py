@@ -15,8 +15,7 @@ from uvicorn.server import ServerState
 
 from mainspring.surfaces.rest import http_protocol
 from mainspring.surfaces.rest.http_protocol import BoundedHttpProtocol
-from mainspring.surfaces.rest.request_metrics import RequestMetrics
-from mainspring.surfaces.rest.webhook_throttle import WebhookThrottleMiddleware, close
+from mainspring.surfaces.rest.middleware import RequestMetrics, WebhookThrottleMiddleware, close
 
 PATH = "/api/v1/automations/1/fire"
 BODY = b'{"say":"x"}'

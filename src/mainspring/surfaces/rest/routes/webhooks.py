@@ -28,16 +28,19 @@ from mainspring.contracts.errors import Conflict, InternalError, Invalid, Proble
 from mainspring.definition.strict_json import read_json
 from mainspring.surfaces.rest.idempotency import KEY_HEADER, REPLAY
 from mainspring.surfaces.rest.json_answers import as_json
+from mainspring.surfaces.rest.middleware import close
 from mainspring.surfaces.rest.problems import MEDIA_TYPE, problem_answer, problems
 from mainspring.surfaces.rest.request_bodies import LARGE, check_content_type, read_bytes
 from mainspring.surfaces.rest.route_access import public
 from mainspring.surfaces.rest.router import PREFIX, router
 from mainspring.surfaces.rest.run_shapes import Accepted
-from mainspring.surfaces.rest.webhook_throttle import close
 from mainspring.surfaces.services import ApplicationServices
-from mainspring.triggers.webhook_auth import is_too_often
-from mainspring.triggers.webhook_request import WebhookRequest, unknown_webhook
-from mainspring.triggers.webhook_signature import WebhookSignature
+from mainspring.triggers.webhook_auth import (
+    WebhookRequest,
+    WebhookSignature,
+    is_too_often,
+    unknown_webhook,
+)
 from mainspring.workspace.webhooks import hash_webhook_token
 
 if TYPE_CHECKING:

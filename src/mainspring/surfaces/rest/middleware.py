@@ -1,0 +1,315 @@
+"""The middleware around every request: request ids, protective headers, errors, metrics, mounts.
+
+It is plain ASGI, so that a stream passes through it piece by piece. The error boundary is the
+outermost layer of the application; only the throttle of webhooks comes before it.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.datastructures import Headers, MutableHeaders
+
+from mainspring.contracts.ids import generate_id
+from mainspring.contracts.log_context import HERE, LogContext
+from mainspring.surfaces.rest.exposition import MetricFamily, MetricSample
+from mainspring.surfaces.rest.json_answers import as_json
+from mainspring.surfaces.rest.problems import MEDIA_TYPE, send_problem, unexpected_problem
+from mainspring.surfaces.rest.web_pages import document
+from mainspring.triggers.webhook_auth import too_often
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from mainspring.surfaces.web.files import WebPage
+
+
+# Metrics: how many requests this process has answered, by route and status, and how long they took.
+
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_BOUNDS: Final = (0.005, 0.025, 0.1, 0.25, 1.0, 5.0, 30.0)
+NO_ROUTE: Final = "none"
+
+
+class RequestMetrics:
+    """Counts since this process began."""
+
+    def __init__(self) -> None:
+        self._answered: Counter[tuple[str, str, int]] = Counter()
+        # By route: how many were within each bound, all of them, and their seconds.
+        self._within: dict[str, list[float]] = {}
+
+    def count(self, scope: Scope, status: int, seconds: float) -> None:
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        route = route_of(scope)
+        self._answered[method, route, status] += 1
+        within = self._within.setdefault(route, [0.0] * (len(_BOUNDS) + 2))
+        for place, bound in enumerate(_BOUNDS):
+            if seconds <= bound:
+                within[place] += 1
+        within[-2] += 1
+        within[-1] += seconds
+
+    def families(self) -> list[MetricFamily]:
+        return [
+            MetricFamily(
+                "mainspring_http_requests_total",
+                "Requests that this process has answered.",
+                [
+                    MetricSample(count, {"method": method, "route": route, "status": str(status)})
+                    for (method, route, status), count in sorted(self._answered.items())
+                ],
+                "counter",
+            ),
+            MetricFamily(
+                "mainspring_http_request_seconds",
+                "How long answering took.",
+                [one for route in sorted(self._within) for one in self._buckets(route)],
+                "histogram",
+            ),
+        ]
+
+    def _buckets(self, route: str) -> list[MetricSample]:
+        within = self._within[route]
+        bounds = [*(str(bound) for bound in _BOUNDS), "+Inf"]
+        return [
+            *(
+                MetricSample(count, {"route": route, "le": bound}, "_bucket")
+                for bound, count in zip(bounds, within, strict=False)
+            ),
+            MetricSample(within[-1], {"route": route}, "_sum"),
+            MetricSample(within[-2], {"route": route}, "_count"),
+        ]
+
+
+def route_of(scope: Scope) -> str:
+    """The template of the route that a request came to."""
+    return str(getattr(scope.get("route"), "path", NO_ROUTE))
+
+
+# An id of another's that is taken over.
+_SANE: Final = re.compile(rb"[A-Za-z0-9][A-Za-z0-9.-]{7,127}")
+# A route that knows better (a file that may be kept) sets its own and is left alone.
+HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+class ErrorBoundaryMiddleware:
+    """Outermost: whatever happens inside, the caller gets a whole answer."""
+
+    def __init__(self, app: ASGIApp, tally: RequestMetrics | None = None) -> None:
+        self._app = app
+        self._tally = tally or RequestMetrics()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        made = id_of(scope)
+        scope.setdefault("state", {})["request_id"] = made
+        status = 0
+        began = time.perf_counter()
+        before = HERE.set(LogContext(made))
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                _add_headers(message, made)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_headers)
+        except Exception as error:
+            problem = unexpected_problem(error, scope)
+            if status:
+                raise  # half an answer is out; a broken connection says so
+            await send_problem(problem, scope, receive, send_with_headers)
+        finally:
+            HERE.reset(before)
+            self._tally.count(scope, status, time.perf_counter() - began)
+
+
+def id_of(scope: Scope) -> str:
+    """The id of a request: its sender's, or a new one."""
+    return _read_request_id(scope) or generate_id().hex
+
+
+def _read_request_id(scope: Scope) -> str | None:
+    """The id that whoever sent this gave it, so that two logs can be laid beside each other.
+
+    It goes into our log and back to them, so only what can do no harm there is taken.
+    """
+    found = [value for name, value in scope["headers"] if name == b"x-request-id"]
+    if len(found) != 1 or _SANE.fullmatch(found[0]) is None:
+        return None
+    return str(found[0], "ascii")
+
+
+def _add_headers(message: dict[str, Any] | Message, made: str) -> None:
+    headers = MutableHeaders(scope=message)
+    for name, value in HEADERS.items():
+        headers.setdefault(name, value)
+    headers["X-Request-Id"] = made
+
+
+# The throttle: a route says for how long no other call of its caller could be accepted, a few
+# hundredths of a second at most, and a call that comes within that time is refused at once. Most
+# calls of a flood do not even become a request: the HTTP protocol asks ``refusal`` first.
+
+# Where a route finds whom to tell that whoever called is to come again later.
+_CLOSE: Final = "close"
+_LONGEST: Final = 0.05
+_MOST: Final = 1_000
+_CALLED: Final = "/fire"
+STATUS: Final = 429
+_HEADERS: Final = [
+    *((name.lower().encode(), value.encode()) for name, value in HEADERS.items()),
+    (b"content-type", MEDIA_TYPE.encode()),
+    (b"retry-after", b"1"),
+]
+
+Caller = tuple[str, bytes]
+Refusal = tuple[list[tuple[bytes, bytes]], bytes]
+
+
+class WebhookThrottleMiddleware:
+    """Remembers for a moment who was refused."""
+
+    def __init__(
+        self, app: ASGIApp, tally: RequestMetrics, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._app = app
+        self._tally = tally
+        self._clock = clock
+        # Until when somebody is refused, and the route that said so.
+        self._closed: dict[Caller, tuple[float, Any]] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller = _caller(scope) if scope["type"] == "http" else None
+        if caller is None:
+            await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(caller, scope)
+        if refusal is None:
+            scope.setdefault("state", {})[_CLOSE] = partial(self._close, caller)
+            await self._app(scope, receive, send)
+            return
+        headers, body = refusal
+        await send({"type": "http.response.start", "status": STATUS, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    def refusal(self, scope: Scope) -> Refusal | None:
+        """Headers and body for a call that comes too soon; it is counted as answered."""
+        caller = _caller(scope) if self._closed else None
+        return None if caller is None else self._refusal(caller, scope)
+
+    def _refusal(self, caller: Caller, scope: Scope) -> Refusal | None:
+        now = self._clock()
+        until, route = self._closed.get(caller, (0.0, None))
+        if until <= now:
+            return None
+        body = as_json({**too_often(until - now).as_dict(), "instance": scope["path"]})
+        headers = [
+            *_HEADERS,
+            (b"content-length", b"%d" % len(body)),
+            (b"x-request-id", id_of(scope).encode()),
+        ]
+        scope["route"] = route
+        self._tally.count(scope, STATUS, self._clock() - now)
+        return headers, body
+
+    def _close(self, caller: Caller, route: Any, seconds: float) -> None:
+        if len(self._closed) >= _MOST:
+            # Whoever floods is back in it with the next refusal.
+            self._closed.clear()
+        self._closed[caller] = (self._clock() + min(seconds, _LONGEST), route)
+
+
+def close(scope: Scope, seconds: float) -> None:
+    """Says of a call that the next one of its kind could not be let in for so many seconds."""
+    told = scope["state"].get(_CLOSE) if seconds > 0 else None
+    if told is not None:
+        told(scope.get("route"), seconds)
+
+
+def _caller(scope: Scope) -> Caller | None:
+    """The one token that is shown at the address of a webhook."""
+    if scope["method"] != "POST" or not scope["path"].endswith(_CALLED):
+        return None
+    shown = [value for name, value in scope["headers"] if name == b"authorization"]
+    return (scope["path"], shown[0]) if len(shown) == 1 else None
+
+
+# Other surfaces in the same process, each at one path, inside the same shell.
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceRoute:
+    """The route label of requests that another interface answers."""
+
+    path: str
+
+
+class MountMiddleware:
+    """Hands a request to the surface at its path, and all others on."""
+
+    def __init__(self, app: ASGIApp, *, surfaces: Mapping[str, ASGIApp]) -> None:
+        self._app = app
+        self._surfaces = surfaces
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        there = self._surfaces.get(scope["path"]) if scope["type"] == "http" else None
+        if there is not None:
+            # Requests are counted and traced by the route that they came to.
+            scope["route"] = SurfaceRoute(scope["path"])
+        await (there or self._app)(scope, receive, send)
+
+
+# Somebody with a browser at an address that is none: they get the page, which says so.
+
+# Where programs ask, whatever they say that they would like to read.
+_PROGRAMS: Final = ("/api/", "/mcp", "/oauth/", "/sdks/", "/assets/", "/.well-known/")
+_NOTHING_HERE: Final = frozenset({401, 404})
+
+
+class NotFoundPageMiddleware:
+    """Answers with the page where the answer would be that there is nothing."""
+
+    def __init__(self, app: ASGIApp, page: WebPage) -> None:
+        self._app = app
+        self._page = page
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not _is_page_request(scope):
+            await self._app(scope, receive, send)
+            return
+        nothing = False
+
+        async def send_or_hold(message: Message) -> None:
+            nonlocal nothing
+            if message["type"] == "http.response.start":
+                nothing = message["status"] in _NOTHING_HERE
+            if not nothing:
+                await send(message)
+
+        await self._app(scope, receive, send_or_hold)
+        if nothing:
+            await document(self._page, 404)(scope, receive, send)
+
+
+def _is_page_request(scope: Scope) -> bool:
+    if scope["type"] != "http" or scope["method"] != "GET":
+        return False
+    asked = Headers(scope=scope).get("accept", "")
+    return "text/html" in asked and not scope["path"].startswith(_PROGRAMS)
