@@ -161,7 +161,7 @@ def build_registry(
 ) -> ApplicationRegistry:
     """Every word a definition may use here; more may be added, none replaced."""
     given = settings or Settings()
-    shelf = (*load_integrations(given), *integrations)
+    shelf = tuple(one.name_products() for one in (*load_integrations(given), *integrations))
     events = _event_types(shelf)
     installs, automations = InstalledIntegrations(shelf, limits), BuiltInAutomations(limits)
     switchboard = McpConnectionService()

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-TO_ONESELF: Final = frozenset({"telegram_push"})
+from mainspring.contracts.write_description import find_declared_write
+
 _DEEPEST: Final = 16
 
 
 def propose_approval(step: Mapping[str, Any]) -> str | None:
     """The approval mode that is proposed for a step; None: what is usual."""
-    return "automatic" if step.get("action") in TO_ONESELF else None
+    declared = find_declared_write(str(step.get("action")))
+    to_oneself = declared is not None and declared.safe and not declared.sent_by_default
+    return "automatic" if to_oneself else None
 
 
 def walk_steps(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
     from mainspring.contracts.errors import Finding
     from mainspring.contracts.outcome import NeedsClarification, NothingToDo, ResolvedArguments
+    from mainspring.contracts.write_description import WriteDescription
 
 Part = TypeVar("Part")
 CapabilityHandler = Callable[["CallContext", Mapping[str, Any]], Awaitable[Any]]
@@ -172,6 +173,11 @@ class Write:
     # Makes exact arguments of what was asked for, before anything is held or pretended; or asks
     # back, or says that there is nothing to do. It reads at most, and never sends.
     resolve: Resolve | None = None
+    # The same call described by what it does, where it goes and what its text is, from settings
+    # that may hold templates or be missing; left out: it is described by its id.
+    describe: Callable[[Mapping[str, Any]], WriteDescription] | None = None
+    # What people call the system that it reaches; left out: the name of its integration.
+    product: str = ""
     # The arguments as grants judge them, where one thing can be asked for by several names. They
     # may be of any shape yet.
     granted_as: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None

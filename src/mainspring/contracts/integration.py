@@ -10,7 +10,7 @@ context, and answer values.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -295,3 +295,13 @@ class Integration:
     @property
     def name(self) -> str:
         return str(self.manifest["name"])
+
+    def name_products(self) -> Integration:
+        """The same integration; writes that name no product carry its name."""
+        named = tuple(
+            one
+            if one.write is None or one.write.product
+            else replace(one, write=replace(one.write, product=self.name))
+            for one in self.capabilities
+        )
+        return replace(self, capabilities=named)

@@ -16,6 +16,7 @@ from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import InternalError
 from mainspring.contracts.event import EventType
 from mainspring.contracts.trigger import TriggerKind
+from mainspring.contracts.write_description import declare_writes
 
 Entry = TypeVar("Entry")
 
@@ -65,6 +66,7 @@ class Registry:
         )
         self.triggers = _index_by_name("trigger", ((entry.type, entry) for entry in triggers))
         self.events = _index_by_name("event type", ((entry.type, entry) for entry in events))
+        declare_writes(self.capabilities.values())
         twice = self.actions.keys() & self.capabilities.keys()
         if twice:
             raise InternalError(

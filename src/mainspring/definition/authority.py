@@ -17,13 +17,13 @@ from typing import Any, Final, Literal
 
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.write_description import quote_name
 from mainspring.definition.authority_steps import FlattenedStep, flatten_steps
 from mainspring.definition.authority_text import (
     describe_secret_use,
     grant_words,
     is_memory,
     is_read,
-    quote_name,
     reach,
 )
 from mainspring.definition.authority_triggers import (

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mainspring.contracts.grant import Grant
+from mainspring.contracts.write_description import quote_name
 from mainspring.definition.json_values import encode_canonical
 from mainspring.definition.secret_use import SecretUsage
 
@@ -41,12 +42,6 @@ _MEMORY: Final = "automation_kv."
 _FAILURES: Final = "automation_recent_failures"
 _READS: Final = ("get_", "list_", "read_", "search_", "find_")
 _KEPT_HERE: Final = ("board", "page", "inbox.", "artifacts.")
-
-
-def quote_name(text: str, longest: int = _LONGEST) -> str:
-    """A name or a text as a sentence shows it."""
-    kept = text if len(text) <= longest else text[:longest] + " …"
-    return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in kept)
 
 
 def is_memory(grant: Grant) -> bool:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from mainspring.contracts.errors import Invalid
-from mainspring.definition.authority_text import quote_name
+from mainspring.contracts.write_description import quote_name
 from mainspring.definition.cron import describe, parse_cron
 from mainspring.definition.json_values import is_same_value
 

@@ -15,6 +15,7 @@ from mainspring.contracts.agent import AGENT_RUN, AGENT_TASK
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.write_description import list_default_writes, quote_name
 from mainspring.definition.approval import (
     AGENTS,
     ASK,
@@ -25,7 +26,6 @@ from mainspring.definition.approval import (
     read_written_grants,
 )
 from mainspring.definition.authority_steps import FlattenedStep, flatten_steps
-from mainspring.definition.authority_text import quote_name
 from mainspring.definition.authority_triggers import EnabledTrigger, read_enabled_triggers
 from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.json_schema.keywords import iterate_subschemas
@@ -249,10 +249,6 @@ def _calls(step: FlattenedStep, capability: str) -> bool:
     )
 
 
-# Mail to the owner goes at once where its step says nothing else.
-_TO_OWNER: Final = "email.notify_owner"
-# Under auto_confirm_safe these go at once as well where their step says nothing else.
-_SAFE: Final = frozenset({_TO_OWNER, "telegram_push"})
 # How a request is made; none of it leaves with it.
 _MANNER: Final = frozenset({"timeout_seconds", "allow_error_status", "idempotency"})
 
@@ -287,7 +283,8 @@ def list_automatic_writes(document: Mapping[str, Any]) -> tuple[AutomaticWrite, 
     """The automatic writes of a definition in today's format, in the order of its steps."""
     granted = read_written_grants(document)
     policy = (document.get("execution") or {}).get("write_policy")
-    unsaid = _SAFE if policy == "auto_confirm_safe" else frozenset({_TO_OWNER})
+    # Under auto_confirm_safe, safe writes go at once as well where their step says nothing else.
+    unsaid = list_default_writes(with_safe=policy == "auto_confirm_safe")
     return tuple(
         write
         for step in flatten_steps(document)

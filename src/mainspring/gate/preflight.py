@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from mainspring.gate.connected.account_connections import AccountConnections
     from mainspring.store.database import Database
 
-_TO_OWNER: Final = "email.notify_owner"
-_MAILS: Final = frozenset({_TO_OWNER, "send_email"})
 _MOST_STEPS: Final = 1_000
 _TEMPLATE: Final = re.compile(r"\{[{%#]")
 # Names that lead to this machine or to a cloud's metadata service wherever they are looked up.
@@ -95,7 +93,7 @@ class InstallationPreflight:
         """What its steps would not find if they ran now, each with its place and a remedy."""
         calls = await asyncio.to_thread(list, _calls(document))
         found = [one for call in calls for one in self._addresses(call)]
-        found += await self._mail(calls, whose)
+        found += await self._mail(calls, words, whose)
         found += await self._connections(calls, words, whose)
         return tuple(found)
 
@@ -124,13 +122,15 @@ class InstallationPreflight:
             else None
         )
 
-    async def _mail(self, calls: list[Call], whose: DefinitionOwner) -> list[Finding]:
-        mails = [call for call in calls if call[1] in _MAILS]
+    async def _mail(
+        self, calls: list[Call], words: Vocabulary, whose: DefinitionOwner
+    ) -> list[Finding]:
+        mails = [call for call in calls if _sends_mail(words.capabilities.get(call[1]))]
         if not mails:
             return []
         if not self._has_mail:
             return [Finding(at, _NO_SERVER, "mail_not_set_up", _SET_SERVER) for at, _, _ in mails]
-        mine = [at for at, name, _ in mails if name == _TO_OWNER]
+        mine = [at for at, name, _ in mails if _reaches_owner(words.capabilities[name])]
         if not mine or (whose.automation_id is None and whose.author_id is None):
             return []
         found = await self._owner_reached(whose)
@@ -323,3 +323,15 @@ def _urls(at: str, config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 pointer = join_pointer(at, "config", "grants", number, "params", "hosts", place)
                 scheme = "http" if site.port == 80 else "https"
                 yield pointer, f"{scheme}://{host}/"
+
+
+def _sends_mail(capability: Capability | None) -> bool:
+    """Whether it sends over the mail server of this installation, and not over a connection."""
+    if capability is None or capability.write is None or capability.annotations.route is not None:
+        return False
+    return capability.write.family == "email"
+
+
+def _reaches_owner(capability: Capability) -> bool:
+    """Whether it reaches nobody but the owner."""
+    return capability.write is not None and capability.write.safe

@@ -20,6 +20,7 @@ from mainspring.contracts.errors import NotFound
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.write_description import quote_name
 from mainspring.definition.authority import (
     AuthorityAddition,
     AutomationAuthority,
@@ -27,11 +28,10 @@ from mainspring.definition.authority import (
     find_additions,
     read_authority,
 )
-from mainspring.definition.authority_text import quote_name
 from mainspring.definition.json_values import encode_canonical, is_same_value
 from mainspring.definition.traits import UNDECLARED, DefinitionTraits
 from mainspring.definition.upgrade import upgrade
-from mainspring.definition.write_words import OWNER_ACCOUNTS
+from mainspring.definition.write_words import list_owner_accounts
 from mainspring.workspace.inbox import mark_consent_read
 from mainspring.workspace.proposals import is_written
 
@@ -68,7 +68,7 @@ async def with_accounts(
     """The same additions, with each account that the owner has connected by its name."""
     wanted = {
         words: integration
-        for integration, words in OWNER_ACCOUNTS.items()
+        for integration, words in list_owner_accounts().items()
         if any(words in one.says for one in added)
     }
     if not wanted:

@@ -257,10 +257,6 @@ MUCH_FOR_LITTLE: Final = Decimal(1)
 _MESSAGES: Final = frozenset(
     {
         "inbox.post_notification",
-        "slack_post",
-        "send_email",
-        "telegram_push",
-        "email.notify_owner",
         "automation_kv.set",
         "automation_kv.delete",
     }
@@ -327,9 +323,16 @@ def _more_than(amount: Decimal | None, bound: Decimal) -> Decimal | None:
 def _little(view: ReviewView) -> str:
     """What a plan comes to that leaves nothing behind but a message, or nothing at all."""
     writes = {ask.capability for ask in view.asks if ask.effect is not Effect.READ}
-    if not view.steps or not writes <= _MESSAGES:
+    if not view.steps or not all(_is_message(name, view) for name in writes):
         return ""
     return "to leave a message" if writes else "to read"
+
+
+def _is_message(name: str, view: ReviewView) -> bool:
+    """Whether a write leaves a message and nothing else."""
+    known = view.words.capabilities.get(name)
+    family = "" if known is None or known.write is None else known.write.family
+    return name in _MESSAGES or family in ("email", "message")
 
 
 def _tokens(view: ReviewView) -> Iterator[ReviewFlag]:

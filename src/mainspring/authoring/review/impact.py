@@ -46,7 +46,7 @@ from mainspring.definition.approval import (
 )
 from mainspring.definition.json_values import encode_canonical
 from mainspring.definition.pointers import join_pointer
-from mainspring.definition.write_words import OWNER_ACCOUNTS, any_write_words, named_account
+from mainspring.definition.write_words import any_write_words, named_account, owner_account
 
 # Each outside write of a definition with its approval mode, and how to choose the other one.
 
@@ -117,7 +117,7 @@ def _told(
     words = any_write_words(ask.capability, config)
     account = named_account(config) or accounts.get(words.integration)
     if account is None and words.integration:
-        account = OWNER_ACCOUNTS[words.integration].removeprefix("with ")
+        account = owner_account(words).removeprefix("with ")
     says = words.infinitive[:1].upper() + words.infinitive[1:]
     return {
         "says": plain(says, LONGEST_SENTENCE),

@@ -23,7 +23,7 @@ from mainspring.authoring.review.values import (
     describe_value,
     expression,
 )
-from mainspring.contracts.capability import Capability, Effect
+from mainspring.contracts.capability import Capability, Effect, Write
 from mainspring.definition.hosts import parse_template_host
 from mainspring.definition.templates.parser import has_syntax
 from mainspring.definition.tool_patterns import read_fixed_params, read_tool_name
@@ -181,6 +181,8 @@ def thing(key: str) -> str:
 def describe_step(step: StepView, names: Names) -> StepDescription:
     """What one step does."""
     tell = _TOLD.get(step.action)
+    if tell is None and step.capability is not None and step.capability.write is not None:
+        tell = _find_write_formatter(step.capability.write)
     if tell is not None:
         return tell(step, names)
     if step.capability is not None:
@@ -190,6 +192,20 @@ def describe_step(step: StepView, names: Names) -> StepDescription:
     if not step.action:
         return StepDescription("does something that is still to be chosen")
     return StepDescription(f"calls {quote_text(step.action)}, which does not exist here")
+
+
+def _find_write_formatter(write: Write) -> Callable[[StepView, Names], StepDescription] | None:
+    """How a write is described by what it declares; None: by its label."""
+    match write.family:
+        case "email" if write.safe:
+            return _to_owner("an e-mail")
+        case "email" if "to" in write.destination:
+            return _email
+        case "message" if write.safe:
+            return _to_owner(f"a message on {write.product}")
+        case "message" if "channel" in write.destination and "text" in write.wording:
+            return _post(write.product)
+    return None
 
 
 def _by_label(step: StepView, capability: Capability, names: Names) -> StepDescription:
@@ -259,13 +275,16 @@ def _changes(verb: str) -> Callable[[StepView, Names], StepDescription]:
     return tell
 
 
-def _slack(step: StepView, names: Names) -> StepDescription:
-    thread = " as an answer in a thread" if "thread_ts" in step.config else ""
-    short = f"posts to {_value(step, names, 'channel')} on Slack{thread}"
-    text = step.config.get("text")
-    said_text = thing("text") if text in _EMPTY else whole(text, names)
-    rest = describe_sent_content(step, names, told=("channel", "text", "thread_ts"))
-    return StepDescription(short, f": {said_text}{_with(rest)}")
+def _post(product: str) -> Callable[[StepView, Names], StepDescription]:
+    def tell(step: StepView, names: Names) -> StepDescription:
+        thread = " as an answer in a thread" if "thread_ts" in step.config else ""
+        short = f"posts to {_value(step, names, 'channel')} on {product}{thread}"
+        text = step.config.get("text")
+        said_text = thing("text") if text in _EMPTY else whole(text, names)
+        rest = describe_sent_content(step, names, told=("channel", "text", "thread_ts"))
+        return StepDescription(short, f": {said_text}{_with(rest)}")
+
+    return tell
 
 
 def _email(step: StepView, names: Names) -> StepDescription:
@@ -397,10 +416,6 @@ def _said_with(short: str, *parts: tuple[str, str]) -> Callable[[StepView, Names
 
 _WORDS: Final = (("query", " for "), ("q", " for "), ("text", " for "), ("type", " of the type "))
 _TOLD: Final[Mapping[str, Callable[[StepView, Names], StepDescription]]] = {
-    "slack_post": _slack,
-    "send_email": _email,
-    "telegram_push": _to_owner("a message on Telegram"),
-    "email.notify_owner": _to_owner("an e-mail"),
     "http_fetch": _fetch,
     "callback_webhook": _callback,
     "agent_task": _agent,

@@ -10,10 +10,6 @@ from mainspring.contracts.capability import Capability, Effect
 
 MODEL: Final = "A model"
 _NAMED: Final[Mapping[str, str]] = {
-    "slack_post": "Slack",
-    "telegram_push": "Telegram",
-    "send_email": "E-mail",
-    "email.notify_owner": "E-mail",
     "http_fetch": "The web",
     "act_on_integration": "An integration",
     AGENT_RUN: MODEL,
@@ -29,6 +25,8 @@ def system_of(name: str, capability: Capability | None) -> str | None:
         return name.partition(".")[0] if "." in name else None
     if capability.annotations.pin or capability.annotations.held_back:
         return name.partition(".")[0]
+    if capability.write is not None and capability.write.product:
+        return capability.write.product
     if capability.annotations.effect is Effect.SEND:
         return name.partition(".")[0].partition("_")[0]
     return None

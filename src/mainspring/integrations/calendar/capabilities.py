@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.errors import Finding, Invalid, NotFound, Problem
 from mainspring.contracts.object_schema import build_object_schema
+from mainspring.contracts.write_description import WriteDescription, list_values, quote_values
 from mainspring.integrations.calendar.client import Calendar
 from mainspring.integrations.calendar.times import find_time_problems, format_api_time
 
@@ -212,6 +214,7 @@ def create_event(calendar: Calendar) -> Capability:
             wording=("summary", "description"),
             destination=("calendar_id", "attendees"),
             family="event",
+            describe=partial(_describe_event, "create", "in"),
         ),
         create_findings,
     )
@@ -252,6 +255,7 @@ def update_event(calendar: Calendar) -> Capability:
             editable=EDITABLE,
             destination=("calendar_id", "event_id", "attendees"),
             family="event",
+            describe=partial(_describe_event, "change", "in"),
         ),
         update_findings,
     )
@@ -280,6 +284,7 @@ def delete_event(calendar: Calendar) -> Capability:
             editable=("send_updates",),
             destination=("calendar_id", "event_id"),
             family="event",
+            describe=partial(_describe_event, "delete", "from"),
         ),
         None,
     )
@@ -438,3 +443,13 @@ def _updates(arguments: Mapping[str, Any]) -> str:
 
 def _is_etag(value: Any) -> bool:
     return isinstance(value, str) and value.isascii() and value.isprintable() and len(value) < 200
+
+
+def _describe_event(verb: str, joiner: str, config: Mapping[str, Any]) -> WriteDescription:
+    """An event by its calendar and by whom it invites."""
+    calendar = config.get("calendar_id")
+    where = f"the calendar {quote_values(calendar)}" if calendar else "a Google calendar"
+    guests = list_values(config.get("attendees"))
+    invited = f", inviting {quote_values(guests)}" if guests else ""
+    texts = ("summary", "description", "location", "start", "end")
+    return WriteDescription(verb, f"events {joiner} {where}{invited}", texts, "calendar")

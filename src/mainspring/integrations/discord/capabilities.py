@@ -8,6 +8,7 @@ from typing import Any, Final
 from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.display_text import format_first_line
+from mainspring.contracts.write_description import WriteDescription, quote_values
 from mainspring.integrations.discord.client import Discord
 from mainspring.integrations.discord.sources import ID_SCHEMA
 
@@ -38,6 +39,7 @@ def build_post_capability(discord: Discord) -> Capability:
             wording=("content",),
             destination=("channel_id", "reply_to", "mentions"),
             family="message",
+            describe=describe_post,
         ),
         annotations=Annotations(
             effect=Effect.SEND,
@@ -135,3 +137,10 @@ _OUTPUT: Final[dict[str, Any]] = {
         {"value": {"channel_id": "1100000000000000001"}, "reason": "a message has an id"}
     ],
 }
+
+
+def describe_post(config: Mapping[str, Any]) -> WriteDescription:
+    """A post by the channel that it goes to."""
+    channel = config.get("channel_id")
+    where = f"the Discord channel {quote_values(channel)}" if channel else "any Discord channel"
+    return WriteDescription("post", f"to {where}", ("content",), "discord")

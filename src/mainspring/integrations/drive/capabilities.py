@@ -10,6 +10,7 @@ from mainspring.contracts.capability import Annotations, Capability, ConnectionR
 from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.contracts.object_schema import build_object_schema
+from mainspring.contracts.write_description import WriteDescription, quote_values
 from mainspring.integrations.drive.client import Drive
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def create_file(drive: Drive) -> Capability:
             wording=("content",),
             destination=("folder_id",),
             family="file",
+            describe=describe_file,
         ),
         annotations=Annotations(
             effect=Effect.SEND,
@@ -156,3 +158,10 @@ _OUTPUT: Final = build_object_schema(
     [{"file_id": "1AbCdEfGh"}],
     [({}, "what was made has an id")],
 )
+
+
+def describe_file(config: Mapping[str, Any]) -> WriteDescription:
+    """A file by the folder that it is created in."""
+    folder = config.get("folder_id")
+    where = f"the folder {quote_values(folder)} of Google Drive" if folder else "Google Drive"
+    return WriteDescription("create", f"files in {where}", ("name", "content"), "drive")

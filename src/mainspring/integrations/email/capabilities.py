@@ -20,6 +20,7 @@ from mainspring.contracts.context import (
 )
 from mainspring.contracts.display_text import escape_invisible, format_first_line
 from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.write_description import describe_mail
 
 _TEXT = 500_000
 _SHOWN_RECIPIENTS = 3
@@ -294,6 +295,7 @@ SEND_EMAIL = Capability(
         wording=("subject", "text", "html"),
         destination=("to", "cc", "bcc", "reply_to"),
         family="email",
+        describe=describe_mail,
     ),
     annotations=Annotations(
         effect=Effect.SEND,

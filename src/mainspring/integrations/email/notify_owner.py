@@ -12,6 +12,7 @@ from mainspring.contracts.capability import Annotations, Capability, Effect, Wri
 from mainspring.contracts.context import CallContext, Mail
 from mainspring.contracts.display_text import escape_invisible, format_first_line
 from mainspring.contracts.errors import NotFound
+from mainspring.contracts.write_description import WriteDescription
 
 _SUBJECT = 200
 _TEXT = 10_000
@@ -79,6 +80,13 @@ _OUTPUT: dict[str, Any] = {
     ],
 }
 
+
+def describe_owner_mail(config: Mapping[str, Any]) -> WriteDescription:
+    """A mail that reaches nobody but the owner."""
+    del config
+    return WriteDescription("mail", "its owner", ("subject", "text"))
+
+
 NOTIFY_OWNER = Capability(
     id="email.notify_owner",
     description="Mail a word to the owner\n\n"
@@ -94,6 +102,7 @@ NOTIFY_OWNER = Capability(
         safe=True,
         sent_by_default=True,
         family="email",
+        describe=describe_owner_mail,
     ),
     annotations=Annotations(effect=Effect.SEND, seconds=2.0),
 )

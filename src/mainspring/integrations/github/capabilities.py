@@ -14,6 +14,7 @@ from mainspring.contracts.context import CallContext
 from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.object_schema import build_object_schema
 from mainspring.contracts.provider_responses import malformed_response_error
+from mainspring.contracts.write_description import WriteDescription, quote_values
 from mainspring.integrations.github.client import (
     NAME,
     GitHub,
@@ -176,6 +177,7 @@ def open_issue(github: GitHub) -> Capability:
             wording=("title", "body"),
             destination=("owner", "repo", "assignees"),
             family="issue",
+            describe=describe_issue,
         ),
         annotations=_sends(github),
     )
@@ -208,6 +210,7 @@ def build_comment_capability(github: GitHub) -> Capability:
             wording=("body",),
             destination=("owner", "repo"),
             family="message",
+            describe=describe_comment,
         ),
         annotations=_sends(github),
     )
@@ -253,3 +256,24 @@ def _sends(github: GitHub) -> Annotations:
         hosts=github.hosts,
         route=ConnectionRoute("github", github.hosts, "needed", scopes=frozenset({"repo"})),
     )
+
+
+def describe_issue(config: Mapping[str, Any]) -> WriteDescription:
+    """An issue by the repository that it is opened in."""
+    what, texts = f"issues in {_repository(config)}", ("title", "body", "labels", "assignees")
+    return WriteDescription("open", what, texts, "github")
+
+
+def describe_comment(config: Mapping[str, Any]) -> WriteDescription:
+    """A comment by the issue or pull request that it is written on."""
+    number = config.get("number")
+    which = f"#{quote_values(number)} of " if number else "issues of "
+    what = f"on {which}{_repository(config)}"
+    return WriteDescription("comment", what, ("body",), "github")
+
+
+def _repository(config: Mapping[str, Any]) -> str:
+    owner, repo = config.get("owner"), config.get("repo")
+    if not owner and not repo:
+        return "any GitHub repository"
+    return f"the GitHub repository {quote_values(owner)}/{quote_values(repo)}"

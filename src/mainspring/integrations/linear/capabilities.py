@@ -18,6 +18,7 @@ from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.object_schema import build_object_schema
 from mainspring.contracts.provider_responses import malformed_response_error
+from mainspring.contracts.write_description import WriteDescription, quote_values
 from mainspring.integrations.linear.client import NAME, Linear
 
 _SHOWN: Final = 160
@@ -64,6 +65,7 @@ def create_issue(linear: Linear) -> Capability:
             wording=("title", "description"),
             destination=("team", "assignee"),
             family="issue",
+            describe=describe_issue,
         ),
         annotations=Annotations(
             effect=Effect.SEND,
@@ -220,3 +222,11 @@ _OUTPUT: Final = build_object_schema(
     ],
     [({"identifier": "ENG-7"}, "an issue that was made is to be seen somewhere")],
 )
+
+
+def describe_issue(config: Mapping[str, Any]) -> WriteDescription:
+    """An issue by the team that gets it."""
+    team = config.get("team")
+    where = f"the Linear team {quote_values(team)}" if team else "any Linear team"
+    texts = ("title", "description", "assignee", "labels")
+    return WriteDescription("create", f"issues for {where}", texts, "linear")

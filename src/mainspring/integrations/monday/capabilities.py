@@ -14,6 +14,7 @@ from mainspring.contracts.capability import Annotations, Capability, ConnectionR
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.object_schema import build_object_schema
+from mainspring.contracts.write_description import WriteDescription, quote_values
 from mainspring.integrations.monday.client import Monday
 
 _SHOWN: Final = 200
@@ -42,6 +43,7 @@ def post_update(monday: Monday) -> Capability:
             wording=("body",),
             destination=("item_id",),
             family="message",
+            describe=describe_update,
         ),
         annotations=Annotations(
             effect=Effect.SEND,
@@ -102,3 +104,10 @@ _OUTPUT: Final = build_object_schema(
     [{"update_id": "3456789012", "item_id": "1234567890"}],
     [({"item_id": "1234567890"}, "an update that was posted has a number")],
 )
+
+
+def describe_update(config: Mapping[str, Any]) -> WriteDescription:
+    """An update by the item that it is posted on."""
+    item = config.get("item_id")
+    where = f"the monday.com item {quote_values(item)}" if item else "any monday.com item"
+    return WriteDescription("post", f"updates to {where}", ("body",), "monday")

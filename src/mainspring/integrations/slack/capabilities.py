@@ -18,6 +18,7 @@ from mainspring.contracts.display_text import escape_invisible, format_first_lin
 from mainspring.contracts.errors import NotFound
 from mainspring.contracts.integration import WriteOffer
 from mainspring.contracts.secret import SecretRef, SecretText
+from mainspring.contracts.write_description import WriteDescription, quote_values
 from mainspring.integrations.slack.client import CONNECTED, Slack
 
 # ``slack_post`` as act_on_integration takes it: without a token.
@@ -70,6 +71,7 @@ def build_post_capability(slack: Slack) -> Capability:
             destination=("channel", "token"),
             plain=has_no_mentions,
             family="message",
+            describe=describe_post,
         ),
         annotations=Annotations(
             effect=Effect.SEND,
@@ -204,3 +206,12 @@ _OUTPUT: dict[str, Any] = {
         {"value": {"channel": "C0123456789"}, "reason": "a message that was posted has a ts"}
     ],
 }
+
+
+def describe_post(config: Mapping[str, Any]) -> WriteDescription:
+    """A post by the channel that it goes to; a step with a token uses nobody's connection."""
+    channel = config.get("channel", config.get("channel_id"))
+    where = f"the Slack channel {quote_values(channel)}" if channel else "any Slack channel"
+    thread = "a thread of " if config.get("thread_ts") else ""
+    by = "" if "token" in config else "slack"
+    return WriteDescription("post", f"to {thread}{where}", ("text", "message_template"), by)

@@ -11,6 +11,7 @@ from typing import Any
 from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.display_text import format_first_line
+from mainspring.contracts.write_description import WriteDescription
 from mainspring.integrations.telegram.client import Telegram
 
 # Telegram takes no more in one message.
@@ -34,7 +35,9 @@ def build_push_capability(telegram: Telegram) -> Capability:
         input_schema=_INPUT,
         output_schema=_OUTPUT,
         handler=push,
-        write=Write(preview=preview, editable=("text",), safe=True, family="message"),
+        write=Write(
+            preview=preview, editable=("text",), safe=True, family="message", describe=describe_push
+        ),
         annotations=Annotations(
             effect=Effect.SEND,
             seconds=2.0,
@@ -106,3 +109,9 @@ _OUTPUT: dict[str, Any] = {
         {"value": {}, "reason": "a message that was sent has a number"},
     ],
 }
+
+
+def describe_push(config: Mapping[str, Any]) -> WriteDescription:
+    """A message that reaches nobody but the owner."""
+    del config
+    return WriteDescription("send", "its owner a message on Telegram", ("subject", "text"))

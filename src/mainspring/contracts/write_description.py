@@ -1,0 +1,107 @@
+"""How a write is described to a person before they agree to it.
+
+A capability that writes outside declares its description (``Write.describe``). A description is
+made from the settings of a step or the bounds of a grant, so templates and missing values are
+normal. What it quotes was written by somebody else: ``quote_name`` and ``quote_values`` make it
+safe to show.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import Capability, Write
+
+_LONGEST_NAME: Final = 120
+_MOST_VALUES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class WriteDescription:
+    """One write: ``post`` ``to the channel #ops``, and which settings are its text."""
+
+    verb: str
+    what: str
+    texts: tuple[str, ...] = ()
+    # The integration whose account sends it; empty: none of the owner's accounts does.
+    integration: str = ""
+
+    @property
+    def infinitive(self) -> str:
+        return f"{self.verb} {self.what}"
+
+    @property
+    def third_person(self) -> str:
+        return f"{self.verb}s {self.what}"
+
+
+def quote_name(text: str, longest: int = _LONGEST_NAME) -> str:
+    """A name or a text as a sentence shows it."""
+    kept = text if len(text) <= longest else text[:longest] + " …"
+    return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in kept)
+
+
+def quote_values(value: Any, none: str = "a destination that is still open") -> str:
+    """The first few values of a setting, which is one value or a list of them."""
+    entries = [quote_name(write_value(one)) for one in list_values(value)]
+    more = f" and {len(entries) - _MOST_VALUES} more" if len(entries) > _MOST_VALUES else ""
+    return ", ".join(entries[:_MOST_VALUES]) + more if entries else none
+
+
+def list_values(value: Any) -> list[Any]:
+    """A setting as a list, whether it holds none, one or several values."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def write_value(value: Any) -> str:
+    """A value as text: a text as it is, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def describe_mail(config: Mapping[str, Any], integration: str = "") -> WriteDescription:
+    """A mail to addresses, for every integration that sends mail."""
+    people = [one for key in ("to", "cc", "bcc") for one in list_values(config.get(key))]
+    texts = ("subject", "text", "body", "html", "attachments")
+    return WriteDescription("mail", quote_values(people, "any address"), texts, integration)
+
+
+# What the capabilities of this process declare. Consent compares stored documents, also where no
+# vocabulary is at hand; what is sent by default must never depend on who compares.
+_DECLARED: Final[dict[str, Capability]] = {}
+
+
+def declare_writes(capabilities: Iterable[Capability]) -> None:
+    """Makes the declarations of a registry known; each registry does so when it is built."""
+    _DECLARED.update((one.id, one) for one in capabilities if one.write is not None)
+
+
+def find_declared_write(capability: str) -> Write | None:
+    """What a capability declares about its writes; None where it declares nothing."""
+    found = _DECLARED.get(capability)
+    return None if found is None else found.write
+
+
+def list_default_writes(*, with_safe: bool) -> frozenset[str]:
+    """The writes that go at once where their step says nothing."""
+    return frozenset(
+        name
+        for name, one in _DECLARED.items()
+        if one.write is not None and (one.write.sent_by_default or (with_safe and one.write.safe))
+    )
+
+
+def list_account_products() -> dict[str, str]:
+    """The integrations over whose accounts something is written, with their product names."""
+    return {
+        one.annotations.route.integration: one.write.product
+        for one in _DECLARED.values()
+        if one.write is not None and one.write.product and one.annotations.route is not None
+    }

@@ -1,0 +1,13 @@
+"""The writes that the built-in integrations declare, for tests that build no registry."""
+
+from __future__ import annotations
+
+from mainspring.contracts.write_description import declare_writes
+from mainspring.integration_loader import load_integrations
+from mainspring.settings import Settings
+
+
+def declare_built_in_writes() -> None:
+    """Does what a registry does when it is built."""
+    for one in load_integrations(Settings()):
+        declare_writes(one.name_products().capabilities)
