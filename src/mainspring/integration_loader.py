@@ -58,19 +58,25 @@ def reserved_names(one: Integration) -> frozenset[str]:
 
 def configured_addresses(settings: Settings) -> dict[str, str]:
     """Where the operator wants integrations to be reached, by their ids."""
-    return {
-        "slack": settings.slack_url,
-        "telegram": settings.telegram_url,
-        **settings.integration_urls,
+    # An integration may have a setting of its own, such as MAINSPRING_ACME_URL.
+    own = {
+        name: getattr(settings, f"{name}_url")
+        for name in _list_built_in()
+        if hasattr(settings, f"{name}_url")
     }
+    return {**own, **settings.integration_urls}
+
+
+def _list_built_in() -> Iterator[str]:
+    shelf = mainspring.integrations
+    return (folder.name for folder in pkgutil.iter_modules(shelf.__path__) if folder.ispkg)
 
 
 def _load_built_in(addresses: Mapping[str, str]) -> Iterator[Integration]:
-    shelf = mainspring.integrations
-    for folder in pkgutil.iter_modules(shelf.__path__, f"{shelf.__name__}."):
-        if folder.ispkg:
-            build: Build = importlib.import_module(folder.name).integration
-            yield build(addresses)
+    for name in _list_built_in():
+        folder = importlib.import_module(f"{mainspring.integrations.__name__}.{name}")
+        build: Build = folder.integration
+        yield build(addresses)
 
 
 def _load_entry_point(point: EntryPoint, addresses: Mapping[str, str]) -> Integration:

@@ -229,7 +229,7 @@ def _build_account_connection_service(
     shelf: tuple[Integration, ...], settings: Settings, studio: AuthoringService
 ) -> AccountConnectionService:
     """Where members connect; what the operator set up needs no connection of theirs."""
-    operated = frozenset({"email"}) if settings.smtp_url else frozenset[str]()
+    operated = frozenset(one.id for one in shelf if one.id in settings.integration_urls)
     return AccountConnectionService(
         shelf, operated=operated, changed=reset_poll_cursors, words=studio.words
     )

@@ -1,16 +1,20 @@
-"""The actions this installation knows, in one list for ``wiring.py``."""
+"""The actions that are part of the product: those of each module of this package.
+
+A module adds an action by holding it under a public name; nothing else lists it. Actions that need
+a part of the application are built here with that part.
+"""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+from collections.abc import Iterator
+
+import mainspring.actions
 from mainspring.actions.agent.action import AGENT_ACTION
-from mainspring.actions.approval import APPROVAL
-from mainspring.actions.callback import CALLBACK_WEBHOOK
-from mainspring.actions.delay import DELAY
 from mainspring.actions.for_each import build_for_each_action
-from mainspring.actions.notify import NOTIFICATION
 from mainspring.actions.script.action import build_script_action
 from mainspring.actions.script.runner import ScriptRunner
-from mainspring.actions.transform import TRANSFORM_DATA
 from mainspring.contracts.action import Action
 from mainspring.contracts.limits import Limits
 
@@ -18,12 +22,18 @@ from mainspring.contracts.limits import Limits
 def build_actions(limits: Limits, workshop: ScriptRunner | None = None) -> tuple[Action, ...]:
     """Every action that is part of the product itself."""
     return (
-        TRANSFORM_DATA,
-        DELAY,
-        APPROVAL,
+        *find_actions(),
         build_for_each_action(limits),
-        NOTIFICATION,
-        CALLBACK_WEBHOOK,
         build_script_action(workshop),
         AGENT_ACTION,
     )
+
+
+def find_actions() -> Iterator[Action]:
+    """The actions of the modules of this package, in the order of their names."""
+    package = mainspring.actions
+    for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        if not found.ispkg and found.name != __name__:
+            for name, value in sorted(vars(importlib.import_module(found.name)).items()):
+                if isinstance(value, Action) and not name.startswith("_"):
+                    yield value

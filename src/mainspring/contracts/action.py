@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Finding
@@ -65,3 +65,23 @@ class Action:
     asks: bool = False
     # It makes one call that may be held for a person, so a step of it may wait for the answer.
     holds: bool = False
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether it changes nothing, whatever its config says: it computes, waits or asks."""
+        return self.asks or (self.uses is use_nothing and not self.reports_usage)
+
+
+# The pure actions of this process. A stored document is compared also where no vocabulary is at
+# hand to say which of its steps are pure.
+_PURE: Final[set[str]] = set()
+
+
+def declare_actions(actions: Iterable[Action]) -> None:
+    """Makes the actions of a registry known; each registry does so when it is built."""
+    _PURE.update(one.type for one in actions if one.is_pure)
+
+
+def is_declared_pure(action: str) -> bool:
+    """Whether an action of this process declares that it changes nothing."""
+    return action in _PURE

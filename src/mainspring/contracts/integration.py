@@ -173,6 +173,10 @@ class Operation:
     key: str = "id"
     # What a schema cannot say about arguments; raises Invalid, its pointers seen from them.
     check: Callable[[Mapping[str, Any]], None] = _check_nothing
+    # Its name in a list of choices; left out: its description.
+    label: str = ""
+    # Arguments that a form starts with.
+    sample: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +193,25 @@ class Adapter:
     hosts: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
     # Whether a connection is needed, used where there is one, or never used.
     connection: str = "needed"
+    # Its name in a list of choices; left out: the name of the integration.
+    label: str = ""
+
+    def list_fields(self) -> list[dict[str, Any]]:
+        """The fields of a form for a reference: those of the first example of its schema."""
+        schema = self.ref_schema
+        first: Mapping[str, Any] = next(iter(schema.get("examples", ())), {})
+        alternative: Mapping[str, Any] = next(iter(schema.get("anyOf", ())), {})
+        needed = {*schema.get("required", ()), *alternative.get("required", ())}
+        return [
+            {
+                "name": name,
+                "label": str(part.get("title") or name.replace("_", " ").capitalize()),
+                "placeholder": str(first[name]),
+                "required": name in needed,
+            }
+            for name, part in schema["properties"].items()
+            if name in first
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Protocol, TypeVar
 from uuid import UUID
 
-from mainspring.contracts.action import Action
+from mainspring.contracts.action import Action, declare_actions
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import InternalError
 from mainspring.contracts.event import EventType
@@ -66,6 +66,7 @@ class Registry:
         )
         self.triggers = _index_by_name("trigger", ((entry.type, entry) for entry in triggers))
         self.events = _index_by_name("event type", ((entry.type, entry) for entry in events))
+        declare_actions(self.actions.values())
         declare_writes(self.capabilities.values())
         twice = self.actions.keys() & self.capabilities.keys()
         if twice:

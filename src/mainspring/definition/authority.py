@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, Literal
 
+from mainspring.contracts.action import is_declared_pure
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.write_description import quote_name
@@ -49,9 +50,6 @@ from mainspring.definition.write_words import granted_write
 _ASKS: Final = "approval"
 # The approval modes of a write, and a run that waits for the answer to it.
 _ASK, _AUTOMATIC, _WAIT = "ask", "automatic", "wait"
-# The words of the language itself that change nothing. They are all that is known of a step where
-# no vocabulary was at hand to say which steps are pure.
-_LANGUAGE: Final = frozenset({_ASKS, "for_each", "transform_data", "delay"})
 # What a person reads before they answer.
 _QUESTION: Final = ("title", "message", "form")
 _DAY: Final = 86_400
@@ -193,7 +191,7 @@ def _free(
 
 
 def _is_pure(step: FlattenedStep, pure: frozenset[str] | None) -> bool:
-    return step.action in _LANGUAGE if pure is None else step.pointer in pure
+    return is_declared_pure(step.action) if pure is None else step.pointer in pure
 
 
 # The models that an automation asks: those that it names, and where it leaves that open.

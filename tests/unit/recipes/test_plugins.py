@@ -15,9 +15,13 @@ from mainspring.contracts.capability import Write
 from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
+from mainspring.definition.authority import find_additions, read_authority
+from mainspring.definition.validate import validate
+from mainspring.gate.connected.member_access import MemberConnections, describe_integration
 from mainspring.integration_loader import load_integrations, reserved_names
 from mainspring.recipes.plugins.scaffold import scaffold
 from mainspring.recipes.plugins.validation import validate_integration
+from mainspring.registry import build_registry
 from mainspring.settings import Settings
 
 
@@ -102,3 +106,55 @@ def test_no_package_from_outside_stands_for_one_of_ours(made: Integration) -> No
     # Ours do not meet either, so that each name means one of them.
     named = [name for one in ours.values() for name in reserved_names(one)]
     assert len(named) == len(set(named))
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Iterator[Integration]:
+    """The same package as an installer leaves it: found by its entry point and nothing else."""
+    written = scaffold("acme_notes", tmp_path)
+    source = next(path for path in written if path.name == "manifest.json").parent.parent
+    facts = source / "mainspring_acme_notes-0.1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Name: mainspring-acme-notes\nVersion: 0.1.0\n")
+    point = "[mainspring.integrations]\nacme_notes = mainspring_acme_notes:integration\n"
+    (facts / "entry_points.txt").write_text(point)
+    sys.path.insert(0, str(source))
+    importlib.invalidate_caches()
+    try:
+        yield next(one for one in load_integrations(Settings()) if one.id == "acme_notes")
+    finally:
+        sys.path.remove(str(source))
+        for name in [one for one in sys.modules if one.startswith("mainspring_acme_notes")]:
+            del sys.modules[name]
+
+
+def test_an_installed_package_is_offered_everywhere(installed: Integration) -> None:
+    registry = build_registry(Limits())
+    document = {
+        "schema_version": "1.2",
+        "name": "Notes",
+        "plan": [
+            {
+                "step_id": "note",
+                "action": "acme_notes.post_note",
+                "config": {"text": "All is well."},
+            }
+        ],
+    }
+    report = validate(document, registry, Limits())
+    step = {**document["plan"][0], "approval": "automatic"}  # type: ignore[dict-item]
+    after = read_authority({**document, "plan": [step]}, (), Limits())
+    (adapter,) = describe_integration(installed, MemberConnections({}))["adapters"]
+
+    assert "acme_notes.post_note" in registry.capabilities
+    assert "acme_notes.note_added" in registry.events
+    assert [one for one in report.findings if "acme_notes" in one.detail] == []
+    (says,) = [one.says for one in find_additions(None, after) if one.kind == "approval"]
+    assert says.startswith("It posts notes to Acme notes with its owner's Acme notes account")
+    assert adapter["kind"] == "acme_notes"
+    assert adapter["label"] == "Acme notes notes"
+    assert adapter["connection"] == "needed"
+    assert adapter["fields"] == [
+        {"name": "folder", "label": "Folder", "placeholder": "weekly", "required": False}
+    ]
+    assert [one["id"] for one in adapter["operations"]] == ["acme_notes.list_notes"]

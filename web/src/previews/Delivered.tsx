@@ -1,6 +1,7 @@
 // A draft as it will be delivered, whatever it is, with everything else that goes with it.
 
 import { Box, Stack, Text } from "@mantine/core";
+import { api } from "../api/client";
 import { Bubble } from "./Bubble";
 import { EventCard } from "./EventCard";
 import { Letter } from "./Letter";
@@ -9,6 +10,12 @@ import { type Drawn, placeOf, type Shape, shapeOf } from "./shape";
 import { drawn, Lines } from "./Value";
 import "./previews.css";
 
+function Message({ draft, shape }: { draft: Drawn; shape: Shape }) {
+  const { data } = api.useQuery("get", "/api/v1/integrations");
+  const place = placeOf(draft, data?.integrations ?? []);
+  return <Bubble shape={shape} place={place} account={draft.account} />;
+}
+
 function Drawing({ draft, shape }: { draft: Drawn; shape: Shape }) {
   switch (shape.kind) {
     case "email":
@@ -16,7 +23,7 @@ function Drawing({ draft, shape }: { draft: Drawn; shape: Shape }) {
     case "event":
       return <EventCard shape={shape} />;
     case "message":
-      return <Bubble shape={shape} place={placeOf(draft)} account={draft.account} />;
+      return <Message draft={draft} shape={shape} />;
     case "issue":
       return <IssueCard shape={shape} />;
     case "file":

@@ -68,11 +68,11 @@ describe("what a draft will be", () => {
   });
 
   it("names the place by the integration or by the action", () => {
-    expect(placeOf({ source: null, capability: "slack_post", action: "slack_post" })).toBe(
-      "Slack",
-    );
-    expect(placeOf({ source: "github", capability: "x", action: "comment" })).toBe("GitHub");
-    expect(placeOf({ source: null, capability: "http_request", action: "http_request" }))
-      .toBeNull();
+    const known = [{ name: "chat", label: "Chat" }, { name: "tracker", label: "Tracker" }];
+    const place = (source: string | null, capability: string, action = capability) =>
+      placeOf({ source, capability, action }, known);
+    expect(place(null, "chat_post")).toBe("Chat");
+    expect(place("tracker", "x", "comment")).toBe("Tracker");
+    expect(place(null, "http_request")).toBeNull();
   });
 });

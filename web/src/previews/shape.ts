@@ -165,25 +165,18 @@ export function bytesWords(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-const PLACES: Record<string, string> = {
-  slack: "Slack",
-  discord: "Discord",
-  telegram: "Telegram",
-  github: "GitHub",
-  linear: "Linear",
-  monday: "monday.com",
-  gmail: "Gmail",
-  calendar: "Google Calendar",
-  drive: "Google Drive",
-};
+type Named = { name: string; label: string };
 
 /** Where it arrives, by the integration or by the beginning of the action's name. */
-export function placeOf(draft: Pick<Drawn, "source" | "capability" | "action">): string | null {
+export function placeOf(
+  draft: Pick<Drawn, "source" | "capability" | "action">,
+  integrations: Named[],
+): string | null {
   for (const name of [draft.source ?? "", draft.capability, draft.action]) {
-    const known = Object.keys(PLACES).find((place) =>
-      name === place || name.startsWith(`${place}_`) || name.startsWith(`${place}.`)
+    const known = integrations.find((one) =>
+      name === one.name || name.startsWith(`${one.name}_`) || name.startsWith(`${one.name}.`)
     );
-    if (known) return PLACES[known] ?? null;
+    if (known) return known.label;
   }
   return null;
 }

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from mainspring.contracts.integration import Integration
+from mainspring.contracts.integration import Adapter, Integration
 from mainspring.contracts.manifest import get_source_name
 from mainspring.gate.connected.connection_test import describe_fields
 from mainspring.gate.connected.problems import connect_at
@@ -96,7 +96,35 @@ def describe_integration(integration: Integration, known: MemberConnections) -> 
         "fields": describe_fields(integration),
         "connect_url": connect_at(source),
         "connection": None if row is None or row.state == "sign_in" else _health(row),
+        "adapters": [_describe_adapter(one, integration) for one in integration.adapters],
+        "prompts_over": _find_prompt_link(integration),
     }
+
+
+def _describe_adapter(adapter: Adapter, integration: Integration) -> dict[str, Any]:
+    """What a form needs to link a board with it."""
+    return {
+        "kind": adapter.kind,
+        "label": adapter.label or integration.name,
+        "description": adapter.description,
+        "connection": adapter.connection,
+        "fields": adapter.list_fields(),
+        "operations": [
+            {
+                "id": one.id,
+                "label": one.label or one.description,
+                "description": one.description,
+                "sample": dict(one.sample),
+            }
+            for one in adapter.operations
+        ],
+    }
+
+
+def _find_prompt_link(integration: Integration) -> str | None:
+    if integration.prompter is None:
+        return None
+    return "chat" if integration.interactions is None else "account"
 
 
 def _health(row: AccountRow) -> dict[str, Any]:

@@ -75,6 +75,32 @@ _HEALTH: Final = {
     ),
     "type": ["object", "null"],
 }
+_ADAPTER: Final = build_object_part(
+    {
+        "kind": _TEXT,
+        "label": _TEXT,
+        "description": _TEXT,
+        "connection": {"enum": ["needed", "used", "none"]},
+        "fields": {
+            "type": "array",
+            "description": "What a reference consists of.",
+            "items": build_object_part(
+                {"name": _TEXT, "label": _TEXT, "placeholder": _TEXT, "required": _BOOL}
+            ),
+        },
+        "operations": {
+            "type": "array",
+            "items": build_object_part(
+                {
+                    "id": _TEXT,
+                    "label": _TEXT,
+                    "description": _TEXT,
+                    "sample": {"type": "object", "description": "Arguments to begin with."},
+                }
+            ),
+        },
+    }
+)
 _INTEGRATION: Final = build_object_part(
     {
         "name": {**_TEXT, "description": "The source key for fetch and act."},
@@ -96,6 +122,16 @@ _INTEGRATION: Final = build_object_part(
         "fields": {"type": "array", "items": _FIELD},
         "connect_url": {**_TEXT, "description": "The page on which it is connected."},
         "connection": _HEALTH,
+        "adapters": {
+            "type": "array",
+            "items": _ADAPTER,
+            "description": "What boards can be linked to.",
+        },
+        "prompts_over": {
+            "enum": ["chat", "account", None],
+            "description": "How a member is asked there. chat: in the chat that they link with "
+            "their connection; account: as the account that they link; null: they cannot be.",
+        },
     }
 )
 _GMAIL: Final[dict[str, Any]] = {
@@ -129,6 +165,8 @@ _GMAIL: Final[dict[str, Any]] = {
         "owner": "member",
         "held_by": _SOME_ID,
     },
+    "adapters": [],
+    "prompts_over": None,
 }
 _LINEAR: Final[dict[str, Any]] = {
     "name": "linear",
@@ -156,6 +194,8 @@ _LINEAR: Final[dict[str, Any]] = {
     ],
     "connect_url": "/integrations/linear",
     "connection": None,
+    "adapters": [],
+    "prompts_over": None,
 }
 
 LIST: Final = build_object_schema(

@@ -44,6 +44,7 @@ def build_adapter(market: CoinMarketCap) -> Adapter:
 
     return Adapter(
         kind="coinmarketcap",
+        label="CoinMarketCap",
         description="The largest cryptocurrencies.",
         ref_schema=_REF,
         operations=(
@@ -54,6 +55,7 @@ def build_adapter(market: CoinMarketCap) -> Adapter:
                 rows=top,
                 columns=_COLUMNS,
                 key="symbol",
+                label="The largest currencies",
             ),
         ),
     )

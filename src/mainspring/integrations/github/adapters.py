@@ -34,6 +34,7 @@ class _OperationSpec:
     """One operation, as a line of the table below."""
 
     name: str
+    label: str
     says: str
     params: Mapping[str, Any]
     columns: Mapping[str, str]
@@ -46,7 +47,11 @@ class _OperationSpec:
 
 _REF: Final[dict[str, Any]] = {
     **build_object_schema(
-        {"owner": OWNER, "repo": REPO, "name": {**REPO, "description": "The same as repo."}},
+        {
+            "owner": {**OWNER, "title": "Owner"},
+            "repo": {**REPO, "title": "Repository"},
+            "name": {**REPO, "description": "The same as repo."},
+        },
         ["owner"],
         [{"owner": "octo", "repo": "hello"}, {"owner": "octo", "name": "hello"}],
         [
@@ -146,12 +151,13 @@ _COMMIT_COLUMNS: Final[dict[str, str]] = {
 }
 
 
-# Each operation: its name, what it brings, its parameters and columns, where it is read and how
-# an entry becomes a row, how many come at once (an entry of GitHub's is large), what is always
-# asked for, and how many come where no limit is set (none said: all).
+# Each operation: its name, its label, what it brings, its parameters and columns, where it is read
+# and how an entry becomes a row, how many come at once (an entry of GitHub's is large), what is
+# always asked for, and how many come where no limit is set (none said: all).
 _OPERATIONS: Final[tuple[_OperationSpec, ...]] = (
     _OperationSpec(
         "list_open_prs",
+        "Open pull requests",
         "The open pull requests.",
         _PR_PARAMS,
         _PR_COLUMNS,
@@ -162,6 +168,7 @@ _OPERATIONS: Final[tuple[_OperationSpec, ...]] = (
     ),
     _OperationSpec(
         "list_prs",
+        "All pull requests",
         "All pull requests, or those of one state.",
         {"state": _STATE, **_PR_PARAMS},
         _PR_COLUMNS,
@@ -172,6 +179,7 @@ _OPERATIONS: Final[tuple[_OperationSpec, ...]] = (
     ),
     _OperationSpec(
         "list_open_issues",
+        "Open issues",
         "The open issues, without pull requests.",
         _ISSUE_PARAMS,
         _ISSUE_COLUMNS,
@@ -182,6 +190,7 @@ _OPERATIONS: Final[tuple[_OperationSpec, ...]] = (
     ),
     _OperationSpec(
         "list_issues",
+        "All issues",
         "All issues, or those of one state, without pull requests.",
         {"state": _STATE, **_ISSUE_PARAMS},
         _ISSUE_COLUMNS,
@@ -192,6 +201,7 @@ _OPERATIONS: Final[tuple[_OperationSpec, ...]] = (
     ),
     _OperationSpec(
         "list_releases",
+        "Releases",
         "The releases.",
         {"limit": _LIMIT},
         _RELEASE_COLUMNS,
@@ -201,6 +211,7 @@ _OPERATIONS: Final[tuple[_OperationSpec, ...]] = (
     ),
     _OperationSpec(
         "list_commits",
+        "Commits",
         f"The newest commits of a branch: {USUAL_COMMITS}, or as many as limit says.",
         _COMMIT_PARAMS,
         _COMMIT_COLUMNS,
@@ -220,6 +231,7 @@ def build_repository_adapter(github: GitHub) -> Adapter:
         ref_schema=_REF,
         normal=normalize_repository_ref,
         connection="used",
+        label="GitHub repository",
         operations=tuple(_operation(github, told) for told in _OPERATIONS),
     )
 
@@ -249,6 +261,7 @@ def _operation(github: GitHub, told: _OperationSpec) -> Operation:
         build_object_schema(told.params, [], [{}, {"limit": 100}], wrong),
         read,
         told.columns,
+        label=told.label,
     )
 
 

@@ -108,7 +108,7 @@ REF_SCHEMA: Final[dict[str, Any]] = {
     "additionalProperties": False,
     "required": ["url"],
     "properties": {
-        "url": URL_SCHEMA,
+        "url": {**URL_SCHEMA, "title": "Address"},
         "method": {"enum": ["GET"], "default": "GET"},
         "headers": {
             "description": "Sent with each read, such as Accept-Language. None that lets "
@@ -243,8 +243,11 @@ ADAPTER: Final = Adapter(
             rows=get,
             columns={},
             check=check_params,
+            label="Items",
+            sample={"items": "$.items[*]", "columns": {"id": "id"}},
         ),
     ),
+    label="Address that answers JSON",
     normal=normalize_ref,
     hosts=get_hosts,
     connection="none",

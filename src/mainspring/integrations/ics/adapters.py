@@ -24,6 +24,7 @@ REF_SCHEMA: Final[dict[str, Any]] = {
     "required": ["url"],
     "properties": {
         "url": {
+            "title": "Address",
             "description": "The public address of the calendar; webcal: means https:.",
             "type": "string",
             "minLength": 8,
@@ -147,8 +148,11 @@ ADAPTER: Final = Adapter(
             rows=list_events,
             columns=COLUMNS,
             check=check_params,
+            label="Events",
+            sample={"days": 14},
         ),
     ),
+    label="Calendar (ICS)",
     normal=normalize_ref,
     hosts=get_hosts,
     connection="none",

@@ -143,6 +143,7 @@ MOST_ROWS: Final = 5_000
 _REF: Final = build_object_schema(
     {
         "board_id": {
+            "title": "Number of the board",
             "description": "The number in the board's address.",
             "type": ["string", "integer"],
             "minimum": 1,
@@ -221,6 +222,7 @@ def build_board_adapter(monday: Monday) -> Adapter:
                 _ITEM_PARAMS,
                 items,
                 OWN,
+                label="Items",
             ),
             Operation(
                 "monday.list_boards",
@@ -228,8 +230,10 @@ def build_board_adapter(monday: Monday) -> Adapter:
                 _BOARD_PARAMS,
                 boards,
                 BOARD,
+                label="Boards",
             ),
         ),
+        label="monday.com board",
     )
 
 

@@ -22,6 +22,7 @@ _PLACES: Final = {
     "init.py.tmpl": "src/{package}/__init__.py",
     "client.py.tmpl": "src/{package}/client.py",
     "capabilities.py.tmpl": "src/{package}/capabilities.py",
+    "adapters.py.tmpl": "src/{package}/adapters.py",
     "events.py.tmpl": "src/{package}/events.py",
     "test_plugin.py.tmpl": "tests/test_{name}.py",
 }

@@ -10,7 +10,7 @@ import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
 import { Moment } from "../../kit/Moment";
 import { count, cronWords } from "../../kit/words";
-import { kindOf, refWords } from "./kinds";
+import { refWords, useLinkKinds } from "./kinds";
 import { NewLink } from "./NewLink";
 import { NewRecipe } from "./NewRecipe";
 import type { BoardShown } from "./rows";
@@ -50,6 +50,7 @@ export function Links({ board, mayEdit }: Props) {
 
 function LinkCard({ link, mayEdit }: { link: Link; mayEdit: boolean }) {
   const [filling, setFilling] = useState(false);
+  const kinds = useLinkKinds();
   const confirm = useConfirm();
   const { busy, act } = useAct();
   const remove = async () => {
@@ -74,7 +75,7 @@ function LinkCard({ link, mayEdit }: { link: Link; mayEdit: boolean }) {
           <Group gap="xs">
             <Title order={2} size="h5">{link.display_name}</Title>
             <Badge variant="light" color="gray" tt="none">
-              {kindOf(link.kind)?.label ?? link.kind}
+              {kinds.find((one) => one.kind === link.kind)?.label ?? link.kind}
             </Badge>
           </Group>
           <Text size="sm" c="dimmed" className="mono wrap-anywhere">

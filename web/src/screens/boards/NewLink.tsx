@@ -4,20 +4,23 @@ import { Button, Group, Modal, NativeSelect, Stack, Switch, Text, TextInput } fr
 import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
 import { ProblemNote } from "../../kit/Asked";
-import { kindOf, KINDS } from "./kinds";
+import { useLinkKinds } from "./kinds";
 
 type Props = { boardId: string; opened: boolean; close: () => void };
 
 export function NewLink({ boardId, opened, close }: Props) {
-  const [kind, setKind] = useState("github");
+  const kinds = useLinkKinds();
+  const [chosen, setKind] = useState("");
   const [name, setName] = useState("");
   const [ref, setRef] = useState<Record<string, string>>({});
   const [own, setOwn] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
-  const known = kindOf(kind)!;
-  const provider = known.connection && (known.connection.needed || own)
-    ? known.connection.source
+  const known = kinds.find((one) => one.kind === chosen) ?? kinds[0];
+  if (!known) return null;
+  const kind = known.kind;
+  const provider = known.connection === "needed" || (known.connection === "used" && own)
+    ? known.source
     : null;
   const usual = [ref.owner, ref.repo].filter(Boolean).join("/") || known.label;
 
@@ -26,7 +29,7 @@ export function NewLink({ boardId, opened, close }: Props) {
     setBusy(true);
     setProblem(null);
     const given = Object.fromEntries(
-      known.ref.map(({ name: field }) => [field, (ref[field] ?? "").trim()]).filter((
+      known.fields.map(({ name: field }) => [field, (ref[field] ?? "").trim()]).filter((
         [, value],
       ) => value),
     );
@@ -57,15 +60,15 @@ export function NewLink({ boardId, opened, close }: Props) {
           <NativeSelect
             label="What"
             value={kind}
-            data={KINDS.map((one) => ({ value: one.kind, label: one.label }))}
+            data={kinds.map((one) => ({ value: one.kind, label: one.label }))}
             onChange={(event) => setKind(event.currentTarget.value)}
           />
-          {known.ref.map((field) => (
+          {known.fields.map((field) => (
             <TextInput
               key={field.name}
               label={field.label}
               placeholder={field.placeholder}
-              required={!field.optional}
+              required={field.required}
               value={ref[field.name] ?? ""}
               onChange={({ currentTarget }) =>
                 setRef((before) => ({
@@ -80,7 +83,7 @@ export function NewLink({ boardId, opened, close }: Props) {
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
           />
-          {known.connection && !known.connection.needed
+          {known.connection === "used"
             ? (
               <Switch
                 label="Read it with my own connection"

@@ -5,7 +5,7 @@ import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
 import { sayDone } from "../../kit/acting";
 import { ProblemNote } from "../../kit/Asked";
-import { kindOf, type Reading } from "./kinds";
+import { sampleText, useLinkKinds } from "./kinds";
 import type { BoardShown } from "./rows";
 
 type Link = BoardShown["links"][number];
@@ -19,13 +19,16 @@ const WHEN = [
 ];
 
 export function NewRecipe({ link, opened, close }: Props) {
-  const readings: Reading[] = kindOf(link.kind)?.readings ?? [];
-  const [op, setOp] = useState(readings[0]?.op ?? "");
+  const readings = useLinkKinds().find((one) => one.kind === link.kind)?.operations ?? [];
+  const [chosen, setOp] = useState<string | null>(null);
   const [dataset, setDataset] = useState("");
   const [cron, setCron] = useState("");
-  const [params, setParams] = useState(readings[0]?.params ?? "");
+  const [written, setParams] = useState<string | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
+
+  const op = chosen ?? readings[0]?.id ?? "";
+  const params = written ?? sampleText(readings.find((one) => one.id === op)?.sample);
 
   const fill = async () => {
     const { data } = await client.POST("/api/v1/board-links/{link_id}/recipes", {
@@ -75,13 +78,10 @@ export function NewRecipe({ link, opened, close }: Props) {
               <NativeSelect
                 label="What is read"
                 value={op}
-                data={readings.map((one) => ({ value: one.op, label: one.label }))}
+                data={readings.map((one) => ({ value: one.id, label: one.label }))}
                 onChange={({ currentTarget }) => {
                   setOp(currentTarget.value);
-                  setParams(
-                    readings.find((one) => one.op === currentTarget.value)
-                      ?.params ?? "",
-                  );
+                  setParams(null);
                 }}
               />
             )

@@ -83,10 +83,10 @@ function Found({ one }: { one: One }) {
         <Facts one={one} />
         {provider && !provider.has_client ? null : <Connecting one={one} />}
         {mayConnect && own ? <ReadingPart one={one} /> : null}
-        {mayConnect && own && one.name === "telegram" ? <ChatPart one={one} /> : null}
-        {one.name === "slack" && one.connection
+        {mayConnect && own && one.prompts_over === "chat" ? <ChatPart one={one} /> : null}
+        {one.prompts_over === "account" && one.connection
           ? (
-            <Part title="Your decisions in Slack">
+            <Part title={`Your decisions in ${one.label}`}>
               <SlackLink />
             </Part>
           )
