@@ -64,8 +64,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from mainspring.actions.@name@ import @CONSTANT@, @name@
-from mainspring.actions.vocabulary import find_actions
+@imports@
 
 # A pure action never looks at its context.
 NO_CONTEXT = cast("Any", None)
@@ -92,10 +91,12 @@ def write_action(name: str, root: Path = ROOT) -> list[Path]:
     there = [str(path) for path in places if path.exists()]
     if there:
         raise ValueError(f"{there[0]} exists. Choose another name.")
+    own = f"from mainspring.actions.{name} import {name.upper()}, {name}"
+    imports = "\n".join(sorted((own, "from mainspring.actions.vocabulary import find_actions")))
     for path, text in places.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        filled = text.replace("@name@", name).replace("@CONSTANT@", name.upper())
-        path.write_text(filled, encoding="utf-8")
+        filled = text.replace("@imports@", imports).replace("@name@", name)
+        path.write_text(filled.replace("@CONSTANT@", name.upper()), encoding="utf-8")
     return list(places)
 
 

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from scripts.scaffold import ROOT, main, write_action
 
 
@@ -14,11 +16,14 @@ def _ruff(*words: str, cwd: Path) -> str:
     return subprocess.run(command, cwd=cwd, check=False, capture_output=True, text=True).stdout
 
 
-def test_an_action_is_one_module_that_passes_the_linter(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["trim_text", "zip_texts"])
+def test_an_action_is_one_module_that_passes_the_linter(name: str, tmp_path: Path) -> None:
     config = str(ROOT / "pyproject.toml")
-    written = write_action("trim_text", tmp_path)
+    written = write_action(name, tmp_path)
+    # The linter tells modules of the project from others by their files.
+    (written[0].parent / "vocabulary.py").write_text('"""The actions."""\n')
 
-    assert [path.name for path in written] == ["trim_text.py", "test_trim_text.py"]
+    assert [path.name for path in written] == [f"{name}.py", f"test_{name}.py"]
     assert _ruff("check", "-q", "--config", config, ".", cwd=tmp_path) == ""
     assert _ruff("format", "-q", "--diff", "--config", config, ".", cwd=tmp_path) == ""
 
