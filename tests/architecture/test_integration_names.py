@@ -150,3 +150,14 @@ def test_no_module_names_an_integration_or_what_it_declares() -> None:
 
 def test_every_exception_is_still_needed() -> None:
     assert sorted(EXCEPTIONS.keys() - _offenders().keys()) == []
+
+
+def test_every_built_in_write_describes_itself() -> None:
+    writes = [
+        capability.id
+        for one in load_integrations(Settings())
+        for capability in one.capabilities
+        if capability.write is not None and capability.write.describe is None
+    ]
+
+    assert writes == []

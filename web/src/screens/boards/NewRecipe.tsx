@@ -19,7 +19,8 @@ const WHEN = [
 ];
 
 export function NewRecipe({ link, opened, close }: Props) {
-  const readings = useLinkKinds().find((one) => one.kind === link.kind)?.operations ?? [];
+  const kinds = useLinkKinds();
+  const readings = kinds.find((one) => one.kind === link.kind)?.operations ?? [];
   const [chosen, setOp] = useState<string | null>(null);
   const [dataset, setDataset] = useState("");
   const [cron, setCron] = useState("");
