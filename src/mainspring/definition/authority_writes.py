@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from mainspring.contracts.agent import AGENT_RUN, AGENT_TASK
+from mainspring.contracts.declared_writes import list_default_writes
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.write_description import list_default_writes, quote_name
+from mainspring.contracts.write_description import quote_name
 from mainspring.definition.approval import (
     AGENTS,
     ASK,

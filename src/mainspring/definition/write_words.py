@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from mainspring.contracts.agent import AGENT_RUN, AGENT_TASK
-from mainspring.contracts.grant import Grant
-from mainspring.contracts.write_description import (
-    WriteDescription,
+from mainspring.contracts.declared_writes import (
     find_declared_write,
     list_account_products,
     list_default_writes,
+)
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.write_description import (
+    WriteDescription,
     quote_name,
     quote_values,
     write_value,
