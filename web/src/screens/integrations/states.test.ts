@@ -17,6 +17,8 @@ const one = (name: string, more: Partial<Integration>): Integration => ({
   fields: [],
   connect_url: `/integrations/${name}`,
   connection: null,
+  adapters: [],
+  prompts_over: null,
   ...more,
 });
 
