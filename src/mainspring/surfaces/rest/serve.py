@@ -17,6 +17,9 @@ from mainspring.surfaces.rest.http_protocol import BoundedHttpProtocol
 from mainspring.surfaces.rest.middleware import WebhookThrottleMiddleware
 
 GRACE_SECONDS: Final = 10
+# Longer than clients and load balancers keep an idle connection (60 seconds is usual): they close
+# it first, so a request never meets a connection that the server is just closing.
+KEEP_ALIVE_SECONDS: Final = 75
 # How often it is looked whether the last request has ended.
 _LOOK_SECONDS: Final = 0.01
 
@@ -54,6 +57,7 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
 
